@@ -198,7 +198,7 @@ class Deduplicator:
         Raises:
             DatabaseError: nothing of it was written.
         """
-        self._deduplicator.let_go(keys)
+        self._deduplicator.forget(keys)
 
     def close(self) -> None:
         """End the run, and close the database."""

@@ -71,14 +71,7 @@ def related_row(key: str, decision: Decision) -> dict[str, Any]:
         "key": key,
         "original": decision.original,
         "matched": decision.matched,
-        "verdict": decision.verdict.value,
-        "distance": decision.distance,
-        "similarity": decision.similarity,
-        "rule": decision.rule and decision.rule.short,
-        "kept": decision.outcome.kept and decision.outcome.kept.value,
-        "lost": decision.lost.words,
-        "lost_bytes": decision.lost.bytes,
-        "places": decision.lost.places,
+        **decision.columns(),
     }
 
 

@@ -65,7 +65,7 @@ class Brakes:
     def __init__(self, settings: DedupSettings) -> None:
         self._settings = settings
         self._is_off = settings.brake is Brake.OFF
-        self._known: dict[tuple[int, str], Counts] = {}
+        self._stored: dict[tuple[int, str], Counts] = {}
         self._batch: dict[tuple[int, str], list[int]] = {}
         self._told: set[tuple[int, Kind, str]] = set()
         self._raised: list[Alarm] = []
@@ -79,7 +79,7 @@ class Brakes:
         try:
             yield
         except BaseException:
-            self._known.clear()
+            self._stored.clear()
             self._told.clear()
             raise
         self._alarms += self._raised
@@ -103,8 +103,8 @@ class Brakes:
         """Write what was counted in this batch, and raise alarms of hosts."""
         if not self._batch:
             return
-        if len(self._known) > _HOSTS_REMEMBERED:
-            self._known.clear()
+        if len(self._stored) > _HOSTS_REMEMBERED:
+            self._stored.clear()
         rows = [
             {"run_id": run_id, "host": host, "documents": documents, "duplicates": duplicates}
             for (run_id, host), (documents, duplicates) in self._batch.items()
@@ -112,12 +112,12 @@ class Brakes:
         for run_id, host, documents, duplicates in connection.execute(
             _adding_counts(connection.dialect.name), rows
         ).all():
-            counts = self._known[run_id, host] = Counts(documents, duplicates)
+            counts = self._stored[run_id, host] = Counts(documents, duplicates)
             if self._is_over(counts):
                 self._raise(connection, run_id, Alarm(Kind.HOST, host, *counts))
 
-    def holds(self, connection: Connection, run_id: int, key: str, leader: str, duplicates: int) -> bool:
-        """Say whether a duplicate is to be kept all the same; raise the alarm of its cluster.
+    def is_exempt(self, connection: Connection, run_id: int, key: str, leader: str, duplicates: int) -> bool:
+        """Say whether a duplicate is kept because of a limit; raise the alarm of its cluster.
 
         `duplicates` says how many its cluster has, counted up to the limit.
         """
@@ -132,12 +132,12 @@ class Brakes:
         return is_large or self._is_over(self._counts(connection, run_id, host_of(key)))
 
     def _counts(self, connection: Connection, run_id: int, host: str) -> Counts:
-        known = self._known.get((run_id, host))
-        if known is None:
+        stored = self._stored.get((run_id, host))
+        if stored is None:
             row = connection.execute(_COUNTS, {"run": run_id, "name": host}).first()
-            known = self._known[run_id, host] = Counts(0, 0) if row is None else Counts(*row)
+            stored = self._stored[run_id, host] = Counts(0, 0) if row is None else Counts(*row)
         documents, duplicates = self._batch.get((run_id, host), (0, 0))
-        return Counts(known.documents + documents, known.duplicates + duplicates)
+        return Counts(stored.documents + documents, stored.duplicates + duplicates)
 
     def _is_over(self, counts: Counts) -> bool:
         settings = self._settings

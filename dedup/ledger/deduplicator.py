@@ -1,4 +1,4 @@
-"""Candidates to verdict: is a document new, unchanged, updated, or a duplicate of which one?"""
+"""Deciding documents by the database: is one new, unchanged, updated, or a duplicate of which one?"""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sqlalchemy import Connection, bindparam, or_, select
 from dedup.console import counted
 from dedup.ledger import document_rows, notes, store
 from dedup.ledger.brake import Alarm, Brakes
-from dedup.ledger.clusters import Clusters, Joining, Written
-from dedup.ledger.document_rows import place_of, plain_class_of
-from dedup.ledger.key_table import KeyTable, Looked
+from dedup.ledger.clusters import Clusters, Joining, StoredChange
+from dedup.ledger.document_rows import is_same, place_of, plain_class_of
+from dedup.ledger.key_table import Index, KeyTable, Looked
 from dedup.ledger.notes import DatabaseSummary, Skipped, Unexamined
 from dedup.ledger.recognition import BATCHES_OF_A_PROCESS, Arriving, Batch, OriginalFinder, may_be_another, recognise
-from dedup.ledger.store import DocumentStore, Orphan, forget_old
+from dedup.ledger.store import DocumentWriter, Orphan, forget_old
 from dedup.rules.documents import (
     NOTHING_ALIKE,
     Answer,
@@ -47,24 +47,6 @@ _ENDED_OF_DOCUMENT = (
     .join(documents, or_(runs.c.id == documents.c.content_run_id, runs.c.id == documents.c.last_run_id))
     .where(documents.c.id == bindparam("document"), runs.c.finished.is_not(None))
 )
-
-
-class EndedRuns:
-    """The runs of a database that have ended in order, as far as one process has asked."""
-
-    def __init__(self) -> None:
-        self._ids: set[int] = set()
-
-    def note_opening(self, connection: Connection, name: str) -> None:
-        """Remember that a run has ended before it is opened once more: then nobody can tell any longer."""
-        self._ids.update(connection.scalars(_ENDED_OF_NAME, {"name": name}))
-
-    def include_one_of(self, connection: Connection, known: StoredDocument) -> bool:
-        """Say whether the run that brought a document's content has ended in order, or the last that saw it."""
-        if known.last_run_id not in self._ids:
-            self._ids.update(found := connection.scalars(_ENDED_OF_DOCUMENT, {"document": known.id}).all())
-            return bool(found)
-        return True
 
 
 logger = logging.getLogger(__name__)
@@ -99,13 +81,15 @@ class Deduplicator:
             pack(scheme.word_lists),
             mode=settings.mode.value,
         )
-        self._keys = KeyTable(keys_of(settings))
+        self._index = Index(KeyTable(keys_of(settings)), self.scopes)
+        self._keys = self._index.keys
         self._joining = Joining(settings)
-        self._originals = OriginalFinder(self._keys, self.scopes, settings, self._joining)
-        self._store = DocumentStore(self._keys, self.scopes, settings)
+        self._originals = OriginalFinder(self._index, settings, self._joining)
+        self._writer = DocumentWriter(self._index, settings)
         self._first_batch = self._next_batch = SystemRandom().randrange(1 << 30) * BATCHES_OF_A_PROCESS
         self._plain_class: str | None = None
-        self._ended_runs = EndedRuns()
+        # Those that have ended in order: once they are opened again, nobody can tell any longer.
+        self._ended_runs: set[int] = set()
 
     def close(self) -> None:
         """Close the database."""
@@ -114,11 +98,11 @@ class Deduplicator:
     def open_run(self, name: str) -> int:
         """Start a run, or go on with the one of this name, and forget what is too old for it; return its id."""
         with self.database.write() as connection:
-            self._ended_runs.note_opening(connection, name)
+            self._ended_runs.update(connection.scalars(_ENDED_OF_NAME, {"name": name}))
             run_id = document_rows.open_run(connection, name)
         memory = self._settings.memory
         if memory.seconds is not None:
-            forgotten = forget_old(self.database, self._keys, self.scopes, run_id, memory.seconds)
+            forgotten = forget_old(self.database, self._index, run_id, memory.seconds)
             logger.info("forgotten: %s not seen for %s (DEDUP_MEMORY)", counted(forgotten, "document"), memory)
         return run_id
 
@@ -127,10 +111,10 @@ class Deduplicator:
         with self.database.write() as connection:
             document_rows.close_run(connection, run_id, outcome)
 
-    def known_bodies(self, body_digests: Iterable[bytes]) -> set[bytes]:
-        """Return those digests, as `scoped_bytes` makes them, whose bytes were analysed before: they need no text."""
+    def stored_bodies(self, body_digests: Iterable[bytes]) -> set[bytes]:
+        """Return those digests, as `scoped_bytes` makes them, that stored documents have: their bytes need no text."""
         with self.database.read() as connection:
-            return document_rows.find_known_bodies(connection, body_digests)
+            return document_rows.find_stored_bodies(connection, body_digests)
 
     def was_dropped(self, key: str) -> bool:
         """Say whether the last document that came under a key was dropped as a copy."""
@@ -178,12 +162,11 @@ class Deduplicator:
         self._next_batch += 1
         return decisions
 
-    def let_go(self, keys: Iterable[str]) -> None:
-        """Take documents that are there no more out of the index, in one transaction.
+    def forget(self, keys: Iterable[str]) -> None:
+        """Forget documents that are gone, in one transaction.
 
-        With a key go all that came under it, whatever their item class, spider, run and text. Nothing is
-        dropped because of them any more, and their duplicates are decided anew when they are seen again;
-        so are all of a cluster whose leader's place they have taken. Keys that are not known are passed over.
+        Forgotten are all documents of a key, whatever their item class, spider, run and text, and with them their
+        duplicates, and the cluster of a leader whose place they have taken. Other keys are ignored.
 
         Raises:
             DatabaseError: nothing of it was written.
@@ -192,15 +175,13 @@ class Deduplicator:
             for key in keys:
                 for found in document_rows.find_by_given_key(connection, key):
                     # One of them may have led another.
-                    document = document_rows.find_with_leaders(connection, [found.id])[found.id]
-                    leader = self._clusters.leader_replaced_by(connection, document)
-                    self._store.let_go(connection, leader or document)
+                    self._forget(connection, document_rows.find_with_leaders(connection, [found.id])[found.id])
 
     def refuse(self, document_ids: Sequence[int], run_id: int) -> list[Orphan]:
         """Forget documents that were passed on and that nobody has stored, in one transaction.
 
         Returns:
-            What this run has dropped because of them, and is decided anew when it is seen again.
+            What this run has dropped because of them, and is undecided now.
 
         Raises:
             DatabaseError: nothing of it was written.
@@ -209,9 +190,13 @@ class Deduplicator:
             gone = set(document_ids)
             for document in document_rows.find_with_leaders(connection, document_ids).values():
                 if document.id in gone:
-                    leader = self._clusters.leader_replaced_by(connection, document) or document
-                    gone.update(self._store.let_go(connection, leader))
+                    gone.update(self._forget(connection, document))
             return store.find_orphans(connection, run_id, gone)
+
+    def _forget(self, connection: Connection, document: StoredDocument) -> list[int]:
+        """Forget a document, or the leader whose place it has taken, and its duplicates; return their ids."""
+        leader = self._clusters.leader_replaced_by(connection, document)
+        return self._writer.forget(connection, leader or document)
 
     def note_unexamined(self, run_id: int, noted: Sequence[Unexamined]) -> None:
         """Add to how many items a run did not examine, by class and reason, see `notes.note_unexamined`."""
@@ -223,10 +208,10 @@ class Deduplicator:
         with self.database.write() as connection:
             notes.note_skipped(connection, run_id, noted)
 
-    def knows(self) -> DatabaseSummary:
-        """Return what the database remembers: about how many documents, how many runs, and since when."""
+    def summary(self) -> DatabaseSummary:
+        """Return about how many documents the database holds, of how many runs, and since when."""
         with self.database.read() as connection:
-            return notes.find_known(connection)
+            return notes.summarise(connection)
 
     def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
         """Return ids and keys of documents whose content has to be seen again, see `document_rows.find_undecided`."""
@@ -243,42 +228,37 @@ class Deduplicator:
         if found is None:
             return None
         identity, content, relatives, is_again = found
-        known = relatives.same_key
-        answer = NOTHING_ALIKE
+        stored = relatives.same_key
         may_be_unstored = True
-        if known is not None and _is_unchanged(known, content):
+        if stored is not None and _is_unchanged(stored, content):
             verdict = Verdict.UNCHANGED
-            if known.leader_id is not None:
-                leader = document_rows.leader_of(connection, known)
-                has_same_text = content.sketch.tokens > 0 and known.text_digest == leader.text_digest
-                rule, lost = (Rule.SAME_TEXT, NOTHING_LOST) if has_same_text else batch.last_verdict(known)
-                answer = Answer(Match(leader, leader, rule=rule), lost=lost)
-            may_be_unstored = self._may_be_unstored(batch, known)
-            self._store.note_seen(connection, known, content, run_id)
-            document_id = known.id
+            answer = _former_answer(batch, stored, content)
+            may_be_unstored = self._may_be_unstored(batch, stored)
+            self._writer.note_seen(connection, stored, content, run_id)
+            document_id = stored.id
         else:
-            verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
+            verdict = Verdict.NEW if stored is None or stored.text_digest is None else Verdict.UPDATED
             answer = self._originals.find(batch, identity, document, content, relatives)
             match = answer.match
-            document_id = self._store.write(batch, identity, content, relatives=relatives, match=match)
-            if known is not None or match is not None:
+            document_id = self._writer.write(batch, identity, content, relatives=relatives, match=match)
+            if stored is not None or match is not None:
                 batch.flush()
             if match is not None and match.joined is not None:
                 batch.write_verdicts()
                 self._joining.carry_out(connection, match, match.joined, document_id, run_id)
-            self._let_go_of_replaced(connection, known, match)
+            self._forget_replaced(connection, stored, match)
         is_unchanged = verdict is Verdict.UNCHANGED
         match = answer.match
         says_more = answer.lost.is_long
-        written = Written(run_id, document_id, identity.key, content, known, match, is_unchanged, says_more)
-        outcome = self._clusters.settle(connection, written)
-        if is_again and known is not None and not (outcome.keeper_changed and outcome.replaces):
+        change = StoredChange(run_id, document_id, identity.key, content, stored, match, is_unchanged, says_more)
+        outcome = self._clusters.apply(connection, change)
+        if is_again and stored is not None and not (outcome.keeper_changed and outcome.replaces):
             if match is None and may_be_another(document, identity, content):
-                verdict, answer = Verdict.NEW, Answer(similar=Match(known, known, rule=Rule.SAME_SHORT_TEXT))
+                verdict, answer = Verdict.NEW, Answer(similar=Match(stored, stored, rule=Rule.SAME_SHORT_TEXT))
             else:
-                match = Match(match.leader if match else known, known, rule=Rule.SAME_TEXT)
+                match = Match(match.leader if match else stored, stored, rule=Rule.SAME_TEXT)
                 answer = Answer(match)
-                outcome = self._clusters.settle_again(connection, run_id, match, outcome)
+                outcome = self._clusters.apply_again(connection, run_id, match, outcome)
         if match is not None and self._settings.mark_only:
             outcome = outcome._replace(kept=Kept.MARKED)
         decision = replace(
@@ -289,16 +269,16 @@ class Deduplicator:
             may_be_unstored=may_be_unstored,
             document_id=document_id,
         )
-        # A page that was under way when its crawl was killed comes again; its verdict stands already.
-        if not is_unchanged or known is None or known.last_run_id != run_id or is_again:
+        # A page that was under way when its crawl was killed comes again; its verdict is there already.
+        if not is_unchanged or stored is None or stored.last_run_id != run_id or is_again:
             batch.add(document_id, decision, answer)
             self._brakes.count(run_id, identity.key, is_duplicate=match is not None)
         elif document.separate:
-            batch.let_stand(document_id)
+            batch.note_repeated(document_id)
         return decision
 
     def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
-        """Say of documents what they are known by and found by."""
+        """Return documents with their identities and keys."""
         arriving: list[Arriving] = []
         comparable: list[int] = []
         looked: list[Looked] = []
@@ -315,16 +295,21 @@ class Deduplicator:
             arriving[place] = arriving[place]._replace(keys=keys)
         return arriving
 
-    def _may_be_unstored(self, batch: Batch, known: StoredDocument) -> bool:
-        return not self._ended_runs.include_one_of(batch.connection, known) and not batch.has_decided(known)
+    def _may_be_unstored(self, batch: Batch, stored: StoredDocument) -> bool:
+        """Say whether neither the run that brought a document's content has ended in order, nor the last to see it."""
+        if stored.last_run_id in self._ended_runs:
+            return False
+        ended = batch.connection.scalars(_ENDED_OF_DOCUMENT, {"document": stored.id}).all()
+        self._ended_runs.update(ended)
+        return not ended and not batch.has_decided(stored)
 
-    def _let_go_of_replaced(self, connection: Connection, known: StoredDocument | None, match: Match | None) -> None:
-        """Let the cluster that a changed document has left be decided anew, if it had taken the leader's place."""
+    def _forget_replaced(self, connection: Connection, stored: StoredDocument | None, match: Match | None) -> None:
+        """Forget the cluster that a changed document has left, if it had taken the leader's place there."""
         clusters = set() if match is None else {match.leader.id, match.joined and match.joined.id}
-        if known is None or known.leader_id in clusters:
+        if stored is None or stored.leader_id in clusters:
             return
-        if leader := self._clusters.leader_replaced_by(connection, known):
-            self._store.let_go(connection, leader)
+        if leader := self._clusters.leader_replaced_by(connection, stored):
+            self._writer.forget(connection, leader)
 
     def _scoped(self, document: Document, space: str) -> Document:
         if self.scopes.is_plain(space):
@@ -337,8 +322,17 @@ class Deduplicator:
         )
 
 
-def _is_unchanged(known: StoredDocument, content: Content) -> bool:
-    if known.text_digest != content.text_digest:
-        return False
+def _is_unchanged(stored: StoredDocument, content: Content) -> bool:
     # A page without text that was dropped because of its bytes has to be looked at when these change.
-    return bool(content.sketch.tokens) or known.leader_id is None or known.body_digest == content.body_digest
+    has_same_text = stored.text_digest == content.text_digest
+    return is_same(stored, content) or (has_same_text and stored.leader_id is None)
+
+
+def _former_answer(batch: Batch, stored: StoredDocument, content: Content) -> Answer:
+    """Return what a document was a duplicate of when it was decided, if it was, and has not changed since."""
+    if stored.leader_id is None:
+        return NOTHING_ALIKE
+    leader = document_rows.leader_of(batch.connection, stored)
+    has_same_text = content.sketch.tokens > 0 and stored.text_digest == leader.text_digest
+    rule, lost = (Rule.SAME_TEXT, NOTHING_LOST) if has_same_text else batch.last_verdict(stored)
+    return Answer(Match(leader, leader, rule=rule), lost=lost)

@@ -1,4 +1,4 @@
-"""The ledger: rows of documents, words, verdicts and runs, read and written for the deduplicator."""
+"""What documents are known by, and their rows: documents, words, verdicts and runs, read and written."""
 
 from __future__ import annotations
 
@@ -31,112 +31,9 @@ from dedup.signature.deflating import deflate
 from dedup.signature.signature import Sketch, digest
 from dedup.sql.schema import documents, properties, runs, to_unsigned, verdicts, words
 
-# Rows become documents in the order of the columns: this is done for all candidates of every document.
-_COLUMNS = documents.c[StoredDocument._fields]
-_DOCUMENT = select(*_COLUMNS)
-_FINGERPRINT, _SKETCH, _INDEXED, _REDIRECTED = map(
-    StoredDocument._fields.index, ("fingerprint", "sketch", "indexed", "redirected")
-)
-
-
-def _earliest(column: Column[Any], parameter: str) -> Subquery:
-    return _DOCUMENT.where(column == bindparam(parameter)).order_by(documents.c.id).limit(1).subquery()
-
-
-# One statement for four questions: most of what a statement costs is not the database's work.
-_RELATIVES = union_all(
-    select(literal_column("'key'").label("role"), *_COLUMNS).where(documents.c.key_digest == bindparam("key")),
-    select(literal_column("'separate'"), *_COLUMNS).where(documents.c.key_digest == bindparam("separate")),
-    select(literal_column("'body'"), *_earliest(documents.c.body_digest, "body").c),
-    select(literal_column("'text'"), *_earliest(documents.c.text_digest, "text").c),
-)
-_KNOWN_DIGESTS = union_all(
-    *(
-        select(column).where(column.in_(bindparam(name, expanding=True)))
-        for column, name in (
-            (documents.c.key_digest, "keys"),
-            (documents.c.body_digest, "bodies"),
-            (documents.c.text_digest, "texts"),
-        )
-    )
-)
-_BY_TEXT_OUTSIDE_CLUSTER = (
-    _DOCUMENT.where(
-        documents.c.text_digest == bindparam("digest"),
-        documents.c.id != bindparam("leader"),
-        documents.c.leader_id.is_distinct_from(bindparam("leader")),
-    )
-    .order_by(documents.c.id)
-    .limit(1)
-)
-_FOR_TABLES = (
-    _DOCUMENT.where(documents.c.text_digest == bindparam("digest"))
-    .order_by(documents.c.indexed.desc(), documents.c.id)
-    .limit(1)
-)
-_ORIGINAL_FOR_TABLES = _FOR_TABLES.where(documents.c.leader_id.is_(None))
-_MEMBERS = _DOCUMENT.where(documents.c.id.in_(bindparam("ids", expanding=True)))
-_LEADERS_OF_MEMBERS = _DOCUMENT.where(
-    documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
-)
-_MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
-_SKETCHES = select(*documents.c["id", "key", "space", "leader_id", "fingerprint", "sketch"]).where(
-    documents.c.id.in_(bindparam("ids", expanding=True))
-)
-_BY_GIVEN_KEY = _DOCUMENT.where(
-    or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key"))
-).order_by(documents.c.id)
-_OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
-# A comparison with NULL is served by the index of text digests.
-_UNDECIDED = (
-    select(documents.c.id, documents.c.key)
-    .where(documents.c.text_digest.is_(None), documents.c.id > bindparam("after"))
-    .order_by(documents.c.id)
-    .limit(bindparam("most"))
-)
-_LAST_OF_KEY = (
-    select(verdicts.c.verdict, verdicts.c.kept)
-    .join(documents, documents.c.id == verdicts.c.document_id)
-    .where(or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key")))
-    .order_by(verdicts.c.id.desc())
-    .limit(1)
-)
-_LAST_VERDICT = (
-    select(verdicts.c.verdict, verdicts.c.original_id)
-    .where(verdicts.c.document_id == bindparam("document"))
-    .order_by(verdicts.c.id.desc())
-    .limit(1)
-)
-_BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
-_WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.BRAKE, Kept.JOINED, Kept.MARKED)]
-_PASSED_ON = (
-    _DOCUMENT.where(
-        documents.c.leader_id.in_(bindparam("leaders", expanding=True)),
-        exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_(_WHY_PASSED_ON)),
-    )
-    .order_by((documents.c.id == bindparam("member")).desc(), documents.c.id.desc())
-    .limit(bindparam("most"))
-)
-_SOME_LED = (
-    select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
-)
-_COUNT_LED = select(func.count()).select_from(_SOME_LED)
-_KNOWN_BODIES = (
-    select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
-)
-_LAST_ID = select(func.max(documents.c.id))
-_WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
-_REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
-
-CANCELLING = "cancelling"
-"""The outcome of a run that is being taken back."""
-
-LOADED = "loaded"
-"""The outcome of a run whose documents come from a saved index: it has no verdicts."""
-
-_SET_KEEPER = update(documents).where(documents.c.id == bindparam("leader")).values(keeper_id=bindparam("keeper"))
-_CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_id"))
-_CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))
+_PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class")
+_DIGITS = 12
+_SEPARATE = re.compile(rf" \((?:text|bytes) [0-9a-f]{{{_DIGITS}}}\)\Z")
 
 
 def key_digest(key: str, space: str = "", item_class: str = "") -> bytes:
@@ -146,229 +43,6 @@ def key_digest(key: str, space: str = "", item_class: str = "") -> bytes:
     """
     mixed = "\0".join((space, item_class, key)) if space or item_class else key
     return digest(mixed.encode("utf-8", "surrogatepass"))
-
-
-class Relatives(NamedTuple):
-    """The stored documents that have something in common with one that is to be decided.
-
-    Attributes:
-        same_key: the document with the same key.
-        separate: the one with the same text that has a key of its own, because others came under its key.
-        same_body: the earliest one whose page had the same bytes.
-        same_text: the earliest one with the same normalised text.
-    """
-
-    same_key: StoredDocument | None
-    separate: StoredDocument | None
-    same_body: StoredDocument | None
-    same_text: StoredDocument | None
-
-
-NO_RELATIVES = Relatives(None, None, None, None)
-
-
-class Digests(NamedTuple):
-    """The digests by which the relatives of a document are found; None where it has none.
-
-    Attributes:
-        key: of its key.
-        separate: of the key of its own that it has if other texts came under its key.
-        body: of its bytes.
-        text: of its normalised text.
-    """
-
-    key: bytes
-    separate: bytes | None
-    body: bytes | None
-    text: bytes | None
-
-
-def find_known_digests(connection: Connection, documents_: Iterable[Digests]) -> set[bytes]:
-    """Return those of the digests of some documents that stored ones have, in whatever place."""
-    asked = list(documents_)
-    keys = [each for digests in asked for each in digests[:2] if each is not None]
-    bodies, texts = ([each for digests in asked if (each := digests[place]) is not None] for place in (2, 3))
-    found = connection.execute(_KNOWN_DIGESTS, {"keys": keys, "bodies": bodies, "texts": texts})
-    return {bytes(row[0]) for row in found}
-
-
-def find_relatives(connection: Connection, digests: Digests) -> Relatives:
-    """Return the stored documents with some digests."""
-    by_role = {row[0]: _stored(row[1:]) for row in connection.execute(_RELATIVES, digests._asdict())}
-    return Relatives(by_role.get("key"), by_role.get("separate"), by_role.get("body"), by_role.get("text"))
-
-
-def find_by_text_outside_cluster(connection: Connection, text_digest: bytes, leader_id: int) -> StoredDocument | None:
-    """Return the earliest document with this text that is neither the leader nor led by it."""
-    return _first(connection, _BY_TEXT_OUTSIDE_CLUSTER, digest=text_digest, leader=leader_id)
-
-
-def find_for_tables(connection: Connection, text_digest: bytes, *, originals_only: bool) -> StoredDocument | None:
-    """Return the document that stands for a text in the permuted tables, else the earliest that can."""
-    return _first(connection, _ORIGINAL_FOR_TABLES if originals_only else _FOR_TABLES, digest=text_digest)
-
-
-def find_with_leaders(connection: Connection, ids: Iterable[int]) -> dict[int, StoredDocument]:
-    """Return the documents with these ids and the leaders of those that have one, by id."""
-    return {row.id: row for row in map(_stored, connection.execute(_MEMBERS_AND_LEADERS, {"ids": list(ids)}))}
-
-
-def leader_of(connection: Connection, document: StoredDocument) -> StoredDocument:
-    """Return the leader of a document's cluster, which may be itself."""
-    if document.leader_id is None:
-        return document
-    return find_with_leaders(connection, [document.id])[document.leader_id]
-
-
-def find_sketches(connection: Connection, ids: Iterable[int]) -> Sequence[Any]:
-    """Return id, key, space, leader, fingerprint and sketch, as SQL has them, of the documents with these ids."""
-    return connection.execute(_SKETCHES, {"ids": list(ids)}).all()
-
-
-def find_by_given_key(connection: Connection, key: str) -> list[StoredDocument]:
-    """Return the documents that came under a key, whatever their class and space, the earliest first."""
-    return [_stored(row) for row in connection.execute(_BY_GIVEN_KEY, {"key": key_digest(key)})]
-
-
-def was_dropped(connection: Connection, key: str) -> bool:
-    """Say whether the last document that came under a key was dropped as a copy."""
-    last = connection.execute(_LAST_OF_KEY, {"key": key_digest(key)}).first()
-    return last is not None and Verdict(last.verdict).is_duplicate and last.kept is None
-
-
-def find_last_verdict(connection: Connection, document_id: int) -> Any:
-    """Return `verdict` and `original_id` of the last verdict on a document; None: there is none."""
-    return connection.execute(_LAST_VERDICT, {"document": document_id}).first()
-
-
-def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocument | None:
-    """Return the document whose key has this digest."""
-    return _first(connection, _OF_KEY, key=digest_of_key)
-
-
-def find_undecided(connection: Connection, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
-    """Return ids and keys of documents without content, which are decided anew when they are seen again, by ids.
-
-    Those behind the id `after`, and where a run is given, those that were last seen in it.
-    """
-    query = _UNDECIDED if run_id is None else _UNDECIDED.where(documents.c.last_run_id == run_id)
-    return [(row.id, row.key) for row in connection.execute(query, {"after": after, "most": most})]
-
-
-def find_led_by(connection: Connection, leader_id: int) -> list[StoredDocument]:
-    """Return the duplicates in the cluster of a leader."""
-    return [_stored(row) for row in connection.execute(_BY_LEADER, {"leader": leader_id})]
-
-
-def find_passed_on(connection: Connection, match: Match, most: int) -> list[StoredDocument]:
-    """Return the latest duplicates in a match's clusters that were passed on and are no better copies' former ones.
-
-    That by which it was found comes first, if it is one of them.
-    """
-    leaders = [each.id for each in (match.leader, match.joined) if each is not None]
-    found = connection.execute(_PASSED_ON, {"leaders": leaders, "member": match.member.id, "most": most})
-    return [_stored(row) for row in found]
-
-
-def count_led(connection: Connection, leader_id: int, most: int) -> int:
-    """Return how many duplicates a leader has, counted up to `most`."""
-    return connection.scalar(_COUNT_LED, {"leader": leader_id, "most": most}) or 0
-
-
-def find_known_bodies(connection: Connection, body_digests: Iterable[bytes]) -> set[bytes]:
-    """Return those of the digests that belong to a known page."""
-    return {bytes(row[0]) for row in connection.execute(_KNOWN_BODIES, {"digests": list(body_digests)})}
-
-
-def last_id(connection: Connection) -> int:
-    """Return the largest id of a document; 0 where there is none."""
-    return connection.scalar(_LAST_ID) or 0
-
-
-def add_documents(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Insert rows of `dedup_documents`."""
-    connection.execute(insert(documents), rows)
-
-
-def change_document(connection: Connection, document_id: int, values: Mapping[str, Any]) -> None:
-    """Set columns of one document."""
-    connection.execute(_CHANGE_DOCUMENT.values(**values), {"changed_id": document_id})
-
-
-def change_documents(connection: Connection, document_ids: Iterable[int], values: Mapping[str, Any]) -> None:
-    """Set the same columns of several documents."""
-    connection.execute(_CHANGE_DOCUMENTS.values(**values), {"changed_ids": list(document_ids)})
-
-
-def set_keeper(connection: Connection, leader_id: int, keeper_id: int) -> None:
-    """Note who is the keeper of a leader's cluster."""
-    connection.execute(_SET_KEEPER, {"leader": leader_id, "keeper": keeper_id})
-
-
-def find_words(connection: Connection, text_digest: bytes | None) -> bytes:
-    """Return the tokens of a text, a line feed between them; nothing where they are not stored."""
-    deflated = connection.execute(_WORDS, {"digest": text_digest}).scalar()
-    return b"" if deflated is None else zlib.decompress(deflated)
-
-
-def add_words(connection: Connection, texts: Iterable[tuple[bytes, bytes]]) -> None:
-    """Store the tokens of texts that have none yet: pairs of the digest of a text and its tokens."""
-    rows = [{"text_digest": text_digest, "words": deflate(tokens)} for text_digest, tokens in texts]
-    connection.execute(insert(words), rows)
-
-
-def remove_words(connection: Connection, text_digest: bytes) -> None:
-    """Forget the tokens of a text, if they are stored."""
-    connection.execute(_REMOVE_WORDS, {"digest": text_digest})
-
-
-def add_verdicts(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Insert rows of `dedup_verdicts`."""
-    if rows:
-        connection.execute(insert(verdicts), rows)
-
-
-def open_run(connection: Connection, name: str) -> int:
-    """Start the run of this name, or go on with it, and return its id.
-
-    Raises:
-        DatabaseError: it is being taken back.
-    """
-    known = connection.execute(select(runs.c.id, runs.c.outcome).where(runs.c.name == name)).first()
-    if known is not None:
-        if known.outcome == CANCELLING:
-            raise DatabaseError(
-                f"run {name!r} is being cancelled: let `dedup runs cancel` finish, or take another DEDUP_RUN"
-            )
-        connection.execute(update(runs).where(runs.c.id == known.id).values(finished=None, outcome=None))
-        return int(known.id)
-    return int(
-        connection.execute(insert(runs).values(name=name, started=time.time()).returning(runs.c.id)).scalar_one()
-    )
-
-
-def close_run(connection: Connection, run_id: int, outcome: str) -> None:
-    """Note when a run ended, and how."""
-    connection.execute(update(runs).where(runs.c.id == run_id).values(finished=time.time(), outcome=outcome))
-
-
-def _first(connection: Connection, question: Select[Any], **parameters: Any) -> StoredDocument | None:
-    row = connection.execute(question, parameters).first()
-    return None if row is None else _stored(row)
-
-
-def _stored(row: Sequence[Any]) -> StoredDocument:
-    values = list(row)
-    values[_FINGERPRINT] = to_unsigned(values[_FINGERPRINT])
-    values[_SKETCH] = Sketch.from_bytes(values[_SKETCH])
-    values[_INDEXED] = bool(values[_INDEXED])
-    values[_REDIRECTED] = bool(values[_REDIRECTED])
-    return StoredDocument._make(values)
-
-
-_PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class")
-_DIGITS = 12
-_SEPARATE = re.compile(rf" \((?:text|bytes) [0-9a-f]{{{_DIGITS}}}\)\Z")
 
 
 class Identity(NamedTuple):
@@ -432,7 +106,7 @@ def place_of(space: str, variant: str) -> str:
 
 
 def plain_class_of(connection: Connection, item_class: str) -> str:
-    """Return the item class whose keys stand for themselves: the first that was seen, which may be this one."""
+    """Return the item class whose keys are digested alone: the first that was seen, which may be this one."""
     found: str | None = connection.scalar(_PLAIN_CLASS)
     if found is None:
         connection.execute(insert(properties).values(name="item class", value=item_class))
@@ -445,8 +119,324 @@ def given_key_of(key: str) -> str:
     return _SEPARATE.sub("", key)
 
 
-def is_same(known: StoredDocument, content: Content) -> bool:
+def is_same(stored: StoredDocument, content: Content) -> bool:
     """Say whether a document holds what it held before; without text it is told by its bytes."""
-    if known.text_digest != content.text_digest:
+    if stored.text_digest != content.text_digest:
         return False
-    return bool(content.sketch.tokens) or known.body_digest == content.body_digest
+    return bool(content.sketch.tokens) or stored.body_digest == content.body_digest
+
+
+# Rows become documents in the order of the columns: this is done for all candidates of every document.
+_COLUMNS = documents.c[StoredDocument._fields]
+_DOCUMENT = select(*_COLUMNS)
+_FINGERPRINT, _SKETCH, _INDEXED, _REDIRECTED = map(
+    StoredDocument._fields.index, ("fingerprint", "sketch", "indexed", "redirected")
+)
+
+
+def _earliest(column: Column[Any], parameter: str) -> Subquery:
+    return _DOCUMENT.where(column == bindparam(parameter)).order_by(documents.c.id).limit(1).subquery()
+
+
+# One statement for four questions: most of what a statement costs is not the database's work.
+_RELATIVES = union_all(
+    select(literal_column("'key'").label("role"), *_COLUMNS).where(documents.c.key_digest == bindparam("key")),
+    select(literal_column("'separate'"), *_COLUMNS).where(documents.c.key_digest == bindparam("separate")),
+    select(literal_column("'body'"), *_earliest(documents.c.body_digest, "body").c),
+    select(literal_column("'text'"), *_earliest(documents.c.text_digest, "text").c),
+)
+_STORED_DIGESTS = union_all(
+    *(
+        select(column).where(column.in_(bindparam(name, expanding=True)))
+        for column, name in (
+            (documents.c.key_digest, "keys"),
+            (documents.c.body_digest, "bodies"),
+            (documents.c.text_digest, "texts"),
+        )
+    )
+)
+_BY_TEXT_OUTSIDE_CLUSTER = (
+    _DOCUMENT.where(
+        documents.c.text_digest == bindparam("digest"),
+        documents.c.id != bindparam("leader"),
+        documents.c.leader_id.is_distinct_from(bindparam("leader")),
+    )
+    .order_by(documents.c.id)
+    .limit(1)
+)
+_FOR_TABLES = (
+    _DOCUMENT.where(documents.c.text_digest == bindparam("digest"))
+    .order_by(documents.c.indexed.desc(), documents.c.id)
+    .limit(1)
+)
+_ORIGINAL_FOR_TABLES = _FOR_TABLES.where(documents.c.leader_id.is_(None))
+_MEMBERS = _DOCUMENT.where(documents.c.id.in_(bindparam("ids", expanding=True)))
+_LEADERS_OF_MEMBERS = _DOCUMENT.where(
+    documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
+)
+_MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
+_SKETCHES = select(*documents.c["id", "key", "space", "leader_id", "fingerprint", "sketch"]).where(
+    documents.c.id.in_(bindparam("ids", expanding=True))
+)
+_BY_GIVEN_KEY = _DOCUMENT.where(
+    or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key"))
+).order_by(documents.c.id)
+_OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
+# A comparison with NULL is served by the index of text digests.
+_UNDECIDED = (
+    select(documents.c.id, documents.c.key)
+    .where(documents.c.text_digest.is_(None), documents.c.id > bindparam("after"))
+    .order_by(documents.c.id)
+    .limit(bindparam("most"))
+)
+_LAST_OF_KEY = (
+    select(verdicts.c.verdict, verdicts.c.kept)
+    .join(documents, documents.c.id == verdicts.c.document_id)
+    .where(or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key")))
+    .order_by(verdicts.c.id.desc())
+    .limit(1)
+)
+_LAST_VERDICT = (
+    select(verdicts)
+    .where(
+        verdicts.c.document_id == bindparam("document"),
+        verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
+    )
+    .order_by(verdicts.c.id.desc())
+    .limit(1)
+)
+_LAST_VERDICT_OF_RUN = _LAST_VERDICT.where(verdicts.c.run_id == bindparam("run"))
+_BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
+_WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.BRAKE, Kept.JOINED, Kept.MARKED)]
+_PASSED_ON = (
+    _DOCUMENT.where(
+        documents.c.leader_id.in_(bindparam("leaders", expanding=True)),
+        exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_(_WHY_PASSED_ON)),
+    )
+    .order_by((documents.c.id == bindparam("member")).desc(), documents.c.id.desc())
+    .limit(bindparam("most"))
+)
+_SOME_LED = (
+    select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
+)
+_COUNT_LED = select(func.count()).select_from(_SOME_LED)
+_STORED_BODIES = (
+    select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
+)
+_WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
+_REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
+
+CANCELLING = "cancelling"
+"""The outcome of a run that is being cancelled."""
+
+LOADED = "loaded"
+"""The outcome of a run whose documents come from a saved index: it has no verdicts."""
+
+_CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_id"))
+_CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))
+
+
+class Relatives(NamedTuple):
+    """The stored documents that have something in common with one that is to be decided.
+
+    Attributes:
+        same_key: the document with the same key.
+        separate: the one with the same text that has a key of its own, because others came under its key.
+        same_body: the earliest one whose page had the same bytes.
+        same_text: the earliest one with the same normalised text.
+    """
+
+    same_key: StoredDocument | None
+    separate: StoredDocument | None
+    same_body: StoredDocument | None
+    same_text: StoredDocument | None
+
+
+NO_RELATIVES = Relatives(None, None, None, None)
+
+
+class Digests(NamedTuple):
+    """The digests by which the relatives of a document are found; None where it has none.
+
+    Attributes:
+        key: of its key.
+        separate: of the key of its own that it has if other texts came under its key.
+        body: of its bytes.
+        text: of its normalised text.
+    """
+
+    key: bytes
+    separate: bytes | None
+    body: bytes | None
+    text: bytes | None
+
+
+def find_stored_digests(connection: Connection, documents_: Iterable[Digests]) -> set[bytes]:
+    """Return those of the digests of some documents, at least one, that stored ones have, in whatever column."""
+    columns = ([each for each in column if each is not None] for column in zip(*documents_, strict=True))
+    keys, separate, bodies, texts = columns
+    found = connection.execute(_STORED_DIGESTS, {"keys": keys + separate, "bodies": bodies, "texts": texts})
+    return {bytes(row[0]) for row in found}
+
+
+def find_relatives(connection: Connection, digests: Digests) -> Relatives:
+    """Return the stored documents with some digests."""
+    by_role = {row[0]: _stored(row[1:]) for row in connection.execute(_RELATIVES, digests._asdict())}
+    return Relatives(by_role.get("key"), by_role.get("separate"), by_role.get("body"), by_role.get("text"))
+
+
+def find_by_text_outside_cluster(connection: Connection, text_digest: bytes, leader_id: int) -> StoredDocument | None:
+    """Return the earliest document with this text that is neither the leader nor led by it."""
+    return _first(connection, _BY_TEXT_OUTSIDE_CLUSTER, digest=text_digest, leader=leader_id)
+
+
+def find_for_tables(connection: Connection, text_digest: bytes, *, originals_only: bool) -> StoredDocument | None:
+    """Return the document of this text that the permuted tables hold, else the earliest that they may hold."""
+    return _first(connection, _ORIGINAL_FOR_TABLES if originals_only else _FOR_TABLES, digest=text_digest)
+
+
+def find_with_leaders(connection: Connection, ids: Iterable[int]) -> dict[int, StoredDocument]:
+    """Return the documents with these ids and the leaders of those that have one, by id."""
+    return {row.id: row for row in map(_stored, connection.execute(_MEMBERS_AND_LEADERS, {"ids": list(ids)}))}
+
+
+def leader_of(connection: Connection, document: StoredDocument) -> StoredDocument:
+    """Return the leader of a document's cluster, which may be itself."""
+    if document.leader_id is None:
+        return document
+    return find_with_leaders(connection, [document.id])[document.leader_id]
+
+
+def find_sketches(connection: Connection, ids: Iterable[int]) -> Sequence[Any]:
+    """Return id, key, space, leader, fingerprint and sketch, as SQL has them, of the documents with these ids."""
+    return connection.execute(_SKETCHES, {"ids": list(ids)}).all()
+
+
+def find_by_given_key(connection: Connection, key: str) -> list[StoredDocument]:
+    """Return the documents that came under a key, whatever their class and space, the earliest first."""
+    return [_stored(row) for row in connection.execute(_BY_GIVEN_KEY, {"key": key_digest(key)})]
+
+
+def was_dropped(connection: Connection, key: str) -> bool:
+    """Say whether the last document that came under a key was dropped as a copy."""
+    last = connection.execute(_LAST_OF_KEY, {"key": key_digest(key)}).first()
+    return last is not None and Verdict(last.verdict).is_duplicate and last.kept is None
+
+
+def find_last_verdict(connection: Connection, document_id: int, run_id: int | None = None) -> Any:
+    """Return the last verdict on a document, of any run or of one; None: there is none.
+
+    Not one on the same text again, which was found by itself, and says nothing of how it was passed on.
+    """
+    statement = _LAST_VERDICT if run_id is None else _LAST_VERDICT_OF_RUN
+    return connection.execute(statement, {"document": document_id, "run": run_id}).first()
+
+
+def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocument | None:
+    """Return the document whose key has this digest."""
+    return _first(connection, _OF_KEY, key=digest_of_key)
+
+
+def find_undecided(connection: Connection, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
+    """Return ids and keys of documents without content, whose pages have to be fetched again, by ids.
+
+    Those behind the id `after`, and where a run is given, those that were last seen in it.
+    """
+    query = _UNDECIDED if run_id is None else _UNDECIDED.where(documents.c.last_run_id == run_id)
+    return [(row.id, row.key) for row in connection.execute(query, {"after": after, "most": most})]
+
+
+def find_led_by(connection: Connection, leader_id: int) -> list[StoredDocument]:
+    """Return the duplicates in the cluster of a leader."""
+    return [_stored(row) for row in connection.execute(_BY_LEADER, {"leader": leader_id})]
+
+
+def find_passed_on(connection: Connection, match: Match, most: int) -> list[StoredDocument]:
+    """Return the latest duplicates in a match's clusters that were passed on and are no better copies' former ones.
+
+    That by which it was found comes first, if it is one of them.
+    """
+    leaders = [each.id for each in (match.leader, match.joined) if each is not None]
+    found = connection.execute(_PASSED_ON, {"leaders": leaders, "member": match.member.id, "most": most})
+    return [_stored(row) for row in found]
+
+
+def count_led(connection: Connection, leader_id: int, most: int) -> int:
+    """Return how many duplicates a leader has, counted up to `most`."""
+    return connection.scalar(_COUNT_LED, {"leader": leader_id, "most": most}) or 0
+
+
+def find_stored_bodies(connection: Connection, body_digests: Iterable[bytes]) -> set[bytes]:
+    """Return those of the digests that stored documents have."""
+    return {bytes(row[0]) for row in connection.execute(_STORED_BODIES, {"digests": list(body_digests)})}
+
+
+def change_document(connection: Connection, document_id: int, values: Mapping[str, Any]) -> None:
+    """Set columns of one document."""
+    connection.execute(_CHANGE_DOCUMENT.values(**values), {"changed_id": document_id})
+
+
+def change_documents(connection: Connection, document_ids: Iterable[int], values: Mapping[str, Any]) -> None:
+    """Set the same columns of several documents."""
+    connection.execute(_CHANGE_DOCUMENTS.values(**values), {"changed_ids": list(document_ids)})
+
+
+def find_words(connection: Connection, text_digest: bytes | None) -> bytes:
+    """Return the tokens of a text, a line feed between them; nothing where they are not stored."""
+    deflated = connection.execute(_WORDS, {"digest": text_digest}).scalar()
+    return b"" if deflated is None else zlib.decompress(deflated)
+
+
+def add_words(connection: Connection, texts: Iterable[tuple[bytes, bytes]]) -> None:
+    """Store the tokens of texts that have none yet: pairs of the digest of a text and its tokens."""
+    rows = [{"text_digest": text_digest, "words": deflate(tokens)} for text_digest, tokens in texts]
+    connection.execute(insert(words), rows)
+
+
+def remove_words(connection: Connection, text_digest: bytes) -> None:
+    """Forget the tokens of a text, if they are stored."""
+    connection.execute(_REMOVE_WORDS, {"digest": text_digest})
+
+
+def add_verdicts(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    """Insert rows of `dedup_verdicts`."""
+    if rows:
+        connection.execute(insert(verdicts), rows)
+
+
+def open_run(connection: Connection, name: str) -> int:
+    """Start the run of this name, or go on with it, and return its id.
+
+    Raises:
+        DatabaseError: it is being cancelled.
+    """
+    stored = connection.execute(select(runs.c.id, runs.c.outcome).where(runs.c.name == name)).first()
+    if stored is not None:
+        if stored.outcome == CANCELLING:
+            raise DatabaseError(
+                f"run {name!r} is being cancelled: let `dedup runs cancel` finish, or take another DEDUP_RUN"
+            )
+        connection.execute(update(runs).where(runs.c.id == stored.id).values(finished=None, outcome=None))
+        return int(stored.id)
+    return int(
+        connection.execute(insert(runs).values(name=name, started=time.time()).returning(runs.c.id)).scalar_one()
+    )
+
+
+def close_run(connection: Connection, run_id: int, outcome: str) -> None:
+    """Note when a run ended, and how."""
+    connection.execute(update(runs).where(runs.c.id == run_id).values(finished=time.time(), outcome=outcome))
+
+
+def _first(connection: Connection, question: Select[Any], **parameters: Any) -> StoredDocument | None:
+    row = connection.execute(question, parameters).first()
+    return None if row is None else _stored(row)
+
+
+def _stored(row: Sequence[Any]) -> StoredDocument:
+    values = list(row)
+    values[_FINGERPRINT] = to_unsigned(values[_FINGERPRINT])
+    values[_SKETCH] = Sketch.from_bytes(values[_SKETCH])
+    values[_INDEXED] = bool(values[_INDEXED])
+    values[_REDIRECTED] = bool(values[_REDIRECTED])
+    return StoredDocument._make(values)

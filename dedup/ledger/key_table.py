@@ -10,6 +10,7 @@ import json
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,10 @@ from sqlalchemy import Connection, func, select
 
 from dedup.console import Progress
 from dedup.index import MOST_READ, Keys, choose
+from dedup.ledger import document_rows
+from dedup.rules.documents import StoredDocument
+from dedup.rules.scope import Scopes
+from dedup.signature.batch import bands_of_words
 from dedup.sql.database import Database
 from dedup.sql.schema import fingerprints
 
@@ -118,9 +123,9 @@ class KeyTable:
         """Store the keys of a document."""
         rows = [(number, value, document_id) for number, value in enumerate(keys)]
         for number, value, _ in rows:
-            if (known := self._read.get((number, value))) is not None:
-                insort(known, document_id)
-                del known[self._most :]
+            if (documents := self._read.get((number, value))) is not None:
+                insort(documents, document_id)
+                del documents[self._most :]
         if self._added is None:
             _execute(connection, _SQLITE_ADD, _POSTGRESQL_ADD, rows)
         else:
@@ -152,12 +157,12 @@ class KeyTable:
         count = self._keys.count
         read: list[list[int]] = [[] for _ in keys]
         if connection.dialect.name == "sqlite":
-            asked = {"keys": json.dumps(keys), "count": count, "most": self._most}
-            rows = connection.exec_driver_sql(_SQLITE_QUERY, asked)
+            parameters = {"keys": json.dumps(keys), "count": count, "most": self._most}
+            rows = connection.exec_driver_sql(_SQLITE_QUERY, parameters)
         else:
             places = range(len(keys))
-            asked = {"places": list(places), "numbers": [place % count for place in places], "keys": keys}
-            rows = connection.exec_driver_sql(_POSTGRESQL_QUERY, {**asked, "most": self._most})
+            parameters = {"places": list(places), "numbers": [place % count for place in places], "keys": keys}
+            rows = connection.exec_driver_sql(_POSTGRESQL_QUERY, {**parameters, "most": self._most})
         for place, document in rows:
             read[place].append(document)
         self._read.update({(place % count, value): read[place] for place, value in enumerate(keys)})
@@ -166,6 +171,33 @@ class KeyTable:
         if self._added:
             _execute(connection, _SQLITE_ADD, _POSTGRESQL_ADD, self._added)
             self._added = []
+
+
+@dataclass(frozen=True)
+class Index:
+    """The keys of stored documents.
+
+    Attributes:
+        keys: the table of the keys.
+        scopes: what is mixed into them.
+    """
+
+    keys: KeyTable
+    scopes: Scopes
+
+    def add(self, connection: Connection, document: StoredDocument) -> None:
+        """Index a text by a document that has it."""
+        self.keys.add(connection, document.id, self._keys_of(connection, document))
+        document_rows.change_document(connection, document.id, {"indexed": 1})
+
+    def remove(self, connection: Connection, stored: Iterable[StoredDocument]) -> None:
+        """Take the keys of those documents out that have any; their rows stay as they are."""
+        self.keys.remove(connection, [(each.id, self._keys_of(connection, each)) for each in stored if each.indexed])
+
+    def _keys_of(self, connection: Connection, document: StoredDocument) -> list[int]:
+        bands = bands_of_words(document_rows.find_words(connection, document.text_digest))
+        mask = self.scopes.mask(document.key, document.space)
+        return self.keys.keys_of([Looked(document.fingerprint, bands, mask)])[0]
 
 
 def _execute(connection: Connection, sqlite: str, postgresql: str, rows: Sequence[tuple[int, int, int]]) -> None:

@@ -37,7 +37,7 @@ class Skipped(NamedTuple):
 
 
 class DatabaseSummary(NamedTuple):
-    """What a database remembers.
+    """What a database holds.
 
     Attributes:
         documents: about how many documents: those that were removed since are counted, too.
@@ -66,7 +66,7 @@ def note_unexamined(connection: Connection, run_id: int, noted: Iterable[Unexami
 
 
 def note_skipped(connection: Connection, run_id: int, noted: Iterable[Skipped]) -> None:
-    """Note pages that a run skipped; of a page that was noted before in this run the latest reason stands."""
+    """Note pages that a run skipped; of a page that was noted before in this run the latest reason is kept."""
     rows = {}
     for each in noted:
         digest = key_digest(each.key)
@@ -88,8 +88,8 @@ def remove_some_notes(connection: Connection, run_id: int) -> int:
     return connection.execute(delete(skipped).where(skipped.c.id.in_(some))).rowcount
 
 
-def find_known(connection: Connection) -> DatabaseSummary:
-    """Return what a database remembers, without looking through its documents."""
+def summarise(connection: Connection) -> DatabaseSummary:
+    """Summarise a database, without looking through its documents."""
     # A row with the largest id is found at once; rows are hardly ever removed.
     last = connection.scalar(select(func.max(documents.c.id))) or 0
     count, first = connection.execute(select(func.count(), func.min(runs.c.started)).select_from(runs)).one()

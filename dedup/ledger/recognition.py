@@ -1,19 +1,18 @@
-"""Which of the stored documents an arriving one is: by its key, or among several of one key by its text."""
+"""Which stored document an arriving one is, by its key and its text, and which one it is a duplicate of."""
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from dedup.ledger import document_rows
 from dedup.ledger.clusters import Joining
 from dedup.ledger.document_rows import NO_RELATIVES, Digests, Identity, Relatives, is_same
-from dedup.ledger.key_table import KeyTable
+from dedup.ledger.key_table import Index
 from dedup.rules.documents import (
     LONGEST_TITLE,
     NOTHING_ALIKE,
@@ -27,294 +26,13 @@ from dedup.rules.documents import (
     StoredDocument,
 )
 from dedup.rules.matcher import MOST_PASSED_ON, Candidate, Matcher, Query
-from dedup.rules.scope import Scopes, host_of, owner_of
+from dedup.rules.scope import host_of, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
 from dedup.signature.signature import Sketch
 from dedup.signature.tokens import clean
-from dedup.sql.schema import to_unsigned, verdicts
-
-BATCHES_OF_A_PROCESS = 1 << 32
-"""Each process numbers its batches from a number at random, which is this times up to 2**30."""
-
-_DECIDED_BEFORE = (
-    select(verdicts.c.id)
-    .where(
-        verdicts.c.document_id == bindparam("document"),
-        verdicts.c.run_id == bindparam("run"),
-        verdicts.c.batch >= bindparam("first"),
-        verdicts.c.batch < bindparam("number"),
-    )
-    .limit(1)
-)
-_LAST = (
-    select(verdicts.c.rule, verdicts.c.kept, verdicts.c.lost, verdicts.c.lost_bytes, verdicts.c.places)
-    .where(
-        verdicts.c.document_id == bindparam("document"),
-        verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
-    )
-    .order_by(verdicts.c.id.desc())
-    .limit(1)
-)
-_DECIDED_NOW = update(verdicts).where(
-    verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
-)
-
-
-class Batch:
-    """Documents that are decided in one transaction.
-
-    Args:
-        connection: inside a writing transaction.
-        run_id: the run that the verdicts belong to.
-        first: the number of the first batch of this process.
-        number: that of this batch; one that failed is repeated with the same number, so that what it
-            has decided, if it was written, does not count as decided before.
-        documents: the digests of all its documents.
-    """
-
-    def __init__(
-        self, connection: Connection, run_id: int, first: int, number: int, documents: Sequence[Digests]
-    ) -> None:
-        self.connection = connection
-        self.run_id = run_id
-        self._known = document_rows.find_known_digests(connection, documents)
-        self._next_id = document_rows.last_id(connection) + 1
-        self._documents: list[dict[str, Any]] = []
-        self._words: list[tuple[bytes, bytes]] = []
-        self._first = first
-        self._number = number
-        self._decided: set[int] = set()
-        self._rows: list[dict[str, Any]] = []
-
-    def relatives(self, digests: Digests) -> Relatives:
-        """Return the documents that have something in common with one of the batch, which then is known, too."""
-        known = self._known
-        is_known = not known.isdisjoint(digests)
-        known.update(each for each in digests if each is not None)
-        if not is_known:
-            return NO_RELATIVES
-        self.flush()
-        return document_rows.find_relatives(self.connection, digests)
-
-    def add_document(self, values: dict[str, Any]) -> int:
-        """Add a row of `dedup_documents` that is written by `flush`; return its id."""
-        # There is one writer at a time.
-        document_id, self._next_id = self._next_id, self._next_id + 1
-        self._documents.append({"id": document_id, **values})
-        return document_id
-
-    def add_words(self, text_digest: bytes, words: bytes) -> None:
-        """Add the words of a text that has none yet, which are written by `flush`."""
-        self._words.append((text_digest, words))
-
-    def flush(self) -> None:
-        """Write the documents and words that were added since the last call; whoever asks for documents calls it."""
-        if self._documents:
-            document_rows.add_documents(self.connection, self._documents)
-            self._documents.clear()
-        if self._words:
-            document_rows.add_words(self.connection, self._words)
-            self._words.clear()
-
-    def last_verdict(self, known: StoredDocument) -> tuple[Rule | None, LostText]:
-        """Return the rule of the last verdict on a document, and what would be lost with it; nothing: there is none."""
-        if known.id in self._decided:
-            self.write_verdicts()
-        row = self.connection.execute(_LAST, {"document": known.id}).first()
-        if row is None or row.rule is None:
-            return None, NOTHING_LOST
-        is_long = row.kept == Kept.SAYS_MORE.value
-        return Rule.of(row.rule), LostText(row.lost or 0, row.lost_bytes or 0, is_long, row.places or 0)
-
-    def has_decided(self, known: StoredDocument) -> bool:
-        """Say whether a document was decided before in this batch, or an earlier one of this process and run."""
-        if known.id in self._decided:
-            return True
-        if known.last_run_id != self.run_id:
-            return False
-        which = {"document": known.id, "run": self.run_id, "first": self._first, "number": self._number}
-        return self.connection.scalar(_DECIDED_BEFORE, which) is not None
-
-    def add(self, document_id: int, decision: Decision, answer: Answer) -> None:
-        """Add the verdict on a document."""
-        match = answer.match or answer.similar
-        self._decided.add(document_id)
-        self._rows.append(
-            {
-                "run_id": self.run_id,
-                "document_id": document_id,
-                "verdict": decision.verdict.value,
-                "original_id": match.leader.id if match else None,
-                "matched_id": match.member.id if match else None,
-                "distance": decision.distance,
-                "similarity": decision.similarity,
-                "rule": decision.rule and decision.rule.short,
-                "kept": decision.outcome.kept and decision.outcome.kept.value,
-                "lost": decision.lost.words,
-                "lost_bytes": decision.lost.bytes,
-                "places": decision.lost.places,
-                "decided": time.time(),
-                "batch": self._number,
-            }
-        )
-
-    def let_stand(self, document_id: int) -> None:
-        """Note that a document was decided again as another process of the run has decided it: that verdict stands."""
-        self._decided.add(document_id)
-        which = {"document": document_id, "run": self.run_id}
-        self.connection.execute(_DECIDED_NOW.values(batch=self._number), which)
-
-    def write_verdicts(self) -> None:
-        """Write the verdicts that were added since the last call, and before them their documents."""
-        self.flush()
-        document_rows.add_verdicts(self.connection, self._rows)
-        self._rows.clear()
-
-
-logger = logging.getLogger(__name__)
-
-_COPIES = 4
-"""Of a text of few words under so many other keys; what has it under one more is kept."""
-
-_FEWEST_ITEMS = 20
-"""Of so many of a class more than half have one text: it is none, but stands for one."""
-
-_MOST_COUNTED = 1_000
-
-
-class OriginalFinder:
-    """Finds what a document of a crawl is a duplicate of."""
-
-    def __init__(self, keys: KeyTable, scopes: Scopes, settings: DedupSettings, joining: Joining) -> None:
-        self.keys = keys
-        self.scopes = scopes
-        self.settings = settings
-        self.joining = joining
-        self._matcher = Matcher(settings)
-        # By classes of items: those of this process, and those that had the text of an earlier one, by this.
-        self._items: Counter[str] = Counter()
-        self._equal: dict[str, Counter[int]] = {}
-
-    def find(
-        self,
-        batch: Batch,
-        identity: Identity,
-        document: Document,
-        content: Content,
-        relatives: Relatives,
-    ) -> Answer:
-        """Return what a document is a duplicate of or resembles; without signature, as its bytes are known already."""
-        self._items[document.item_class] += 1
-        signature = document.signature
-        own_id = None if relatives.same_key is None else relatives.same_key.id
-        # Pages without text are alike only if they are the same to the byte.
-        twin = relatives.same_text if content.sketch.tokens and signature else relatives.same_body
-        if twin is not None and own_id is not None and own_id in (twin.id, twin.leader_id):
-            twin = None
-            if content.sketch.tokens:
-                twin = document_rows.find_by_text_outside_cluster(batch.connection, content.text_digest, own_id)
-        if twin is not None:
-            leader = document_rows.leader_of(batch.connection, twin)
-            if self._is_similar(batch, document, content, leader):
-                return Answer(similar=Match(leader, twin, rule=Rule.SAME_SHORT_TEXT))
-            return Answer(Match(leader, twin, rule=Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES))
-        if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
-            return NOTHING_ALIKE
-        known = _KnownDocuments(self, batch, identity, own_id)
-        asked = Query(signature.fingerprint, signature.sketch, lambda: signature.words, identity.key)
-        assert content.keys is not None
-        return self._matcher.find(asked, known.candidates(content.keys), known)
-
-    def _is_similar(self, batch: Batch, document: Document, content: Content, leader: StoredDocument) -> bool:
-        """Say whether an equal text is no copy: by its length, or since it has come under so many keys."""
-        if not document.similar_below or not content.sketch.tokens:
-            return False
-        equal = self._equal.setdefault(document.item_class, Counter())
-        equal[leader.id] += 1
-        if len(equal) > _MOST_COUNTED:
-            self._equal[document.item_class] = Counter(dict(equal.most_common(_MOST_COUNTED // 2)))
-        if 2 * equal[leader.id] > self._items[document.item_class] >= _FEWEST_ITEMS:
-            return True
-        if content.sketch.tokens < document.similar_below:
-            return True
-        is_short = content.sketch.tokens < self.settings.short_tokens
-        return is_short and document_rows.count_led(batch.connection, leader.id, _COPIES) == _COPIES
-
-
-class _KnownDocuments:
-    """The documents of a database around one that is to be decided, see `dedup.rules.matcher.DocumentStore`."""
-
-    def __init__(self, finder: OriginalFinder, batch: Batch, identity: Identity, own_id: int | None) -> None:
-        self._finder = finder
-        self._batch = batch
-        self._connection = batch.connection
-        self._identity = identity
-        self._own_id = own_id
-        self._leaders: dict[int, int] = {}
-        self._stored: dict[int, StoredDocument] = {}
-        self._words: dict[int, bytes] = {}
-
-    def candidates(self, keys: list[int]) -> list[Candidate]:
-        """Return the documents in the document's scope that share keys with it."""
-        finder, key, space, own_id = self._finder, self._identity.key, self._identity.place, self._own_id
-        found = dict(finder.keys.find(self._batch.connection, keys))
-        if not found:
-            return []
-        self._batch.flush()
-        rows = document_rows.find_sketches(self._connection, found)
-        scope = finder.scopes.of(key, space)
-        # A document that has changed is no duplicate of itself, nor of its own duplicates.
-        members = [
-            row
-            for row in rows
-            if finder.scopes.of(row.key, row.space) == scope
-            and (own_id is None or own_id not in (row.id, row.leader_id))
-        ]
-        self._leaders = {row.id: row.leader_id or row.id for row in members}
-        return [
-            Candidate(row.id, to_unsigned(row.fingerprint), Sketch.from_bytes(row.sketch), found[row.id])
-            for row in members
-        ]
-
-    def match(self, number: int) -> Match:
-        """Return a candidate and the leader of its cluster."""
-        if number not in self._stored:
-            # Of most documents the first candidate decides, and nothing is asked of the others but their sketches.
-            asked = self._leaders if self._stored else [number]
-            self._stored |= document_rows.find_with_leaders(self._connection, asked)
-        member = self._stored[number]
-        return Match(self._stored[member.leader_id] if member.leader_id else member, member)
-
-    def leader_of(self, number: int) -> int:
-        """Return the id of the leader of a candidate's cluster."""
-        return self._leaders[number]
-
-    def words(self, document: StoredDocument) -> bytes:
-        """Return the words of a document; nothing where they are not stored."""
-        if document.id not in self._words:
-            self._words[document.id] = document_rows.find_words(self._connection, document.text_digest)
-        return self._words[document.id]
-
-    def passed_on(self, match: Match) -> Iterator[StoredDocument]:
-        """Yield the documents of a match's cluster that were passed on: what stands for it, and the latest others."""
-        stands = match.leader.exported_id
-        if stands is None or stands == self._own_id:
-            yield match.leader
-        else:
-            # Where it has left the cluster, the leader stands for that again.
-            yield document_rows.find_with_leaders(self._connection, [stands]).get(stands, match.leader)
-        if match.joined is not None:
-            yield match.joined
-        # One of them may have been decided in this batch.
-        self._batch.write_verdicts()
-        found = document_rows.find_passed_on(self._connection, match, MOST_PASSED_ON)
-        yield from (each for each in found if each.id != self._own_id)
-
-    def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
-        """Return the sketches of a cluster that may join another one; None if it may not."""
-        return self._finder.joining.movable(self._connection, joined, leader, self._batch.run_id)
+from dedup.sql.schema import documents, to_unsigned, verdicts
 
 
 class Recognised(NamedTuple):
@@ -327,12 +45,12 @@ class Recognised(NamedTuple):
 
 
 class Arriving(NamedTuple):
-    """A document that arrives, before anything is asked about it.
+    """A document that arrives.
 
     Attributes:
         document: its digests are mixed with its scope.
-        identity: what it is known by.
-        own: what it is known by if other texts came under its key, as far as its text is known; None: by its key alone.
+        identity: its identity by its key alone.
+        own: its identity if other texts came under its key, where its text is known; else None.
         keys: what it is found by, see `dedup.ledger.key_table`; None where it cannot be a near-duplicate.
     """
 
@@ -343,7 +61,7 @@ class Arriving(NamedTuple):
 
     @classmethod
     def of(cls, document: Document, space: str, plain_class: str) -> Arriving:
-        """Say what a document is known by."""
+        """Return an arriving document with its identity."""
         item_class = "" if document.item_class == plain_class else f"class {document.item_class}"
         identity = Identity(document.key, document.key, space, item_class, document.variant)
         signature, own = document.signature, None
@@ -395,14 +113,14 @@ def _told_apart(batch: Batch, own: Identity, found: Recognised) -> Recognised:
     """Say which document it is of those that came under its key: it, one with a key of its own, or another one."""
     content, relatives = found.content, found.relatives
     if relatives.separate is not None:
-        known = relatives.separate
-        return Recognised(own, content, relatives._replace(same_key=known), _is_again(batch, known, content))
-    known_by_key = relatives.same_key
-    if known_by_key is None or known_by_key.text_digest is None:
+        stored = relatives.separate
+        return Recognised(own, content, relatives._replace(same_key=stored), _is_again(batch, stored, content))
+    of_key = relatives.same_key
+    if of_key is None or of_key.text_digest is None:
         return found
-    if is_same(known_by_key, content):
-        return found._replace(is_again=_is_again(batch, known_by_key, content))
-    if batch.has_decided(known_by_key):
+    if is_same(of_key, content):
+        return found._replace(is_again=_is_again(batch, of_key, content))
+    if batch.has_decided(of_key):
         return Recognised(own, content, relatives._replace(same_key=None), is_again=False)
     return found
 
@@ -412,23 +130,23 @@ def _of_former_class(batch: Batch, identity: Identity, content: Content) -> Stor
 
     A project has renamed its class, or made one of its dicts: what came before is no original of it.
     """
-    for known in document_rows.find_by_given_key(batch.connection, identity.given_key):
-        if known.space == identity.place and is_same(known, content) and not batch.has_decided(known):
-            return known
+    for stored in document_rows.find_by_given_key(batch.connection, identity.given_key):
+        if stored.space == identity.place and is_same(stored, content) and not batch.has_decided(stored):
+            return stored
     return None
 
 
-def _has_moved(batch: Batch, identity: Identity, content: Content, known: StoredDocument | None) -> bool:
+def _has_moved(batch: Batch, identity: Identity, content: Content, stored: StoredDocument | None) -> bool:
     """Say whether a document without a key of its own is one of an earlier run, elsewhere on its site."""
-    if known is None or not content.sketch.tokens or known.last_run_id == batch.run_id or batch.has_decided(known):
+    if stored is None or not content.sketch.tokens or stored.last_run_id == batch.run_id or batch.has_decided(stored):
         return False
-    return known.space == identity.place and host_of(known.key) == host_of(identity.key)
+    return stored.space == identity.place and host_of(stored.key) == host_of(identity.key)
 
 
-def _is_again(batch: Batch, known: StoredDocument, content: Content) -> bool:
+def _is_again(batch: Batch, stored: StoredDocument, content: Content) -> bool:
     # Of documents without text and bytes nobody knows whether they are the same.
     is_told = bool(content.sketch.tokens) or content.body_digest is not None
-    return is_told and is_same(known, content) and batch.has_decided(known)
+    return is_told and is_same(stored, content) and batch.has_decided(stored)
 
 
 def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content | None:
@@ -459,3 +177,266 @@ def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content |
 def _one_line(title: str) -> str:
     # Sites write titles of a megabyte.
     return " ".join(clean(title[: 4 * LONGEST_TITLE]).split())[:LONGEST_TITLE]
+
+
+_COPIES = 4
+"""Of a text of few words under so many other keys; what has it under one more is kept."""
+
+_FEWEST_ITEMS = 20
+"""If more than half of so many items of a class have one text, that is a placeholder."""
+
+_MOST_COUNTED = 1_000
+
+
+class OriginalFinder:
+    """Finds what a document of a crawl is a duplicate of."""
+
+    def __init__(self, index: Index, settings: DedupSettings, joining: Joining) -> None:
+        self.index = index
+        self.settings = settings
+        self.joining = joining
+        self._matcher = Matcher(settings)
+        # By classes of items: those of this process, and those that had the text of an earlier one, by this.
+        self._items: Counter[str] = Counter()
+        self._equal: dict[str, Counter[int]] = {}
+
+    def find(
+        self,
+        batch: Batch,
+        identity: Identity,
+        document: Document,
+        content: Content,
+        relatives: Relatives,
+    ) -> Answer:
+        """Return what a document is a duplicate of or resembles; without signature, as its bytes are known already."""
+        self._items[document.item_class] += 1
+        signature = document.signature
+        own_id = None if relatives.same_key is None else relatives.same_key.id
+        # Pages without text are alike only if they are the same to the byte.
+        twin = relatives.same_text if content.sketch.tokens and signature else relatives.same_body
+        if twin is not None and own_id is not None and own_id in (twin.id, twin.leader_id):
+            twin = None
+            if content.sketch.tokens:
+                twin = document_rows.find_by_text_outside_cluster(batch.connection, content.text_digest, own_id)
+        if twin is not None:
+            leader = document_rows.leader_of(batch.connection, twin)
+            if self._is_similar(batch, document, content, leader):
+                return Answer(similar=Match(leader, twin, rule=Rule.SAME_SHORT_TEXT))
+            return Answer(Match(leader, twin, rule=Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES))
+        if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
+            return NOTHING_ALIKE
+        store = _StoredDocuments(self, batch, identity, own_id)
+        query = Query(signature.fingerprint, signature.sketch, lambda: signature.words, identity.key)
+        assert content.keys is not None
+        return self._matcher.find(query, store.candidates(content.keys), store)
+
+    def _is_similar(self, batch: Batch, document: Document, content: Content, leader: StoredDocument) -> bool:
+        """Say whether an equal text is no copy: by its length, or since it has come under so many keys."""
+        if not document.similar_below or not content.sketch.tokens:
+            return False
+        equal = self._equal.setdefault(document.item_class, Counter())
+        equal[leader.id] += 1
+        if len(equal) > _MOST_COUNTED:
+            self._equal[document.item_class] = Counter(dict(equal.most_common(_MOST_COUNTED // 2)))
+        if 2 * equal[leader.id] > self._items[document.item_class] >= _FEWEST_ITEMS:
+            return True
+        if content.sketch.tokens < document.similar_below:
+            return True
+        is_short = content.sketch.tokens < self.settings.short_tokens
+        return is_short and document_rows.count_led(batch.connection, leader.id, _COPIES) == _COPIES
+
+
+class _StoredDocuments:
+    """The documents of a database around one that is to be decided, see `dedup.rules.matcher.DocumentStore`."""
+
+    def __init__(self, finder: OriginalFinder, batch: Batch, identity: Identity, own_id: int | None) -> None:
+        self._finder = finder
+        self._batch = batch
+        self._connection = batch.connection
+        self._identity = identity
+        self._own_id = own_id
+        self._leaders: dict[int, int] = {}
+        self._stored: dict[int, StoredDocument] = {}
+        self._words: dict[int, bytes] = {}
+
+    def candidates(self, keys: list[int]) -> list[Candidate]:
+        """Return the documents in the document's scope that share keys with it."""
+        finder, key, space, own_id = self._finder, self._identity.key, self._identity.place, self._own_id
+        found = dict(finder.index.keys.find(self._batch.connection, keys))
+        if not found:
+            return []
+        self._batch.flush()
+        rows = document_rows.find_sketches(self._connection, found)
+        scope = finder.index.scopes.of(key, space)
+        # A document that has changed is no duplicate of itself, nor of its own duplicates.
+        members = [
+            row
+            for row in rows
+            if finder.index.scopes.of(row.key, row.space) == scope
+            and (own_id is None or own_id not in (row.id, row.leader_id))
+        ]
+        self._leaders = {row.id: row.leader_id or row.id for row in members}
+        return [
+            Candidate(row.id, to_unsigned(row.fingerprint), Sketch.from_bytes(row.sketch), found[row.id])
+            for row in members
+        ]
+
+    def match(self, number: int) -> Match:
+        """Return a candidate and the leader of its cluster."""
+        if number not in self._stored:
+            # Of most documents the first candidate decides, and of the others only the sketches are read.
+            wanted = self._leaders if self._stored else [number]
+            self._stored |= document_rows.find_with_leaders(self._connection, wanted)
+        member = self._stored[number]
+        return Match(self._stored[member.leader_id] if member.leader_id else member, member)
+
+    def leader_of(self, number: int) -> int:
+        """Return the id of the leader of a candidate's cluster."""
+        return self._leaders[number]
+
+    def words(self, document: StoredDocument) -> bytes:
+        """Return the words of a document; nothing where they are not stored."""
+        if document.id not in self._words:
+            self._words[document.id] = document_rows.find_words(self._connection, document.text_digest)
+        return self._words[document.id]
+
+    def passed_on(self, match: Match) -> Iterator[StoredDocument]:
+        """Yield the documents of a match's cluster that were passed on: its exported one, and the latest others."""
+        exported_id = match.leader.exported_id
+        if exported_id is None or exported_id == self._own_id:
+            yield match.leader
+        else:
+            # Where it has left the cluster, the leader is the exported one again.
+            yield document_rows.find_with_leaders(self._connection, [exported_id]).get(exported_id, match.leader)
+        if match.joined is not None:
+            yield match.joined
+        # One of them may have been decided in this batch.
+        self._batch.write_verdicts()
+        found = document_rows.find_passed_on(self._connection, match, MOST_PASSED_ON)
+        yield from (each for each in found if each.id != self._own_id)
+
+    def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
+        """Return the sketches of a cluster that may join another one; None if it may not."""
+        return self._finder.joining.movable(self._connection, joined, leader, self._batch.run_id)
+
+
+BATCHES_OF_A_PROCESS = 1 << 32
+"""Each process numbers its batches from a number at random, which is this times up to 2**30."""
+
+_LAST_ID = select(func.max(documents.c.id))
+_DECIDED_BEFORE = (
+    select(verdicts.c.id)
+    .where(
+        verdicts.c.document_id == bindparam("document"),
+        verdicts.c.run_id == bindparam("run"),
+        verdicts.c.batch >= bindparam("first"),
+        verdicts.c.batch < bindparam("number"),
+    )
+    .limit(1)
+)
+_DECIDED_NOW = update(verdicts).where(
+    verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
+)
+
+
+class Batch:
+    """Documents that are decided in one transaction.
+
+    Args:
+        connection: inside a writing transaction.
+        run_id: the run that the verdicts belong to.
+        first: the number of the first batch of this process.
+        number: that of this batch; one that failed is repeated with the same number, so that what it
+            has decided, if it was written, does not count as decided before.
+        digests: those of all its documents.
+    """
+
+    def __init__(
+        self, connection: Connection, run_id: int, first: int, number: int, digests: Sequence[Digests]
+    ) -> None:
+        self.connection = connection
+        self.run_id = run_id
+        self._stored_digests = document_rows.find_stored_digests(connection, digests)
+        self._next_id = (connection.scalar(_LAST_ID) or 0) + 1
+        self._documents: list[dict[str, Any]] = []
+        self._words: list[tuple[bytes, bytes]] = []
+        self._first = first
+        self._number = number
+        self._decided: set[int] = set()
+        self._rows: list[dict[str, Any]] = []
+
+    def relatives(self, digests: Digests) -> Relatives:
+        """Return the documents that share a digest with one of the batch, and add its digests to the stored ones."""
+        is_new = self._stored_digests.isdisjoint(digests)
+        self._stored_digests.update(each for each in digests if each is not None)
+        if is_new:
+            return NO_RELATIVES
+        self.flush()
+        return document_rows.find_relatives(self.connection, digests)
+
+    def add_document(self, values: dict[str, Any]) -> int:
+        """Add a row of `dedup_documents` that is written by `flush`; return its id."""
+        # There is one writer at a time.
+        document_id, self._next_id = self._next_id, self._next_id + 1
+        self._documents.append({"id": document_id, **values})
+        return document_id
+
+    def add_words(self, text_digest: bytes, words: bytes) -> None:
+        """Add the words of a text that has none yet, which are written by `flush`."""
+        self._words.append((text_digest, words))
+
+    def flush(self) -> None:
+        """Write the documents and words that were added since the last call; to be called before documents are read."""
+        if self._documents:
+            self.connection.execute(insert(documents), self._documents)
+            self._documents.clear()
+        if self._words:
+            document_rows.add_words(self.connection, self._words)
+            self._words.clear()
+
+    def last_verdict(self, stored: StoredDocument) -> tuple[Rule | None, LostText]:
+        """Return the rule of the last verdict on a document, and what would be lost with it; nothing: there is none."""
+        if stored.id in self._decided:
+            self.write_verdicts()
+        row = document_rows.find_last_verdict(self.connection, stored.id)
+        if row is None or row.rule is None:
+            return None, NOTHING_LOST
+        is_long = row.kept == Kept.SAYS_MORE.value
+        return Rule.of(row.rule), LostText(row.lost or 0, row.lost_bytes or 0, is_long, row.places or 0)
+
+    def has_decided(self, stored: StoredDocument) -> bool:
+        """Say whether a document was decided before in this batch, or an earlier one of this process and run."""
+        if stored.id in self._decided:
+            return True
+        if stored.last_run_id != self.run_id:
+            return False
+        which = {"document": stored.id, "run": self.run_id, "first": self._first, "number": self._number}
+        return self.connection.scalar(_DECIDED_BEFORE, which) is not None
+
+    def add(self, document_id: int, decision: Decision, answer: Answer) -> None:
+        """Add the verdict on a document."""
+        match = answer.match or answer.similar
+        self._decided.add(document_id)
+        self._rows.append(
+            {
+                "run_id": self.run_id,
+                "document_id": document_id,
+                "original_id": match.leader.id if match else None,
+                "matched_id": match.member.id if match else None,
+                **decision.columns(),
+                "decided": time.time(),
+                "batch": self._number,
+            }
+        )
+
+    def note_repeated(self, document_id: int) -> None:
+        """Note that a document was decided again as another process of the run has decided it: its verdict stays."""
+        self._decided.add(document_id)
+        which = {"document": document_id, "run": self.run_id}
+        self.connection.execute(_DECIDED_NOW.values(batch=self._number), which)
+
+    def write_verdicts(self) -> None:
+        """Write the verdicts that were added since the last call, and before them their documents."""
+        self.flush()
+        document_rows.add_verdicts(self.connection, self._rows)
+        self._rows.clear()

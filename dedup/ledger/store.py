@@ -1,10 +1,9 @@
-"""Writing a decided document: its row, its table entries, and what relied on its old content.
+"""Writing and forgetting documents: their rows, their keys and words, and what relied on their old content.
 
 Three things hold after every write, whatever came before:
 
-- every known text that is comparable (`dedup.rules.verification.is_comparable`: long enough)
-  stands in the permuted tables exactly once, whichever of the documents that have it stands for it (in the
-  paper's mode: only originals do);
+- every stored text that is comparable (`dedup.rules.verification.is_comparable`: long enough) is in the permuted
+  tables exactly once, by any one of the documents that have it (in the paper's mode: by an original);
 - the words of these texts are stored (in the paper's mode: none are);
 - every duplicate is a duplicate of what its leader holds now.
 """
@@ -20,13 +19,11 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, 
 from dedup.index import RADIUS
 from dedup.ledger import document_rows
 from dedup.ledger.document_rows import Identity, Relatives
-from dedup.ledger.key_table import KeyTable, Looked
+from dedup.ledger.key_table import Index
 from dedup.ledger.recognition import Batch
 from dedup.rules.documents import DUPLICATES, Content, Match, StoredDocument, Verdict
-from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import check, is_comparable
-from dedup.signature.batch import bands_of_words
 from dedup.signature.signature import distance
 from dedup.signature.tokens import clean
 from dedup.sql.database import Database
@@ -35,48 +32,165 @@ from dedup.sql.schema import documents, runs, to_signed, verdicts
 LEADERS_AT_ONCE = 200
 MEMBERS_AT_ONCE = 500
 _NOBODY = -1
-_UNKNOWN = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
+_NO_CONTENT = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
 
 
-def forget(connection: Connection, keys: KeyTable, scopes: Scopes, documents: Sequence[StoredDocument]) -> None:
+class DocumentWriter:
+    """Writes documents and keeps the permuted tables in step."""
+
+    def __init__(self, index: Index, settings: DedupSettings) -> None:
+        self._index = index
+        self._settings = settings
+
+    def note_seen(self, connection: Connection, stored: StoredDocument, content: Content, run_id: int) -> None:
+        """Note that a document was seen again with the same text."""
+        values: dict[str, Any] = {"last_run_id": run_id}
+        if content.canonical_digest != stored.canonical_digest or content.redirected > stored.redirected:
+            values["canonical_digest"] = content.canonical_digest
+            values["redirected"] = int(stored.redirected or content.redirected)
+        if content.title and content.title != stored.title:
+            values["title"] = content.title
+        if content.body_digest is not None and content.body_digest != stored.body_digest:
+            values["body_digest"] = content.body_digest
+            if not content.sketch.tokens:
+                values["content_run_id"] = run_id
+                forget(connection, self._index, document_rows.find_led_by(connection, stored.id))
+        document_rows.change_document(connection, stored.id, values)
+
+    def write(
+        self, batch: Batch, identity: Identity, content: Content, *, relatives: Relatives, match: Match | None
+    ) -> int:
+        """Store a document that is new or has changed; return its id."""
+        connection, run_id = batch.connection, batch.run_id
+        stored = relatives.same_key
+        is_stored_text = relatives.same_text is not None or (
+            match is not None and match.member.text_digest == content.text_digest
+        )
+        is_comparable_text, is_paper = self._is_comparable(content), self._settings.mode is Mode.PAPER
+        # The paper's crawler forgets duplicates.
+        indexed = stored is None and not is_stored_text and is_comparable_text and not (match and is_paper)
+        values: dict[str, Any] = {
+            "space": identity.place,
+            "body_digest": content.body_digest,
+            "title": content.title,
+            "text_digest": content.text_digest,
+            "text_bytes": content.text_bytes,
+            "fingerprint": to_signed(content.fingerprint),
+            "sketch": content.sketch.to_bytes(),
+            "indexed": int(indexed),
+            "leader_id": None if match is None else match.leader.id,
+            "canonical_digest": content.canonical_digest,
+            "redirected": int(content.redirected or (stored is not None and stored.redirected)),
+            "last_run_id": run_id,
+            "content_run_id": run_id,
+        }
+        if not is_stored_text and content.words and is_comparable_text and not is_paper:
+            batch.add_words(content.text_digest, content.words)
+        if stored is not None:
+            batch.flush()
+            # A duplicate leads no cluster.
+            values |= {"keeper_id": None, "exported_id": None} if match else {}
+            document_rows.change_document(connection, stored.id, values)
+            self._leave_old_content(connection, stored, identity.place, content, leads_still=match is None)
+            return stored.id
+        document_id = batch.add_document(
+            {
+                **values,
+                "key": clean(identity.key),
+                "key_digest": identity.key_digest,
+                "given_digest": identity.given_digest,
+                "first_run_id": run_id,
+            }
+        )
+        if indexed:
+            # A document without signature has the bytes, and so the text, of a stored one.
+            assert content.keys is not None
+            self._index.keys.add(connection, document_id, content.keys)
+        return document_id
+
+    def forget(self, connection: Connection, document: StoredDocument) -> list[int]:
+        """Forget a document that is gone, and its duplicates, which are undecided then; return the ids of all of them.
+
+        Their rows stay, for the verdicts that name them.
+        """
+        forgotten = [*document_rows.find_led_by(connection, document.id), document]
+        forget(connection, self._index, forgotten)
+        return [each.id for each in forgotten]
+
+    def _is_comparable(self, content: Content | StoredDocument) -> bool:
+        return is_comparable(content.sketch.tokens, self._settings)
+
+    def _leave_old_content(
+        self, connection: Connection, stored: StoredDocument, place: str, content: Content, *, leads_still: bool
+    ) -> None:
+        self._index.remove(connection, [stored])
+        members = document_rows.find_led_by(connection, stored.id)
+        leads_still = leads_still and stored.space == place
+        lost = [each for each in members if not (leads_still and self._is_still_duplicate(connection, each, content))]
+        forget(connection, self._index, lost)
+        self._index_texts(connection, [stored.text_digest, content.text_digest])
+
+    def _is_still_duplicate(self, connection: Connection, member: StoredDocument, content: Content) -> bool:
+        if not content.sketch.tokens:
+            return member.body_digest is not None and member.body_digest == content.body_digest
+        if member.text_digest == content.text_digest:
+            return True
+        if not (self._is_comparable(member) and self._is_comparable(content)):
+            return False
+        if self._settings.mode is Mode.PAPER:
+            return distance(member.fingerprint, content.fingerprint) <= RADIUS
+
+        # Of stored bytes there are only stored words.
+        own = content.words or document_rows.find_words(connection, content.text_digest)
+        return check(document_rows.find_words(connection, member.text_digest), own, self._settings).is_duplicate
+
+    def _index_texts(self, connection: Connection, text_digests: Iterable[bytes | None]) -> None:
+        """Index each text by one of its documents, unless it is indexed; delete the words of a text that none has."""
+        for text_digest in {each for each in text_digests if each is not None}:
+            heir = document_rows.find_for_tables(
+                connection, text_digest, originals_only=self._settings.mode is Mode.PAPER
+            )
+            if heir is None:
+                document_rows.remove_words(connection, text_digest)
+            elif not heir.indexed and self._is_comparable(heir):
+                self._index.add(connection, heir)
+
+
+def forget(connection: Connection, index: Index, stored: Sequence[StoredDocument]) -> None:
     """Forget what documents hold, but not their keys.
 
-    Their content is stored nowhere: without digests they are decided anew when they are seen again, and without table
-    entries nothing is dropped because of them. A text that one of them stood for in the tables is handed on to another
-    document that has it; the words of a text that none has are forgotten. Documents that they lead have to be
-    forgotten first, or with them.
+    Without digests they are undecided until they are seen again, and without table entries nothing is dropped because
+    of them. The table entries of a text pass to another document that has it; the words of a text that none has are
+    deleted. Documents that they lead have to be forgotten first, or with them.
     """
-    indexed = [document for document in documents if document.indexed]
-    keys.remove(connection, [(each.id, keys_of(connection, keys, each, scopes)) for each in indexed])
-    document_rows.change_documents(connection, [document.id for document in documents], _UNKNOWN)
-    stood = {document.text_digest for document in documents if document.indexed}
-    for text_digest in {document.text_digest for document in documents} - {None}:
-        assert text_digest is not None
+    index.remove(connection, stored)
+    document_rows.change_documents(connection, [each.id for each in stored], _NO_CONTENT)
+    indexed = {each.text_digest for each in stored if each.indexed}
+    for text_digest in {each.text_digest for each in stored if each.text_digest is not None}:
         heir = document_rows.find_for_tables(connection, text_digest, originals_only=False)
         if heir is None:
             document_rows.remove_words(connection, text_digest)
-        elif text_digest in stood and not heir.indexed:
-            keys.add(connection, heir.id, keys_of(connection, keys, heir, scopes))
-            document_rows.change_document(connection, heir.id, {"indexed": 1})
+        elif text_digest in indexed and not heir.indexed:
+            index.add(connection, heir)
 
 
-def forget_by_ids(connection: Connection, keys: KeyTable, scopes: Scopes, ids: Collection[int]) -> None:
-    """Forget documents where it is not known by which rules keepers are elected.
+def forget_by_ids(connection: Connection, index: Index, ids: Collection[int]) -> None:
+    """Forget documents without electing other keepers of their clusters.
 
-    Who is the keeper of their clusters is asked when a copy comes again. Documents that they lead have to be forgotten
-    first, or with them.
+    The next copy elects another keeper of their clusters. Documents that they lead have to be forgotten first, or with
+    them.
     """
     if not ids:
         return
     stored = document_rows.find_with_leaders(connection, ids)
-    forget(connection, keys, scopes, [stored[each] for each in ids])
+    forget(connection, index, [stored[each] for each in ids])
     leave_clusters(connection, ids, {stored[each].leader_id for each in ids} - {None} | set(ids))
 
 
 def leave_clusters(connection: Connection, ids: Collection[int], leaders: Collection[int | None]) -> None:
-    """Let documents that have left their clusters be keepers of them no more; whoever leads nobody has none.
+    """Delete documents that have left their clusters as keepers of these, and the keepers of empty clusters.
 
-    Who is the keeper is asked when a copy comes again.
+    The next copy elects another keeper.
 
     Args:
         connection: inside a writing transaction.
@@ -92,24 +206,17 @@ def leave_clusters(connection: Connection, ids: Collection[int], leaders: Collec
     )
 
 
-def keys_of(connection: Connection, keys: KeyTable, document: StoredDocument, scopes: Scopes) -> list[int]:
-    """Return the keys of a stored document; its bands are made of its words anew."""
-    bands = bands_of_words(document_rows.find_words(connection, document.text_digest))
-    [found] = keys.keys_of([Looked(document.fingerprint, bands, scopes.mask(document.key, document.space))])
-    return found
-
-
-def forget_old(database: Database, keys: KeyTable, scopes: Scopes, run_id: int, seconds: int) -> int:
+def forget_old(database: Database, index: Index, run_id: int, seconds: int) -> int:
     """Forget the documents that were last seen in runs that started so long before a run; return how many.
 
     Their rows stay, for the verdicts that speak of them. What runs that have not ended have seen stays. With a leader,
-    and with the copy that stands in its place, goes all of its cluster, some hundred documents in a transaction, so
+    and with the copy that has taken its place, goes all of its cluster, some hundred documents in a transaction, so
     that others can write in between; after every one all holds that holds in any database.
     """
     with database.read() as connection:
         started = connection.scalar(select(runs.c.started).where(runs.c.id == run_id)) or 0.0
-        is_standing = or_(runs.c.outcome.is_(None), runs.c.outcome != document_rows.CANCELLING)
-        is_old = and_(runs.c.finished.is_not(None), runs.c.started < started - seconds, is_standing)
+        is_valid = or_(runs.c.outcome.is_(None), runs.c.outcome != document_rows.CANCELLING)
+        is_old = and_(runs.c.finished.is_not(None), runs.c.started < started - seconds, is_valid)
         if not connection.scalar(select(exists().where(is_old, runs.c.id != run_id))):
             return 0
     old = select(runs.c.id).where(is_old, runs.c.id != run_id)
@@ -117,19 +224,19 @@ def forget_old(database: Database, keys: KeyTable, scopes: Scopes, run_id: int, 
     for leaders in _some(database, _leaders(old).limit(LEADERS_AT_ONCE)):
         led = select(documents.c.id).where(documents.c.leader_id.in_(leaders)).order_by(documents.c.id)
         for members in _some(database, led.limit(MEMBERS_AT_ONCE)):
-            forgotten += _forget(database, keys, scopes, documents.c.id.in_(members))
+            forgotten += _forget(database, index, documents.c.id.in_(members))
         # Another process may have shown more copies of them in the meantime.
         is_theirs = or_(documents.c.id.in_(leaders), documents.c.leader_id.in_(leaders))
-        forgotten += _forget(database, keys, scopes, is_theirs)
+        forgotten += _forget(database, index, is_theirs)
     alone = select(documents.c.id).where(documents.c.leader_id.is_not(None), documents.c.last_run_id.in_(old))
     for members in _some(database, alone.order_by(documents.c.id).limit(MEMBERS_AT_ONCE)):
         is_led = and_(documents.c.id.in_(members), documents.c.leader_id.is_not(None))
-        forgotten += _forget(database, keys, scopes, is_led)
+        forgotten += _forget(database, index, is_led)
     return forgotten
 
 
 def _leaders(old: Select[Any]) -> Select[Any]:
-    """Return those who lead clusters, or stand alone, and are old, or whose place a copy has taken that is."""
+    """Return the originals that are old, or have been replaced by a copy that is old."""
     exported = documents.alias()
     is_replaced = exists().where(
         exported.c.id == documents.c.exported_id,
@@ -137,8 +244,8 @@ def _leaders(old: Select[Any]) -> Select[Any]:
         exported.c.last_run_id.in_(old),
     )
     is_old = or_(documents.c.last_run_id.in_(old), and_(documents.c.exported_id.is_not(None), is_replaced))
-    standing = select(documents.c.id).where(documents.c.leader_id.is_(None), documents.c.text_digest.is_not(None))
-    return standing.where(is_old).order_by(documents.c.id)
+    originals = select(documents.c.id).where(documents.c.leader_id.is_(None), documents.c.text_digest.is_not(None))
+    return originals.where(is_old).order_by(documents.c.id)
 
 
 def _some(database: Database, which: Select[Any]) -> Iterator[list[int]]:
@@ -153,11 +260,10 @@ def _some(database: Database, which: Select[Any]) -> Iterator[list[int]]:
         last = found[-1]
 
 
-def _forget(database: Database, keys: KeyTable, scopes: Scopes, which: ColumnElement[bool]) -> int:
+def _forget(database: Database, index: Index, which: ColumnElement[bool]) -> int:
     with database.write() as connection:
-        known = select(documents.c.id).where(which, documents.c.text_digest.is_not(None))
-        ids: set[int] = set(connection.scalars(known))
-        forget_by_ids(connection, keys, scopes, ids)
+        ids = set(connection.scalars(select(documents.c.id).where(which, documents.c.text_digest.is_not(None))))
+        forget_by_ids(connection, index, ids)
         return len(ids)
 
 
@@ -166,7 +272,7 @@ class Released:
     """What became of the documents that were to be released, by their keys.
 
     Attributes:
-        released: those that stand for themselves now.
+        released: those that are originals now.
         kept: those that are no copies as the database has them: nothing had to be done.
         moved: those that are copies of another original than was said: nothing was done.
         unknown: those that the database does not know.
@@ -179,10 +285,10 @@ class Released:
 
 
 def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
-    """Let documents be no copies of their originals any more, in one transaction.
+    """Make copies originals of their own, in one transaction.
 
-    A released document keeps what is known of its text, so that it is found unchanged and passed on when it is seen
-    again. What has another text by then is decided anew. Verdicts stay as they were.
+    A released document keeps its digests, so that with the same text it is found unchanged and passed on when it is
+    seen again. Verdicts stay as they were.
 
     Args:
         database: where they are, opened to be written.
@@ -219,7 +325,7 @@ def _release(connection: Connection, copies: list[StoredDocument]) -> None:
 def take_back(database: Database, pairs: Iterable[tuple[str, str]]) -> list[str]:
     """Let released documents be copies of their originals again, in one transaction.
 
-    What has been decided anew since, leads others by now, or has lost its original, is left as it is.
+    What was decided again since, leads others by now, or has lost its original, is left as it is.
 
     Args:
         database: where they are, opened to be written.
@@ -243,7 +349,8 @@ def take_back(database: Database, pairs: Iterable[tuple[str, str]]) -> list[str]
 
 def _take_back(connection: Connection, document: StoredDocument, original: str) -> bool:
     leads = document_rows.count_led(connection, document.id, 1)
-    last = document_rows.find_last_verdict(connection, document.id)
+    of_document = select(verdicts).where(verdicts.c.document_id == document.id)
+    last = connection.execute(of_document.order_by(verdicts.c.id.desc()).limit(1)).first()
     if document.leader_id is not None or document.text_digest is None or leads or last is None:
         return False
     if not Verdict(last.verdict).is_duplicate:
@@ -287,140 +394,3 @@ def withdraw(connection: Connection, run_id: int, document_ids: Collection[int])
 
 def _is_dropped(run_id: int) -> ColumnElement[bool]:
     return and_(verdicts.c.run_id == run_id, verdicts.c.verdict.in_(DUPLICATES), verdicts.c.kept.is_(None))
-
-
-class DocumentStore:
-    """Writes documents and keeps the permuted tables in step."""
-
-    def __init__(self, keys: KeyTable, scopes: Scopes, settings: DedupSettings) -> None:
-        self._keys = keys
-        self._settings = settings
-        self._scopes = scopes
-
-    def note_seen(self, connection: Connection, known: StoredDocument, content: Content, run_id: int) -> None:
-        """Note that a document was seen again with the same text."""
-        values: dict[str, Any] = {"last_run_id": run_id}
-        if content.canonical_digest != known.canonical_digest or content.redirected > known.redirected:
-            values["canonical_digest"] = content.canonical_digest
-            values["redirected"] = int(known.redirected or content.redirected)
-        if content.title and content.title != known.title:
-            values["title"] = content.title
-        if content.body_digest is not None and content.body_digest != known.body_digest:
-            values["body_digest"] = content.body_digest
-            if not content.sketch.tokens:
-                values["content_run_id"] = run_id
-                self._free(connection, document_rows.find_led_by(connection, known.id))
-        document_rows.change_document(connection, known.id, values)
-
-    def write(
-        self, batch: Batch, identity: Identity, content: Content, *, relatives: Relatives, match: Match | None
-    ) -> int:
-        """Store a document that is new or has changed; return its id."""
-        connection, run_id = batch.connection, batch.run_id
-        known = relatives.same_key
-        is_known_text = relatives.same_text is not None or (
-            match is not None and match.member.text_digest == content.text_digest
-        )
-        indexed = known is None and not is_known_text and self._belongs_in_tables(content, match)
-        values: dict[str, Any] = {
-            "space": identity.place,
-            "body_digest": content.body_digest,
-            "title": content.title,
-            "text_digest": content.text_digest,
-            "text_bytes": content.text_bytes,
-            "fingerprint": to_signed(content.fingerprint),
-            "sketch": content.sketch.to_bytes(),
-            "indexed": int(indexed),
-            "leader_id": None if match is None else match.leader.id,
-            "canonical_digest": content.canonical_digest,
-            "redirected": int(content.redirected or (known is not None and known.redirected)),
-            "last_run_id": run_id,
-            "content_run_id": run_id,
-        }
-        if not is_known_text and self._has_words(content):
-            batch.add_words(content.text_digest, content.words)
-        if known is not None:
-            batch.flush()
-            document_rows.change_document(connection, known.id, {**values, **_as_member(match)})
-            self._leave_old_content(connection, known, identity.place, content, leads_still=match is None)
-            return known.id
-        document_id = batch.add_document(
-            {
-                **values,
-                "key": clean(identity.key),
-                "key_digest": identity.key_digest,
-                "given_digest": identity.given_digest,
-                "first_run_id": run_id,
-            }
-        )
-        if indexed:
-            # Who has no signature has the bytes, and so the text, of a document that is known.
-            assert content.keys is not None
-            self._keys.add(connection, document_id, content.keys)
-        return document_id
-
-    def let_go(self, connection: Connection, document: StoredDocument) -> list[int]:
-        """Take a document that is there no more out of the index; its duplicates are to be decided anew.
-
-        Its row stays, for the verdicts that speak of it. Returns the numbers of all of them.
-        """
-        freed = [*document_rows.find_led_by(connection, document.id), document]
-        self._free(connection, freed)
-        return [each.id for each in freed]
-
-    def _has_words(self, content: Content) -> bool:
-        is_compared = self._settings.mode is not Mode.PAPER and self._is_comparable(content)
-        return is_compared and bool(content.words)
-
-    def _belongs_in_tables(self, content: Content, match: Match | None) -> bool:
-        # The paper's crawler forgets duplicates.
-        return self._is_comparable(content) and not (match and self._settings.mode is Mode.PAPER)
-
-    def _is_comparable(self, content: Content | StoredDocument) -> bool:
-        return is_comparable(content.sketch.tokens, self._settings)
-
-    def _leave_old_content(
-        self, connection: Connection, known: StoredDocument, place: str, content: Content, *, leads_still: bool
-    ) -> None:
-        if known.indexed:
-            self._keys.remove(connection, [(known.id, keys_of(connection, self._keys, known, self._scopes))])
-        members = document_rows.find_led_by(connection, known.id)
-        leads_still = leads_still and known.space == place
-        lost = [each for each in members if not (leads_still and self._is_still_duplicate(connection, each, content))]
-        self._free(connection, lost)
-        self._index_texts(connection, [known.text_digest, content.text_digest])
-
-    def _is_still_duplicate(self, connection: Connection, member: StoredDocument, content: Content) -> bool:
-        if not content.sketch.tokens:
-            return member.body_digest is not None and member.body_digest == content.body_digest
-        if member.text_digest == content.text_digest:
-            return True
-        if not (self._is_comparable(member) and self._is_comparable(content)):
-            return False
-        if self._settings.mode is Mode.PAPER:
-            return distance(member.fingerprint, content.fingerprint) <= RADIUS
-
-        # Of bytes that were known already there is only what is stored.
-        own = content.words or document_rows.find_words(connection, content.text_digest)
-        return check(document_rows.find_words(connection, member.text_digest), own, self._settings).is_duplicate
-
-    def _free(self, connection: Connection, members: list[StoredDocument]) -> None:
-        """Let go of duplicates whose original is gone."""
-        forget(connection, self._keys, self._scopes, members)
-
-    def _index_texts(self, connection: Connection, text_digests: Iterable[bytes | None]) -> None:
-        """Let one of the documents that have a text stand for it in the tables, if none does; forget what none has."""
-        for text_digest in {each for each in text_digests if each is not None}:
-            heir = document_rows.find_for_tables(
-                connection, text_digest, originals_only=self._settings.mode is Mode.PAPER
-            )
-            if heir is None:
-                document_rows.remove_words(connection, text_digest)
-            elif not heir.indexed and self._is_comparable(heir):
-                self._keys.add(connection, heir.id, keys_of(connection, self._keys, heir, self._scopes))
-                document_rows.change_document(connection, heir.id, {"indexed": 1})
-
-
-def _as_member(match: Match | None) -> dict[str, Any]:
-    """Return what a changed document can no longer say of a cluster: a duplicate leads none."""
-    return {"keeper_id": None, "exported_id": None} if match else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
 from dedup.signature.signature import Signature, Sketch, compare, distance
@@ -290,7 +290,7 @@ class Verdict(StrEnum):
 
 
 DUPLICATES = tuple(verdict for verdict in Verdict if verdict.is_duplicate)
-"""The verdicts on copies, as a database is asked for them."""
+"""The verdicts on copies, for queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +328,19 @@ class Decision:
     is_separate: bool = field(default=False, compare=False)
     may_be_unstored: bool = field(default=False, compare=False)
     document_id: int = field(default=0, compare=False)
+
+    def columns(self) -> dict[str, Any]:
+        """Return what is stored of it, but for the documents, by the names of the columns."""
+        return {
+            "verdict": self.verdict.value,
+            "distance": self.distance,
+            "similarity": self.similarity,
+            "rule": self.rule and self.rule.short,
+            "kept": self.outcome.kept and self.outcome.kept.value,
+            "lost": self.lost.words,
+            "lost_bytes": self.lost.bytes,
+            "places": self.lost.places,
+        }
 
     @property
     def is_dropped(self) -> bool:

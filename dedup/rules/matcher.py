@@ -1,4 +1,4 @@
-"""Candidates to match: what, if anything, a document is a near-duplicate of, whoever knows the documents.
+"""What, if anything, a document is a near-duplicate of, among its candidates in any store of documents.
 
 `Matcher` holds the rules; documents are in a `DocumentStore`: the database of a crawl, or the arrays of `dedup files`.
 """
@@ -18,7 +18,7 @@ from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, Rule, StoredDocu
 from dedup.rules.scope import are_siblings
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens, is_worth_checking, keys_of
-from dedup.rules.word_comparison import LostText, find_lost
+from dedup.rules.word_comparison import find_lost
 from dedup.signature.signature import Signature, Similarity, Sketch, compare, distance
 
 MOST_MOVED = 1_000
@@ -29,50 +29,8 @@ _CLUSTERS_TRIED = 3
 _MEMBERS_TRIED = 3
 
 
-def find_joined(
-    match: Match, others: Sequence[Match], is_confirmed: Callable[[Match], bool], settings: RuleSettings
-) -> Match | None:
-    """Return what a document is a duplicate of if it shows two clusters to be one.
-
-    For that it must be a copy of the later leader and of a member of the earlier cluster, and the leaders must be
-    as near to each other as the members of a cluster are to theirs.
-
-    Args:
-        match: what the document is a duplicate of otherwise.
-        others: further candidates, the most similar first.
-        is_confirmed: whether the document is a duplicate of a candidate.
-        settings: how near the leaders have to be.
-
-    Returns:
-        The match in the earlier cluster, with the later leader as `joined`; None where there are no such clusters.
-    """
-    leaders = {each.leader.id: each.leader for each in others if each.leader.id != match.leader.id}
-    near = (
-        leaders[each]
-        for each in sorted(leaders)
-        if belongs_to_cluster(compare(match.leader.sketch, leaders[each].sketch), settings)
-    )
-    for other in islice(near, _CLUSTERS_TRIED):
-        there = [each for each in others if each.leader.id == other.id]
-        if other.id > match.leader.id:
-            if any(_is_leader(each) and is_confirmed(each) for each in there):
-                return replace(match, joined=other)
-            continue
-        here = [each for each in others if each.leader.id == match.leader.id]
-        if _is_leader(match) or any(_is_leader(each) and is_confirmed(each) for each in here):
-            found = next(filter(is_confirmed, there[:_MEMBERS_TRIED]), None)
-            if found is not None:
-                return replace(found, joined=match.leader)
-    return None
-
-
-def _is_leader(match: Match) -> bool:
-    # Of the documents that have the leader's text another one may stand for it in the tables.
-    return match.member.text_digest == match.leader.text_digest
-
-
 MOST_PASSED_ON = 16
-"""So many members of a cluster, the latest that are stored, are asked whether they say what a document says."""
+"""With so many members of a cluster, the latest that are stored, the words of a document are compared."""
 
 Words = Callable[[], bytes]
 """Gives the tokens of a text, as `dedup.signature.signature.Signature` has them; nothing where they are not known."""
@@ -196,7 +154,8 @@ class Matcher:
             match = replace(match, rule=rule)
             if rule.is_duplicate:
                 match = self._with_joined(query, match, ranked[place + 1 :], store)
-                return Answer(match, lost=_lost(query, match, store, self._settings))
+                stored = map(store.words, store.passed_on(match))
+                return Answer(match, lost=find_lost(query.words(), stored, self._settings.max_lost))
             if similar is None and rule.is_similar:
                 similar = match
         return Answer(similar=similar)
@@ -215,33 +174,53 @@ class Matcher:
         rule = check(query.words(), their_words(), self._settings, siblings=siblings)
         if not rule.is_duplicate or match.leader is member:
             return rule
-        is_near = belongs_to_cluster(compare(query.sketch, match.leader.sketch), self._settings)
-        return rule if is_near else Rule.FAR_FROM_LEADER
+        return rule if self._is_near(query.sketch, match.leader.sketch) else Rule.FAR_FROM_LEADER
 
     def _decide(self, query: Query, match: Match, store: DocumentStore) -> Rule:
         return self.decide(query, match, partial(store.words, match.member))
 
-    def _holds(self, query: Query, match: Match, store: DocumentStore) -> bool:
-        return self._decide(query, match, store).is_duplicate
-
     def _with_joined(self, query: Query, match: Match, others: Sequence[int], store: DocumentStore) -> Match:
-        leader = match.leader.id
-        if all(store.leader_of(number) == leader for number in others):
+        """Return the match in the earlier cluster, the later leader as `joined`, if the document joins two clusters.
+
+        For that it must be a copy of the later leader and of a member of the earlier cluster, and the leaders must be
+        as near to each other as the members of a cluster are to theirs; so must the members of the later one.
+        """
+        if all(store.leader_of(number) == match.leader.id for number in others):
             return match
-        is_confirmed = partial(self._holds, query, store=store)
-        found = find_joined(match, [store.match(number) for number in others], is_confirmed, self._settings)
+        found = self._find_joined(query, match, [store.match(number) for number in others], store)
         if found is None or found.joined is None:
             return match
         sketches = store.movable(found.joined, found.leader)
-        near = found.leader.sketch
-        if sketches is None or not all(belongs_to_cluster(compare(each, near), self._settings) for each in sketches):
+        if sketches is None or not all(self._is_near(each, found.leader.sketch) for each in sketches):
             return match
         return found if found.rule else replace(found, rule=self._decide(query, found, store))
 
+    def _find_joined(self, query: Query, match: Match, others: list[Match], store: DocumentStore) -> Match | None:
+        def is_confirmed(candidate: Match) -> bool:
+            return self._decide(query, candidate, store).is_duplicate
 
-def _lost(query: Query, match: Match, store: DocumentStore, settings: RuleSettings) -> LostText:
-    """Return what a near-duplicate says that nothing of its cluster does that is stored."""
-    return find_lost(query.words(), map(store.words, store.passed_on(match)), settings.max_lost)
+        leaders = {each.leader.id: each.leader for each in others if each.leader.id != match.leader.id}
+        near = (leaders[each] for each in sorted(leaders) if self._is_near(match.leader.sketch, leaders[each].sketch))
+        for other in islice(near, _CLUSTERS_TRIED):
+            there = [each for each in others if each.leader.id == other.id]
+            if other.id > match.leader.id:
+                if any(_is_leader(each) and is_confirmed(each) for each in there):
+                    return replace(match, joined=other)
+                continue
+            here = [each for each in others if each.leader.id == match.leader.id]
+            if _is_leader(match) or any(_is_leader(each) and is_confirmed(each) for each in here):
+                found = next(filter(is_confirmed, there[:_MEMBERS_TRIED]), None)
+                if found is not None:
+                    return replace(found, joined=match.leader)
+        return None
+
+    def _is_near(self, sketch: Sketch, leader: Sketch) -> bool:
+        return belongs_to_cluster(compare(sketch, leader), self._settings)
+
+
+def _is_leader(match: Match) -> bool:
+    # Of the documents that have the leader's text another one may be in the tables.
+    return match.member.text_digest == match.leader.text_digest
 
 
 def _most_confirmed(tokens: int) -> int:
@@ -293,7 +272,7 @@ class PairDecider:
         self._keys = keys_of(settings)
 
     def decide(self, first: Signature, second: Signature, *, siblings: bool = False) -> PairDecision:
-        """Decide the second document where the first is known; siblings: whether they are at sibling addresses."""
+        """Decide the second document where the first is stored; siblings: whether they are at sibling addresses."""
         apart = distance(first.fingerprint, second.fingerprint)
         similarity = compare(first.sketch, second.sketch)
         tables, bands = self._shared(first, second)

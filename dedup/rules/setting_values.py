@@ -1,4 +1,4 @@
-"""Values of settings, as they stand in a Scrapy project or on a command line."""
+"""Values of settings, as a Scrapy project or a command line has them."""
 
 from __future__ import annotations
 

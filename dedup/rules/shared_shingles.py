@@ -1,6 +1,6 @@
 """The shingles and words that two texts share, and how far they may differ at most, in compiled code.
 
-Tokens are compared byte by byte: who knows the hash function can make words of other bytes with the same hashes.
+Tokens are compared byte by byte: words of other bytes can be made to have the same hashes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dedup.signature.signature import SHINGLE_WORDS
 _LINE_FEED, _ZERO, _NINE, _NOT_ASCII = 10, 48, 57, 128
 # What the hash function reads behind a token.
 _SLACK = b"\n" * 16
-# Any odd number with bits everywhere: neighbours of a shingle must not stand beside it in the table.
+# Any odd number with bits everywhere: neighbours of a shingle must not be beside it in the table.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
@@ -24,7 +24,7 @@ _HALF = np.uint64(32)
 def bounds(a: bytes, b: bytes) -> Bounds:
     """Return what two texts share, and bounds, in a tenth of the time that comparing them word by word takes.
 
-    There as many shared shingles as can be stand in the same order in both texts, and each of them takes at
+    That finds the most shared shingles that have the same order in both texts, and each of them takes at
     least one token more out of what lies between. Here nearly as many are found.
 
     Args:
@@ -36,7 +36,7 @@ def bounds(a: bytes, b: bytes) -> Bounds:
 
 
 def shared_tokens(text: bytes, other: bytes) -> bytes:
-    """Return a byte for each token of a text: 1 where it stands in a shingle that the other text has, else 0.
+    """Return a byte for each token of a text: 1 where it is in a shingle that the other text has, else 0.
 
     Args:
         text: its tokens in UTF-8, a line feed between them; at least one.
@@ -76,7 +76,7 @@ def _bounds(both: NDArray[np.uint8], middle: int, end: int) -> tuple[float, floa
     our_shingles, their_shingles = _shingles(ours, distinct), _shingles(theirs, distinct)
     jaccard, containment = _overlap(our_shingles, their_shingles)
     shared = _shared_in_order(our_shingles, their_shingles)
-    # How much more often each stands in the first text.
+    # How much more often each is in the first text.
     excess = np.zeros(distinct, np.int64)
     for token in ours:
         excess[token] += 1
@@ -171,7 +171,7 @@ def _empty_slots(count: int) -> NDArray[np.int64]:
 
 @inner
 def _slot_of(number: np.uint64, numbers: NDArray[np.uint64], slots: NDArray[np.int64]) -> int:
-    """Return where a number stands in a hash table, or where it is to stand."""
+    """Return the slot of a number in a hash table, or the one where it belongs."""
     mask = np.uint64(len(slots) - 1)
     slot = number * _SPREAD
     slot = (slot ^ (slot >> _HALF)) & mask
@@ -215,7 +215,7 @@ def _overlap(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> tuple[floa
 
 @inner
 def _shared_in_order(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> int:
-    """Return how many shingles stand in the same order in both texts, each taken to be only where it comes first."""
+    """Return how many shingles have the same order in both texts, each taken to be only where it comes first."""
     slots = _empty_slots(len(ours))
     for place in range(len(ours)):
         slot = _slot_of(ours[place], ours, slots)

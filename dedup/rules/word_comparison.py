@@ -31,7 +31,11 @@ Token = TypeVar("Token", bound=Hashable)
 
 def shingles_of(tokens: Sequence[Token]) -> frozenset[tuple[Token, ...]]:
     """Return the distinct shingles of three tokens of a text."""
-    return frozenset(tuple(tokens[at : at + SHINGLE_WORDS]) for at in range(len(tokens) - SHINGLE_WORDS + 1))
+    return frozenset(_shingle_tuples(tokens))
+
+
+def _shingle_tuples(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
+    return zip(*(tokens[start:] for start in range(SHINGLE_WORDS)), strict=False)
 
 
 def jaccard(a: Set[Hashable], b: Set[Hashable]) -> float:
@@ -75,7 +79,7 @@ def find_changes(a: Sequence[bytes], b: Sequence[bytes]) -> list[TokenChange]:
 def find_rewritten(a: Sequence[bytes], b: Sequence[bytes]) -> list[TokenChange]:
     """Find what lies between the shingles of three tokens that two sequences share.
 
-    Of the shingles that both have, as many are taken as stand in the same order in both.
+    Of the shingles that both have, the most are taken that have the same order in both.
 
     Returns:
         The changes in the order of the texts, with the single words in them that both texts have.
@@ -144,9 +148,9 @@ class LostText(NamedTuple):
     """What a document says that no stored one does.
 
     Attributes:
-        words: how many of its tokens stand in no shingle of three that a stored text has.
+        words: how many of its tokens are in no shingle of three that a stored text has.
         bytes: the size of these tokens in UTF-8.
-        is_long: whether more of them follow each other than may be lost, or twice as many stand in several stretches
+        is_long: whether more of them follow each other than may be lost, or twice as many are in several stretches
             of at least 20, so that the document is passed on.
         places: in how many stretches each of the two, the text and the first stored one, says what the other does
             not; of the two numbers the lower one, so that what was only added or left out does not count.
@@ -169,7 +173,7 @@ def find_lost(text: bytes, stored: Iterable[bytes], limit: LostLimit) -> LostTex
 
     Args:
         text: the tokens of the text.
-        stored: those of stored texts, the original first; it is asked for no more than it takes to find that nothing
+        stored: those of stored texts, the original first; no more are read than it takes to find that nothing
             long is lost.
         limit: how long a stretch may be.
     """
@@ -191,7 +195,7 @@ def find_lost(text: bytes, stored: Iterable[bytes], limit: LostLimit) -> LostTex
 
 
 def _shared_tokens(text: bytes, other: bytes) -> bytes:
-    """Return a byte for each token of a text: 1 where it stands in a shingle that the other text has, else 0."""
+    """Return a byte for each token of a text: 1 where it is in a shingle that the other text has, else 0."""
     if not is_in_use():
         return plain_shared_tokens(text, other)
     # The compiler takes a third of a second to load, and many processes never compare words.
@@ -208,10 +212,6 @@ def plain_shared_tokens(text: bytes, other: bytes) -> bytes:
         if shingle in known:
             is_shared[place : place + SHINGLE_WORDS] = b"\1" * SHINGLE_WORDS
     return bytes(is_shared)
-
-
-def _shingle_tuples(tokens: list[bytes]) -> Iterator[tuple[bytes, ...]]:
-    return zip(*(tokens[start:] for start in range(SHINGLE_WORDS)), strict=False)
 
 
 _NAMES = """
@@ -256,7 +256,7 @@ class Bounds(NamedTuple):
         jaccard: the share of the shingles of both that both have, 0 to 1.
         containment: the share of the shingles of the text with fewer that the other has, 0 to 1.
         rewritten: the share of the shorter text that may have been rewritten.
-        added: what may stand in one text alone, by the length of the shorter one.
+        added: what may be in one text alone, by the length of the shorter one.
         of_one: what one stretch is for 100 tokens.
         may_have_numbers: whether a number may have given way to another one.
         may_be_swapped: whether each text may have a word, no number, at least twice more often than the other.
@@ -289,7 +289,7 @@ class WordDifference:
             their characters in common, in their order, there are for 100 tokens of the shorter text.
         rewritten: what share of the shorter text's tokens is in longer stretches that have given
             way to others with no shingle in common, 0 to 1.
-        added: how much stands in the middle of one text and not in the other, where words have given way there, too: a
+        added: how much is in the middle of one text and not in the other, where words have given way there, too: a
             share of the shorter text, which may be more than 1; 0 where nothing gave way.
         swapped: how many stretches of at most 6 tokens, numbers and dates left out, gave way to the same other one at
             least twice, for 100 tokens: the name of another thing.
@@ -361,7 +361,7 @@ def _count_added(ours: list[bytes], theirs: list[bytes], changes: list[TokenChan
     shorter = min(len(ours), len(theirs))
     is_ours = len(ours) == shorter
     spans = [(each.a_start, each.a_end) if is_ours else (each.b_start, each.b_end) for each in changes]
-    # What stands at the beginning or the end is a frame, or what was cut off.
+    # What is at the beginning or the end is a frame, or what was cut off.
     middle = [
         change for change, (start, end) in zip(changes, spans, strict=True) if start > _EDGE and end < shorter - _EDGE
     ]

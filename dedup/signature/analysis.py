@@ -65,7 +65,7 @@ def find_words(text: str, scheme: Scheme) -> bytes:
 
 def analyse_texts(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTexts:
     """Make the signatures of texts; see `dedup.signature.batch.sign_texts`."""
-    # Functions would be compiled anew for an array that can be written.
+    # Functions would be compiled again for an array that can be written.
     data = texts.data.view()
     data.flags.writeable = False
     rows, normalised, words = _signed(Texts(data, texts.offsets), scheme, with_words=with_words)

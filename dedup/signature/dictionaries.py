@@ -1,8 +1,8 @@
 """jieba's dictionary, and those of users: files in its formats, and words given to jieba in this process.
 
 What is kept of the words that are added to a dictionary are their frequencies once jieba has read them, in the
-order of the words and in the same format: whoever reads that again, jieba or `dedup.signature.segmenter`,
-has the same dictionary.
+order of the words and in the same format: read again, by jieba or `dedup.signature.segmenter`, they are the same
+dictionary.
 """
 
 from __future__ import annotations

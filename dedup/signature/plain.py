@@ -1,7 +1,4 @@
-"""Text to signature by NumPy: the same signatures as compiled code makes, in a millisecond or two.
-
-For installations without the compiler, and processes whose machine code can be kept nowhere.
-"""
+"""Text to signature by NumPy, where there is no compiled code: the same signatures, in a millisecond or two."""
 
 from __future__ import annotations
 

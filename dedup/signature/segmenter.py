@@ -100,7 +100,7 @@ def read_dictionary(data: bytes) -> Dictionary:
     Raises:
         ValueError: a line has no frequency.
     """
-    # Functions would be compiled anew for an array that cannot be written.
+    # Functions would be compiled again for an array that cannot be written.
     array = np.frombuffer(bytearray(data), np.uint8)
     for bits in range(_SMALLEST_TABLE, _LARGEST_TABLE + 1):
         edges = np.zeros((1 << bits) + int(_FROM_ROOT), np.uint64)
@@ -234,7 +234,7 @@ def cut_run(
         after[first] = first + 1
         if characters[first] == 0:
             best[first] = 0
-            continue  # what stands before starts anew from 0, as at the end of the run
+            continue  # what stands before starts from 0 again, as at the end of the run
         # The likeliest of the words that begin here; of equally likely ones the longest.
         most = -np.inf
         node, last = 0, first

@@ -139,8 +139,6 @@ def character_classes() -> NDArray[np.uint8]:
 # Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
 _JAPANESE_KANA_SHARE = 0.1
 
-_LINE_FEED = 0x0A
-
 
 def is_chinese(han: int, kana: int) -> bool:
     """Return whether a text with so many Han and kana characters, and so many kana, is Chinese."""
@@ -160,14 +158,6 @@ class Tokens:
     data: bytes
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
-
-    @classmethod
-    def of_words(cls, words: bytes) -> Tokens:
-        """Return tokens that stand in a text of their own, a line feed between them."""
-        feeds = np.flatnonzero(np.frombuffer(words, np.uint8) == _LINE_FEED).astype(np.int32)
-        if not words:
-            return cls(words, feeds, feeds)
-        return cls(words, np.append(np.int32(0), feeds + 1), np.append(feeds, np.int32(len(words))))
 
     def parts(self) -> list[bytes]:
         """Return the tokens in UTF-8."""

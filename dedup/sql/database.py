@@ -1,4 +1,4 @@
-"""The database: opening it, checking what it was made with, one writer at a time."""
+"""Databases: opening one, checking what it was made with, one writer at a time, surviving outages of a server."""
 
 from __future__ import annotations
 
@@ -23,6 +23,410 @@ from dedup.sql import schema
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
+
+DEDUP_WRITERS = 0x6E656172
+"""The lock of those who write verdicts and index. Any number serves, as long as it is always the same one."""
+
+LOADING = "loading"
+"""What the index is called, among the properties of a database, of which only a part has been loaded."""
+
+# What a scheme says of the word lists that it depends on; the version is another where there are any.
+_WORD_LISTS = re.compile(r"^\d+:|:(only|dict)=[0-9a-f]+")
+
+# The settings that other properties are taken from.
+_SETTINGS = {"table design": "DEDUP_TABLES", "scope": "DEDUP_SCOPE", "mode": "DEDUP_MODE"}
+
+# What the version of the tables is called among the properties of a database.
+_VERSION = "schema"
+_OTHER_VERSION = (
+    f"made by another version of this program (this one has tables of version {schema.SCHEMA_VERSION}): begin anew, in "
+    "a new database, or install that one"
+)
+
+# Words of the drivers' messages, and what a user can do.
+_LOCKED = ("locked", "lock timeout")
+_WAYS_OUT = {
+    _LOCKED: "another process is writing to it: wait for it to end, or stop it",
+    ("full", "no space", "disk i/o"): "free some space and run again",
+    ("unable to open",): "check that the folder exists and may be written to",
+    ("readonly", "read-only", "permission"): "check its access rights",
+    ("not a database", "malformed"): "the file is damaged or no SQLite database: name another",
+    ("connect",): "check that the server runs and that the URL is right",
+}
+
+
+class Database:
+    """A database by its URL, with transactions that fail in one clear line.
+
+    Args:
+        url: a SQLAlchemy URL, `sqlite:///FILE` or `postgresql://...`.
+        lock_timeout: seconds to wait for another writer.
+        read_only: whether nothing at all may be changed, not even how an SQLite file is written.
+        writers: number of the lock on PostgreSQL by which writers wait for each other; tables that no other
+            writers touch can have one of their own.
+
+    Raises:
+        SettingsError: the URL is none, or names an engine that is not supported.
+    """
+
+    def __init__(
+        self, url: str, lock_timeout: float = 60.0, *, read_only: bool = False, writers: int = DEDUP_WRITERS
+    ) -> None:
+        self.url = parse_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.name = shown_url(self.url)
+        self._writers = writers
+        make_engine = _sqlite_engine if self.is_sqlite else _postgresql_engine
+        self.engine = make_engine(self.url, lock_timeout, read_only)
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open a transaction as the only writer of this database (of its tables, see `writers`); commit it at the end.
+
+        What is read here includes what every earlier writer has written, in this process and in
+        any other: so there is no moment between a look-up and the insert that follows from it.
+
+        Raises:
+            OutageError: the server is away; whether anything was written is not known.
+            LockedError: another process has been writing for too long.
+            DatabaseError: the database cannot be reached or written.
+        """
+        with self._explained("write"), self.engine.begin() as connection:
+            if not self.is_sqlite:
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({self._writers})")
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a transaction that only reads and disturbs no writer.
+
+        Raises:
+            DatabaseError: the database cannot be reached or read.
+        """
+        with (
+            self._explained("read"),
+            self.engine.connect().execution_options(read_only=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def _explained(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            cause = " ".join(str(getattr(error, "orig", None) or error).split())
+            message = f"cannot {what} database {self.name}: {cause}{_way_out(cause)}"
+            if not self.is_sqlite and is_outage(error):
+                raise OutageError(message, self.name) from error
+            if any(word in cause.lower() for word in _LOCKED):
+                raise LockedError(message) from error
+            raise DatabaseError(message) from error
+
+
+def open_dedup_database(  # noqa: PLR0917
+    url: str,
+    scheme: str,
+    design: str,
+    lock_timeout: float = 60.0,
+    scope: str = "all",
+    word_lists: str = "",
+    loading: str = "",
+    mode: str = "checked",
+) -> Database:
+    """Open a database for deduplication; make its tables if it has none.
+
+    Args:
+        url: a SQLAlchemy URL.
+        scheme: the scheme of the signatures that will be stored.
+        design: the table design, as `str(TableDesign)`.
+        lock_timeout: seconds to wait for another writer.
+        scope: where duplicates are looked for.
+        word_lists: those that the scheme depends on, packed, to be stored with it.
+        loading: a saved index that it is made of: only whoever loads it opens it until that is done.
+        mode: how documents are decided, which says what is stored of them.
+
+    Raises:
+        DatabaseError: the database cannot be reached, read or written.
+        IncompatibleDatabaseError: it was made with another scheme, design, scope, mode or schema.
+    """
+    database = Database(url, lock_timeout)
+    wanted = {"scheme": scheme, "table design": design, "scope": scope, "mode": mode}
+    wanted |= {LOADING: loading} if loading else {}
+    try:
+        with database.write() as connection:
+            found = read_properties(connection)
+            if not found:
+                schema.metadata.create_all(connection)
+                found = {_VERSION: str(schema.SCHEMA_VERSION), **wanted}
+                stored = found | ({"word lists": word_lists} if word_lists else {})
+                rows = [{"name": name, "value": value} for name, value in stored.items()]
+                connection.execute(insert(schema.properties), rows)
+        _require_same(database.name, found, wanted)
+    except DatabaseError:
+        database.close()
+        raise
+    return database
+
+
+def open_existing_database(url: str, *, read_only: bool = True) -> Database:
+    """Open a database that was made before: to read it, for reports, or to change what is in it.
+
+    Raises:
+        DatabaseError: there is none, it cannot be read, or nothing was ever stored in it.
+        IncompatibleDatabaseError: its schema is not of the version that this program uses.
+    """
+    database = Database(url, read_only=read_only)
+    try:
+        require_file(database)
+        with database.read() as connection:
+            found = read_properties(connection)
+        _require_same(database.name, found, {})
+    except DatabaseError:
+        database.close()
+        raise
+    return database
+
+
+def require_file(database: Database) -> None:
+    """Refuse an SQLite database that is not there: connecting would make an empty file."""
+    path = database.url.database
+    if database.is_sqlite and path and not Path(path).is_file():
+        raise DatabaseError(f"there is no database {database.name}: run a crawl first, or name another")
+
+
+def read_properties(connection: Connection) -> dict[str, str]:
+    """Return what a database was made with, by the names of the properties; nothing where it holds no verdicts."""
+    if not connection.dialect.has_table(connection, schema.properties.name):
+        return {}
+    rows = connection.execute(select(schema.properties.c.name, schema.properties.c.value))
+    return {row.name: row.value for row in rows}
+
+
+def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> None:
+    if not found:
+        raise DatabaseError(f"database {name} holds no verdicts: run a crawl first, or name another")
+    if found.get(_VERSION) != str(schema.SCHEMA_VERSION):
+        raise IncompatibleDatabaseError(f"database {name} was {_OTHER_VERSION}")
+    if LOADING in found and LOADING not in wanted:
+        raise IncompatibleDatabaseError(
+            f"database {name} holds a part of an index: repeat `dedup index load`, which goes on, or name another one"
+        )
+    if found.get(LOADING) != wanted.get(LOADING):
+        raise IncompatibleDatabaseError(f"database {name} is there already: an index is loaded into a new one")
+    for key, value in wanted.items():
+        if found.get(key) == value:
+            continue
+        if key in _SETTINGS:
+            way_out = f"set {_SETTINGS[key]} = {found.get(key)!r}, or name another database"
+        elif _WORD_LISTS.sub("", value) == _WORD_LISTS.sub("", str(found.get(key))):
+            way_out = "set DEDUP_DICTIONARY to that which it was made with, or name another database"
+        else:
+            way_out = "fingerprints of two schemes cannot be compared: name another database"
+        raise IncompatibleDatabaseError(
+            f"database {name} was made with {key} {found.get(key)!r}, this program uses {value!r}; {way_out}"
+        )
+
+
+def _way_out(cause: str) -> str:
+    cause = cause.lower()
+    for words, way_out in _WAYS_OUT.items():
+        if any(word in cause for word in words):
+            return f"; {way_out}"
+    return ""
+
+
+class TableSet(NamedTuple):
+    """Tables of others in a database, such as those of a crawler.
+
+    Attributes:
+        name: what they are called together.
+        metadata: the tables.
+    """
+
+    name: str
+    metadata: MetaData
+
+
+_sets_metadata = MetaData()
+_sets = Table(
+    "dedup_table_sets",
+    _sets_metadata,
+    Column("name", Text, primary_key=True),
+    Column("version", Integer, nullable=False),
+    comment="which version the tables of others have, by the name of the set",
+)
+
+
+def open_tables(database: Database, tables: TableSet) -> None:
+    """Make the tables of a set if they are not there.
+
+    Raises:
+        DatabaseError: the database cannot be reached or written.
+        IncompatibleDatabaseError: another version of this program has made them.
+    """
+    with database.write() as connection:
+        has_table, found = connection.dialect.has_table, None
+        if has_table(connection, _sets.name):
+            found = connection.scalar(select(_sets.c.version).where(_sets.c.name == tables.name))
+        if found == schema.SCHEMA_VERSION:
+            return
+        if found is not None or any(has_table(connection, name) for name in tables.metadata.tables):
+            raise IncompatibleDatabaseError(f"the {tables.name} of database {database.name} were {_OTHER_VERSION}")
+        _sets_metadata.create_all(connection)
+        tables.metadata.create_all(connection)
+        insert_set = insert_into(_sets, connection.dialect.name).values(name=tables.name, version=schema.SCHEMA_VERSION)
+        connection.execute(insert_set.on_conflict_do_nothing())
+
+
+def insert_into(table: Table, dialect: str) -> Any:
+    """Return an INSERT that can say what is done on a conflict, which SQLAlchemy has for each database apart."""
+    return {"sqlite": sqlite, "postgresql": postgresql}[dialect].insert(table)
+
+
+def url_of(name: str) -> str:
+    """Return the URL of a database that a command names by a URL or as an SQLite file."""
+    return name if "://" in name else f"sqlite:///{name}"
+
+
+_OF_PROJECT = ".scrapy/dedup/*.db"
+USUAL_DATABASE = "crawl.db, or that of the Scrapy project that is here"
+"""Which database commands read that are given none, for their help."""
+
+
+def url_or_usual(name: str | None) -> str:
+    """Return the URL of the database that a command names, or of the one that it reads where it names none."""
+    return url_of(name or usual_database())
+
+
+def usual_database() -> str:
+    """Return the file that is read where no database is named: crawl.db, or that of the Scrapy project that is here."""
+    usual = Path("crawl.db")
+    # Without a scrapy.cfg it is beside the settings.
+    found = [usual] if usual.is_file() else [*Path().glob(_OF_PROJECT)] or [*Path().glob(f"*/{_OF_PROJECT}")]
+    return str(found[0] if len(found) == 1 else usual)
+
+
+_POLL_SECONDS = 0.05
+# Keys lie anywhere in their table: pages are read again, and are written back less often the longer the log may be.
+_CACHE_KIB, _LOGGED_PAGES = 1 << 16, 1 << 14
+# In seconds; without these a server that lost its power would be waited for without end.
+_NOTICE_A_DEAD_SERVER = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+_USER_AND_PASSWORD = re.compile("//.*@")
+_TORN_PASSWORD = re.compile("//[^:/]*:[^@]*@.*@")
+
+
+def parse_url(url: str) -> URL:
+    """Return a database URL, with the driver that is used for it.
+
+    Raises:
+        SettingsError: it is none, or names an engine that is not supported.
+    """
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        shown = _USER_AND_PASSWORD.sub("//***@", url)
+        raise SettingsError(
+            f"{shown!r} is not a database URL: write sqlite:///FILE or postgresql://USER@HOST/NAME"
+        ) from None
+    if _TORN_PASSWORD.search(url):
+        # What is behind the first @ would be taken for the host, and shown.
+        shown = _USER_AND_PASSWORD.sub("//***@", url)
+        raise SettingsError(f"{shown!r}: an @ that belongs to the password is written %40")
+    if parsed.drivername in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
+        raise SettingsError(f"databases of the kind {parsed.drivername!r} are not supported: use sqlite or postgresql")
+    has_server = any(each is not None for each in (parsed.username, parsed.password, parsed.host, parsed.port))
+    if parsed.get_backend_name() == "sqlite" and (has_server or parsed.database in (None, "", ":memory:")):
+        raise SettingsError("an SQLite database needs a file, since several threads share it: write sqlite:///FILE")
+    return parsed
+
+
+def shown_url(url: URL) -> str:
+    """Return a database URL as it may be shown: without its password, which parameters can hold too."""
+    shown = {name: value for name, value in url.query.items() if name == "host"}
+    backend = url.set(drivername=url.get_backend_name(), query=shown)
+    return (backend if url.password else backend.set(password=None)).render_as_string(hide_password=True)
+
+
+def _postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
+    """Return the engine of a PostgreSQL database; a writer waits so many seconds for another one.
+
+    Raises:
+        SettingsError: the driver is not installed.
+    """
+    try:
+        # Under a stricter isolation a writer would not see what the one before it has written
+        # while it was waiting.
+        engine = create_engine(
+            url,
+            pool_pre_ping=True,
+            isolation_level="READ COMMITTED",
+            connect_args={name: value for name, value in _NOTICE_A_DEAD_SERVER.items() if name not in url.query},
+        )
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"PostgreSQL needs a driver that is not installed ({error}): pip install 'scrapy-neardup[postgresql]'"
+        ) from None
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = {round(lock_timeout * 1000)}")
+            if read_only:
+                cursor.execute("SET default_transaction_read_only = on")
+            else:
+                # A writer that was halted must not hold up the others for longer than they wait.
+                cursor.execute(f"SET idle_in_transaction_session_timeout = {round(lock_timeout * 500)}")
+        connection.commit()
+
+    return engine
+
+
+def _sqlite_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
+    """Return the engine of an SQLite database; the functions that the queries need are made with each connection."""
+    engine = create_engine(url, connect_args={"timeout": lock_timeout})
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: sqlite3.Connection, _: object) -> None:
+        # The driver would begin its transactions too late, at the first write.
+        connection.isolation_level = None
+        if read_only:
+            connection.execute("PRAGMA query_only = ON")
+        else:
+            _log_ahead(connection, time.monotonic() + lock_timeout)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_LOGGED_PAGES}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        # SQLite has none of its own; a function in Python would take twice as long. Not for negative numbers.
+        connection.create_function("bit_count", 1, int.bit_count, deterministic=True)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        reads = read_only or connection.get_execution_options().get("read_only", False)
+        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _log_ahead(connection: sqlite3.Connection, deadline: float) -> None:
+    """Let readers read while a writer writes; SQLite does not wait for others by itself here."""
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(_POLL_SECONDS)
+        else:
+            return
+
 
 FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
@@ -109,417 +513,3 @@ class Outages:
             since = self._since.pop(database, None)
         if since is not None:
             logger.warning("database %s is back after %.1f seconds", database, self._clock() - since)
-
-
-_POLL_SECONDS = 0.05
-# Keys lie anywhere in their table: pages are read again, and are written back less often the longer the log may be.
-_CACHE_KIB, _LOGGED_PAGES = 1 << 16, 1 << 14
-# In seconds; without these a server that lost its power would be waited for without end.
-_NOTICE_A_DEAD_SERVER = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-_USER_AND_PASSWORD = re.compile("//.*@")
-_TORN_PASSWORD = re.compile("//[^:/]*:[^@]*@.*@")
-
-
-def insert_into(table: Table, dialect: str) -> Any:
-    """Return an INSERT that can say what is done on a conflict, which SQLAlchemy has for each database apart."""
-    return {"sqlite": sqlite, "postgresql": postgresql}[dialect].insert(table)
-
-
-def parse_url(url: str) -> URL:
-    """Return a database URL, with the driver that is used for it.
-
-    Raises:
-        SettingsError: it is none, or names an engine that is not supported.
-    """
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError):
-        shown = _USER_AND_PASSWORD.sub("//***@", url)
-        raise SettingsError(
-            f"{shown!r} is not a database URL: write sqlite:///FILE or postgresql://USER@HOST/NAME"
-        ) from None
-    if _TORN_PASSWORD.search(url):
-        # What is behind the first @ would be taken for the host, and shown.
-        shown = _USER_AND_PASSWORD.sub("//***@", url)
-        raise SettingsError(f"{shown!r}: an @ that belongs to the password is written %40")
-    if parsed.drivername in ("postgresql", "postgres"):
-        return parsed.set(drivername="postgresql+psycopg")
-    if parsed.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
-        raise SettingsError(f"databases of the kind {parsed.drivername!r} are not supported: use sqlite or postgresql")
-    has_server = any(each is not None for each in (parsed.username, parsed.password, parsed.host, parsed.port))
-    if parsed.get_backend_name() == "sqlite" and (has_server or parsed.database in (None, "", ":memory:")):
-        raise SettingsError("an SQLite database needs a file, since several threads share it: write sqlite:///FILE")
-    return parsed
-
-
-def shown_url(url: URL) -> str:
-    """Return a database URL as it may be shown: without its password, which parameters can hold too."""
-    shown = {name: value for name, value in url.query.items() if name == "host"}
-    backend = url.set(drivername=url.get_backend_name(), query=shown)
-    return (backend if url.password else backend.set(password=None)).render_as_string(hide_password=True)
-
-
-def postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
-    """Return the engine of a PostgreSQL database; a writer waits so many seconds for another one.
-
-    Raises:
-        SettingsError: the driver is not installed.
-    """
-    try:
-        # Under a stricter isolation a writer would not see what the one before it has written
-        # while it was waiting.
-        engine = create_engine(
-            url,
-            pool_pre_ping=True,
-            isolation_level="READ COMMITTED",
-            connect_args={name: value for name, value in _NOTICE_A_DEAD_SERVER.items() if name not in url.query},
-        )
-    except ModuleNotFoundError as error:
-        raise SettingsError(
-            f"PostgreSQL needs a driver that is not installed ({error}): pip install 'scrapy-neardup[postgresql]'"
-        ) from None
-
-    @event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _: object) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET lock_timeout = {round(lock_timeout * 1000)}")
-            if read_only:
-                cursor.execute("SET default_transaction_read_only = on")
-            else:
-                # A writer that was halted must not hold up the others for longer than they wait.
-                cursor.execute(f"SET idle_in_transaction_session_timeout = {round(lock_timeout * 500)}")
-        connection.commit()
-
-    return engine
-
-
-def sqlite_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
-    """Return the engine of an SQLite database; the functions that the queries need are made with each connection."""
-    engine = create_engine(url, connect_args={"timeout": lock_timeout})
-
-    @event.listens_for(engine, "connect")
-    def _prepare(connection: sqlite3.Connection, _: object) -> None:
-        # The driver would begin its transactions too late, at the first write.
-        connection.isolation_level = None
-        if read_only:
-            connection.execute("PRAGMA query_only = ON")
-        else:
-            _log_ahead(connection, time.monotonic() + lock_timeout)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {_LOGGED_PAGES}")
-        connection.execute("PRAGMA foreign_keys = ON")
-        # SQLite has none of its own; a function in Python would take twice as long. Not for negative numbers.
-        connection.create_function("bit_count", 1, int.bit_count, deterministic=True)
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        reads = read_only or connection.get_execution_options().get("read_only", False)
-        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
-
-    return engine
-
-
-def _log_ahead(connection: sqlite3.Connection, deadline: float) -> None:
-    """Let readers read while a writer writes; SQLite does not wait for others by itself here."""
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(_POLL_SECONDS)
-        else:
-            return
-
-
-DEDUP_WRITERS = 0x6E656172
-"""The lock of those who write verdicts and index. Any number serves, as long as it is always the same one."""
-
-LOADING = "loading"
-"""What the index is called, among the properties of a database, of which only a part has been loaded."""
-
-# What a scheme says of the word lists that it depends on; the version is another where there are any.
-_WORD_LISTS = re.compile(r"^\d+:|:(only|dict)=[0-9a-f]+")
-
-# The settings that other properties are taken from.
-_SETTINGS = {"table design": "DEDUP_TABLES", "scope": "DEDUP_SCOPE", "mode": "DEDUP_MODE"}
-
-_OF_PROJECT = ".scrapy/dedup/*.db"
-
-# What the version of the tables is called among the properties of a database.
-_VERSION = "schema"
-_OTHER_VERSION = (
-    f"made by another version of this program (this one has tables of version {schema.SCHEMA_VERSION}): begin anew, in "
-    "a new database, or install that one"
-)
-
-# Words of the drivers' messages, and what a user can do.
-_LOCKED = ("locked", "lock timeout")
-_WAYS_OUT = {
-    _LOCKED: "another process is writing to it: wait for it to end, or stop it",
-    ("full", "no space", "disk i/o"): "free some space and run again",
-    ("unable to open",): "check that the folder exists and may be written to",
-    ("readonly", "read-only", "permission"): "check its access rights",
-    ("not a database", "malformed"): "the file is damaged or no SQLite database: name another",
-    ("connect",): "check that the server runs and that the URL is right",
-}
-
-
-class Database:
-    """A database by its URL, with transactions that fail in one clear line.
-
-    Args:
-        url: a SQLAlchemy URL, `sqlite:///FILE` or `postgresql://...`.
-        lock_timeout: seconds to wait for another writer.
-        read_only: whether nothing at all may be changed, not even how an SQLite file is written.
-        writers: number of the lock on PostgreSQL by which writers wait for each other; tables that no other
-            writers touch can have one of their own.
-
-    Raises:
-        SettingsError: the URL is none, or names an engine that is not supported.
-    """
-
-    def __init__(
-        self, url: str, lock_timeout: float = 60.0, *, read_only: bool = False, writers: int = DEDUP_WRITERS
-    ) -> None:
-        self.url = parse_url(url)
-        self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.name = shown_url(self.url)
-        self._writers = writers
-        make_engine = sqlite_engine if self.is_sqlite else postgresql_engine
-        self.engine = make_engine(self.url, lock_timeout, read_only)
-
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """Open a transaction as the only writer of this database (of its tables, see `writers`); commit it at the end.
-
-        Whoever reads here reads what every earlier writer has written, in this process and in
-        any other: so there is no moment between a look-up and the insert that follows from it.
-
-        Raises:
-            OutageError: the server is away; whether anything was written is not known.
-            LockedError: another process has been writing for too long.
-            DatabaseError: the database cannot be reached or written.
-        """
-        with self._explained("write"), self.engine.begin() as connection:
-            if not self.is_sqlite:
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({self._writers})")
-            yield connection
-
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """Open a transaction that only reads and disturbs no writer.
-
-        Raises:
-            DatabaseError: the database cannot be reached or read.
-        """
-        with (
-            self._explained("read"),
-            self.engine.connect().execution_options(read_only=True) as connection,
-            connection.begin(),
-        ):
-            yield connection
-
-    def create(self, metadata: MetaData) -> None:
-        """Create the tables of `metadata` that are not there yet."""
-        with self.write() as connection:
-            metadata.create_all(connection)
-
-    def close(self) -> None:
-        """Close all connections."""
-        self.engine.dispose()
-
-    @contextmanager
-    def _explained(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except SQLAlchemyError as error:
-            cause = " ".join(str(getattr(error, "orig", None) or error).split())
-            message = f"cannot {what} database {self.name}: {cause}{_way_out(cause)}"
-            if not self.is_sqlite and is_outage(error):
-                raise OutageError(message, self.name) from error
-            if any(word in cause.lower() for word in _LOCKED):
-                raise LockedError(message) from error
-            raise DatabaseError(message) from error
-
-
-def open_dedup_database(  # noqa: PLR0917
-    url: str,
-    scheme: str,
-    design: str,
-    lock_timeout: float = 60.0,
-    scope: str = "all",
-    word_lists: str = "",
-    loading: str = "",
-    mode: str = "checked",
-) -> Database:
-    """Open a database for deduplication; make its tables if it has none.
-
-    Args:
-        url: a SQLAlchemy URL.
-        scheme: the scheme of the signatures that will be stored.
-        design: the table design, as `str(TableDesign)`.
-        lock_timeout: seconds to wait for another writer.
-        scope: where duplicates are looked for.
-        word_lists: those that the scheme depends on, packed, to be stored with it.
-        loading: a saved index that it is made of: only whoever loads it opens it until that is done.
-        mode: how documents are decided, which says what is stored of them.
-
-    Raises:
-        DatabaseError: the database cannot be reached, read or written.
-        IncompatibleDatabaseError: it was made with another scheme, design, scope, mode or schema.
-    """
-    database = Database(url, lock_timeout)
-    wanted = {"scheme": scheme, "table design": design, "scope": scope, "mode": mode}
-    wanted |= {LOADING: loading} if loading else {}
-    try:
-        with database.write() as connection:
-            found = read_properties(connection)
-            if not found:
-                schema.metadata.create_all(connection)
-                found = {_VERSION: str(schema.SCHEMA_VERSION), **wanted}
-                stored = found | ({"word lists": word_lists} if word_lists else {})
-                rows = [{"name": name, "value": value} for name, value in stored.items()]
-                connection.execute(insert(schema.properties), rows)
-        _require_same(database.name, found, wanted)
-    except DatabaseError:
-        database.close()
-        raise
-    return database
-
-
-class TableSet(NamedTuple):
-    """Tables of others in a database, such as those of a crawler.
-
-    Attributes:
-        name: what they are called together.
-        metadata: the tables.
-    """
-
-    name: str
-    metadata: MetaData
-
-
-_sets_metadata = MetaData()
-_sets = Table(
-    "dedup_table_sets",
-    _sets_metadata,
-    Column("name", Text, primary_key=True),
-    Column("version", Integer, nullable=False),
-    comment="which version the tables of others have, by the name of the set",
-)
-
-
-def open_tables(database: Database, tables: TableSet) -> None:
-    """Make the tables of a set if they are not there.
-
-    Raises:
-        DatabaseError: the database cannot be reached or written.
-        IncompatibleDatabaseError: another version of this program has made them.
-    """
-    with database.write() as connection:
-        has_table, found = connection.dialect.has_table, None
-        if has_table(connection, _sets.name):
-            found = connection.scalar(select(_sets.c.version).where(_sets.c.name == tables.name))
-        if found == schema.SCHEMA_VERSION:
-            return
-        if found is not None or any(has_table(connection, name) for name in tables.metadata.tables):
-            raise IncompatibleDatabaseError(f"the {tables.name} of database {database.name} were {_OTHER_VERSION}")
-        _sets_metadata.create_all(connection)
-        tables.metadata.create_all(connection)
-        insert_set = insert_into(_sets, connection.dialect.name).values(name=tables.name, version=schema.SCHEMA_VERSION)
-        connection.execute(insert_set.on_conflict_do_nothing())
-
-
-def url_of(name: str) -> str:
-    """Return the URL of a database that a command names by a URL or as an SQLite file."""
-    return name if "://" in name else f"sqlite:///{name}"
-
-
-USUAL_DATABASE = "crawl.db, or that of the Scrapy project that is here"
-"""Which database commands read that are given none, for their help."""
-
-
-def url_or_usual(name: str | None) -> str:
-    """Return the URL of the database that a command names, or of the one that it reads where it names none."""
-    return url_of(name or usual_database())
-
-
-def usual_database() -> str:
-    """Return the file that is read where no database is named: crawl.db, or that of the Scrapy project that is here."""
-    usual = Path("crawl.db")
-    # Without a scrapy.cfg it stands beside the settings.
-    found = [usual] if usual.is_file() else [*Path().glob(_OF_PROJECT)] or [*Path().glob(f"*/{_OF_PROJECT}")]
-    return str(found[0] if len(found) == 1 else usual)
-
-
-def open_existing_database(url: str, *, read_only: bool = True) -> Database:
-    """Open a database that was made before: to read it, for reports, or to change what is in it.
-
-    Raises:
-        DatabaseError: there is none, it cannot be read, or nothing was ever stored in it.
-        IncompatibleDatabaseError: its schema is not of the version that this program uses.
-    """
-    database = Database(url, read_only=read_only)
-    try:
-        _require_verdicts(database)
-    except DatabaseError:
-        database.close()
-        raise
-    return database
-
-
-def require_file(database: Database) -> None:
-    """Refuse an SQLite database that is not there: connecting would make an empty file."""
-    path = database.url.database
-    if database.is_sqlite and path and not Path(path).is_file():
-        raise DatabaseError(f"there is no database {database.name}: run a crawl first, or name another")
-
-
-def _require_verdicts(database: Database) -> None:
-    require_file(database)
-    with database.read() as connection:
-        found = read_properties(connection)
-    if not found:
-        raise DatabaseError(f"database {database.name} holds no verdicts: run a crawl first, or name another")
-    _require_same(database.name, found, {})
-
-
-def read_properties(connection: Connection) -> dict[str, str]:
-    """Return what a database was made with, by the names of the properties; nothing where it holds no verdicts."""
-    if not connection.dialect.has_table(connection, schema.properties.name):
-        return {}
-    rows = connection.execute(select(schema.properties.c.name, schema.properties.c.value))
-    return {row.name: row.value for row in rows}
-
-
-def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> None:
-    if found.get(_VERSION) != str(schema.SCHEMA_VERSION):
-        raise IncompatibleDatabaseError(f"database {name} was {_OTHER_VERSION}")
-    if LOADING in found and LOADING not in wanted:
-        raise IncompatibleDatabaseError(
-            f"database {name} holds a part of an index: repeat `dedup index load`, which goes on, or name another one"
-        )
-    if found.get(LOADING) != wanted.get(LOADING):
-        raise IncompatibleDatabaseError(f"database {name} is there already: an index is loaded into a new one")
-    for key, value in wanted.items():
-        if found.get(key) == value:
-            continue
-        if key in _SETTINGS:
-            way_out = f"set {_SETTINGS[key]} = {found.get(key)!r}, or name another database"
-        elif _WORD_LISTS.sub("", value) == _WORD_LISTS.sub("", str(found.get(key))):
-            way_out = "set DEDUP_DICTIONARY to that which it was made with, or name another database"
-        else:
-            way_out = "fingerprints of two schemes cannot be compared: name another database"
-        raise IncompatibleDatabaseError(
-            f"database {name} was made with {key} {found.get(key)!r}, this program uses {value!r}; {way_out}"
-        )
-
-
-def _way_out(cause: str) -> str:
-    cause = cause.lower()
-    for words, way_out in _WAYS_OUT.items():
-        if any(word in cause for word in words):
-            return f"; {way_out}"
-    return ""

@@ -76,12 +76,12 @@ documents = Table(
     Column("canonical_digest", LargeBinary(16)),
     Column("redirected", SmallInteger, nullable=False, server_default="0"),
     # Of a leader that has or had duplicates: the copy to export, and that which was passed on last
-    # where better ones take the place of others. Both are looked up anew where they name none.
+    # where better ones take the place of others. Both are elected again where they name none.
     Column("keeper_id", Id),
     Column("exported_id", Id),
     Column("first_run_id", Id, nullable=False),
     Column("last_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
-    # The run that brought what it holds now; when that is cancelled, nobody knows its content any more.
+    # The run that stored what it holds now; when that is cancelled, its content is forgotten.
     Column("content_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
     comment="one row a key; a duplicate names the leader of its cluster, an original none",
 )

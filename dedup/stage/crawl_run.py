@@ -20,6 +20,7 @@ from dedup.ledger.notes import Skipped
 from dedup.ledger.runs import name_by_time
 from dedup.ledger.store import Orphan
 from dedup.rules.documents import Decision, Document
+from dedup.rules.scope import FOR_EVER
 from dedup.rules.settings import DedupSettings
 from dedup.signature.tokens import clean
 from dedup.stage.failures import outages_of
@@ -78,7 +79,7 @@ class CrawlRun:
         self._deduplicator = await asyncio.to_thread(Deduplicator, self._settings)
         self._deciding = MicroBatcher(self._decide, self._settings.batch_size, BATCH_PATIENCE, self._is_all)
         self._recognising = MicroBatcher(self._recognise, self._settings.batch_size)
-        logger.info("%s", await self._in_thread(self._remembered))
+        logger.info("%s", await self._in_thread(self._summary))
 
     async def begin(self) -> int:
         """Begin the run, once the database is open, if it has not begun; return its id."""
@@ -133,8 +134,8 @@ class CrawlRun:
         return await self._in_thread(self._deduplicator.was_dropped, clean(key))
 
     async def forget(self, keys: Sequence[str]) -> None:
-        """Take documents that are there no more out of the index; their duplicates are decided anew."""
-        await self._in_thread(self._deduplicator.let_go, [clean(key) for key in keys])
+        """Forget documents that are gone; their duplicates are undecided then."""
+        await self._in_thread(self._deduplicator.forget, [clean(key) for key in keys])
 
     def find_undecided(self, after: int, most: int, *, of_this_run: bool) -> list[tuple[int, str]]:
         """Return ids and keys of documents whose content has to be seen again; see `Deduplicator.find_undecided`."""
@@ -146,7 +147,7 @@ class CrawlRun:
         return self._deduplicator.pop_alarms()
 
     def note_skipped(self, skipped: Skipped) -> None:
-        """Note a page that brought no item; it is written with others, at the latest when the run ends."""
+        """Note a page without an item; it is written with others, at the latest when the run ends."""
         self._skipped.append(skipped)
         if len(self._skipped) >= _SKIPPED_AT_ONCE and (self._writing is None or self._writing.done()):
             self._writing = asyncio.create_task(self._write_skipped())
@@ -194,33 +195,29 @@ class CrawlRun:
         assert self._run_id is not None
         return self._outages.survive(partial(self._deduplicator.refuse, document_ids, self._run_id))
 
-    def _decide(self, asked: list[tuple[Document, int]]) -> list[Decision | None]:
+    def _decide(self, batch: list[tuple[Document, int]]) -> list[Decision | None]:
         assert self._run_id is not None
-        documents, withdrawn = [document for document, _ in asked], {number for _, number in asked} - {_NONE}
-        # What was decided though the connection broke is found unchanged, and its verdict stands.
+        documents, withdrawn = [document for document, _ in batch], {number for _, number in batch} - {_NONE}
+        # What was decided though the connection broke is found unchanged, and its verdict is kept.
         return self._outages.survive(partial(self._deduplicator.decide, documents, self._run_id, withdrawn))
 
     def _recognise(self, body_digests: list[bytes]) -> list[bool]:
-        known = self._outages.survive(partial(self._deduplicator.known_bodies, body_digests))
+        known = self._outages.survive(partial(self._deduplicator.stored_bodies, body_digests))
         return [body_digest in known for body_digest in body_digests]
 
-    def _remembered(self) -> str:
-        documents, runs, since = self._deduplicator.knows()
+    def _summary(self) -> str:
+        documents, runs, since = self._deduplicator.summary()
         name = self._deduplicator.database.name
         if not documents:
             return f"database {name} knows no documents yet"
-        began = datetime.fromtimestamp(since, UTC) if since is not None else None
-        when = f" since {began:%Y-%m-%d}" if began else ""
+        when = "" if since is None else f" since {datetime.fromtimestamp(since, UTC):%Y-%m-%d}"
         memory = self._settings.memory
-        told = "" if str(memory) == "for ever" else f"; compared with those of {_told(str(memory))}"
-        return f"database {name} knows {counted(documents, 'document')} of {counted(runs, 'run')}{when}{told}"
+        compared = "this run alone" if memory.of_run else f"the last {memory} alone"
+        limit = "" if memory == FOR_EVER else f"; compared with those of {compared}"
+        return f"database {name} knows {counted(documents, 'document')} of {counted(runs, 'run')}{when}{limit}"
 
     async def _in_thread(self, function: Callable[..., T], *arguments: object) -> T:
         return await asyncio.to_thread(self._outages.survive, partial(function, *arguments))
-
-
-def _told(memory: str) -> str:
-    return "this run alone" if memory == "run" else f"the last {memory} alone"
 
 
 def _name_in_job(crawler: Crawler) -> str:

@@ -1,4 +1,4 @@
-"""How a crawl ends that does not end well: one line, in order, no process left behind."""
+"""The signals and the report of a crawl, and how one ends that fails: one line, in order, no process left behind."""
 
 from __future__ import annotations
 
@@ -31,39 +31,6 @@ from dedup.stage.project import read_project_settings
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
-
-
-def require_report(settings: DedupSettings) -> None:
-    """Refuse a report that could not be written, before anything is crawled for it.
-
-    Raises:
-        SettingsError: the name of the file says no known format, or its folder is not there.
-    """
-    if not settings.report:
-        return
-    try:
-        format_of(settings.report)
-    except SettingsError as error:
-        raise SettingsError(f"DEDUP_REPORT = {error}") from None
-    if not Path(settings.report).absolute().parent.is_dir():
-        raise SettingsError(f"DEDUP_REPORT = {settings.report!r}: its folder is not there; make it first")
-
-
-def write_report_of_run(settings: DedupSettings, run: str) -> DedupError | None:
-    """Write the report on a run that has ended; return what went wrong, if anything did."""
-    output_format = format_of(settings.report)
-    selection = replace(selection_for(output_format), run=run)
-    try:
-        with (
-            closing(open_existing_database(settings.database_url)) as database,
-            open_report(database, selection) as report,
-            open_output(settings.report) as stream,
-        ):
-            write_in_any_format(report, database, output_format, stream)
-    except DedupError as error:
-        return error
-    logger.info("report written: %s", settings.report)
-    return None
 
 
 document_kept = object()
@@ -105,13 +72,12 @@ def check_early(settings: BaseSettings) -> None:
     """
     try:
         dedup_settings = DedupSettings.read(settings.get)
-        is_enabled = dedup_settings.enabled
         ItemSettings.read(settings.get)
-        reactor = settings.get("TWISTED_REACTOR")
-        has_reactor = bool(reactor) and settings.getbool("TWISTED_REACTOR_ENABLED", True)
-        if is_enabled and has_reactor and not issubclass(load_object(reactor), AsyncioSelectorReactor):
-            raise _needs_asyncio()
-        if is_enabled:
+        if dedup_settings.enabled:
+            reactor = settings.get("TWISTED_REACTOR")
+            has_reactor = bool(reactor) and settings.getbool("TWISTED_REACTOR_ENABLED", True)
+            if has_reactor and not issubclass(load_object(reactor), AsyncioSelectorReactor):
+                raise _needs_asyncio()
             require_report(dedup_settings)
     except DedupError as error:
         if is_command():
@@ -201,6 +167,39 @@ class CrawlStopper:
         logger.error("%s; the crawl stops, what is stored so far is kept", error)
         mark_failed(crawler, reason)
         self._closing = asyncio.create_task(crawler.engine.close_spider_async(reason=reason))
+
+
+def require_report(settings: DedupSettings) -> None:
+    """Refuse a report that could not be written, before anything is crawled for it.
+
+    Raises:
+        SettingsError: the name of the file says no known format, or its folder is not there.
+    """
+    if not settings.report:
+        return
+    try:
+        format_of(settings.report)
+    except SettingsError as error:
+        raise SettingsError(f"DEDUP_REPORT = {error}") from None
+    if not Path(settings.report).absolute().parent.is_dir():
+        raise SettingsError(f"DEDUP_REPORT = {settings.report!r}: its folder is not there; make it first")
+
+
+def write_report_of_run(settings: DedupSettings, run: str) -> DedupError | None:
+    """Write the report on a run that has ended; return what went wrong, if anything did."""
+    output_format = format_of(settings.report)
+    selection = replace(selection_for(output_format), run=run)
+    try:
+        with (
+            closing(open_existing_database(settings.database_url)) as database,
+            open_report(database, selection) as report,
+            open_output(settings.report) as stream,
+        ):
+            write_in_any_format(report, database, output_format, stream)
+    except DedupError as error:
+        return error
+    logger.info("report written: %s", settings.report)
+    return None
 
 
 _stoppers: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()

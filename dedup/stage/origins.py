@@ -112,10 +112,10 @@ class ItemPage:
         response: the response; it is not kept alive.
 
     Attributes:
-        undecided: the items that no verdict was heard of yet, by id, which is unique as long as they are here.
+        undecided: the items without a verdict so far, by id, which is unique as long as they are here.
         is_kept: whether one of its items was kept, so that the page is no duplicate.
-        has_copy: whether an item that stands for the page was dropped as a duplicate.
-        last_news: when it was last heard of, by `time.monotonic`.
+        has_copy: whether an item that represents the page was dropped as a duplicate.
+        last_news: when something was last decided on it, by `time.monotonic`.
     """
 
     def __init__(self, response: Response) -> None:
@@ -252,7 +252,7 @@ class Origins:
     def decided(self, item: Any, *, is_duplicate: bool, is_dropped: bool = False) -> None:
         """Take note of an item's verdict, or that it gets none; an item that is not known is no error.
 
-        It is a duplicate if it was dropped as one and stands for its page; what else is dropped says nothing of the
+        It is a duplicate if it was dropped as one and represents its page; what else is dropped says nothing of the
         page.
         """
         page = self._page_of_item(item)

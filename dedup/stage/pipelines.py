@@ -30,6 +30,7 @@ from dedup.stage.failures import (
     read_settings,
     refuse_to_start,
     require_asyncio,
+    write_report_of_run,
 )
 from dedup.stage.items.reading import Marker
 from dedup.stage.items.settings import OnError
@@ -117,18 +118,16 @@ class NearDuplicatePipeline:
                 await self._open_now()
 
     async def _open_now(self) -> None:
-        settings = self._crawler.settings
-        logger.info("%s", neighbours(settings, type(self)))
+        crawler = self._crawler
+        logger.info("%s", neighbours(crawler.settings, type(self)))
         try:
             put_off()
-            _, behind = names_around(settings, type(self))
-            run, workers = self._run, self._workers
-            self._examiner = Examiner(self._crawler, self.settings, self._items, run, workers, behind=behind)
+            _, behind = names_around(crawler.settings, type(self))
+            self._examiner = Examiner(crawler, self.settings, self._items, self._run, self._workers, behind=behind)
             await self._run.open()
             self._is_open = True
         except DedupError as error:
-            if not self._lets_pass(error):
-                refuse_to_start(error)
+            self._refuse_or_tell(error)
 
     async def open_run(self) -> None:
         """Begin the run now, and not with the first item; its name is the stat `dedup/run`."""
@@ -136,8 +135,7 @@ class NearDuplicatePipeline:
             await self._open()
             await self._run.begin()
         except DedupError as error:
-            if not self._lets_pass(error):
-                refuse_to_start(error)
+            self._refuse_or_tell(error)
 
     def spider_idle(self) -> None:
         """Handle the signal: nothing is under way, but items of `scrapy parse`, for which it does not wait."""
@@ -172,8 +170,6 @@ class NearDuplicatePipeline:
         run = self._crawler.stats.get_value("dedup/run")
         if not self.settings.report or not run:
             return
-        from dedup.stage.failures import write_report_of_run  # noqa: PLC0415 -- most crawls write none
-
         error = await asyncio.to_thread(write_report_of_run, self.settings, run)
         if error is not None:
             logger.error("no report: %s; write it later: scrapy duplicates -o %s", error, self.settings.report)
@@ -191,7 +187,7 @@ class NearDuplicatePipeline:
                 return item
             examined = await self._examiner.examine(item, response, turn)
             if examined is not None:
-                dropped = self._settle(item, examined.decision, response)
+                dropped = self._apply(item, examined.decision, response)
                 if dropped is None:
                     # Of items that are tried out nobody says what becomes of them.
                     if not _is_tried_out(self._crawler):
@@ -212,7 +208,7 @@ class NearDuplicatePipeline:
         finally:
             self._inside -= 1
             if _is_tried_out(self._crawler):
-                self._look_whether_idle(None)
+                self._wake_engine(None)
             await turn.come()
             self._origins.decided(item, is_duplicate=is_duplicate, is_dropped=is_dropped)
         return item
@@ -220,9 +216,9 @@ class NearDuplicatePipeline:
     def item_scraped(self, response: Response | None) -> None:
         """Handle the signal: an item is through all pipelines."""
         self._run.passed.store()
-        self._look_whether_idle(response)
+        self._wake_engine(response)
 
-    def _look_whether_idle(self, response: Response | None) -> None:
+    def _wake_engine(self, response: Response | None) -> None:
         """Let a crawl end behind the last item of `start()`: Scrapy looks by itself only every five seconds."""
         engine = self._crawler.engine
         slot = None if engine is None else engine._slot  # noqa: SLF001 -- nothing else tells Scrapy to look
@@ -231,7 +227,7 @@ class NearDuplicatePipeline:
 
     async def item_refused(self, response: Response | None) -> None:
         """Handle the signals: an item was dropped by whatever pipeline, or one failed on it."""
-        self._look_whether_idle(response)
+        self._wake_engine(response)
         try:
             await self._run.passed.refuse()
         except DatabaseError as error:
@@ -263,7 +259,7 @@ class NearDuplicatePipeline:
             return False
 
     async def forget(self, keys: list[str]) -> None:
-        """Take pages, by their URLs, that are there no more out of the index; their duplicates are decided anew."""
+        """Forget pages that are gone, by their URLs; their duplicates are undecided then."""
         if self._is_open:
             await self._run.forget(keys)
 
@@ -275,12 +271,12 @@ class NearDuplicatePipeline:
         return self._run.find_undecided(after, most, of_this_run=of_this_run) if self._is_open else []
 
     def note_skipped(self, url: str, reason: str, detail: str = "", referrer: str | None = None) -> None:
-        """Note a page that brought no item, for the report: why, in a few words, and which page links to it."""
+        """Note a page without an item, for the report: why, in a few words, and which page links to it."""
         if self._is_open:
             self._run.note_skipped(Skipped(url, reason, detail, referrer or ""))
 
-    def _settle(self, item: Any, decision: Decision, response: Response | None) -> DroppedByDedup | None:
-        """Do what follows from a decision; return the exception that drops the item, if it is dropped."""
+    def _apply(self, item: Any, decision: Decision, response: Response | None) -> DroppedByDedup | None:
+        """Log, count, mark and announce a decision; return the exception that drops the item, if it is dropped."""
         self._tell_alarms()
         self._count(decision)
         self._marker.mark(item, decision, response)
@@ -301,12 +297,11 @@ class NearDuplicatePipeline:
         else:
             self._tell(error, what_then)
 
-    def _lets_pass(self, error: DedupError) -> bool:
-        """Say whether items pass, and say so, though the stage could not be opened."""
+    def _refuse_or_tell(self, error: DedupError) -> None:
+        """Refuse to start, or log that items pass though the stage could not be opened, as the project wants."""
         if self._items.on_error is OnError.STOP or not isinstance(error, DatabaseError):
-            return False
+            refuse_to_start(error)
         self._tell(error, "items pass undecided")
-        return True
 
     def _tell(self, error: DatabaseError, what_then: str) -> None:
         if what_then not in self._told:
@@ -315,7 +310,8 @@ class NearDuplicatePipeline:
 
     def _count(self, decision: Decision) -> None:
         stats, outcome = self._crawler.stats, decision.outcome
-        stats.inc_value(f"dedup/{_counted_as(decision)}")
+        name = decision.verdict.value.replace(" ", "_") if outcome.kept is None else STAT_OF_KEPT[outcome.kept]
+        stats.inc_value("dedup/replaced" if outcome.is_replaced else f"dedup/{name}")
         stats.inc_value("dedup/text_bytes", decision.text_bytes)
         if outcome.is_replaced or decision.is_dropped:
             stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
@@ -341,13 +337,6 @@ class NearDuplicatePipeline:
                 "%s; %s", alarm, _WAY_OUT if self.settings.brake is Brake.WARN else "duplicates there are kept"
             )
             self._crawler.stats.inc_value(f"dedup/{alarm.kind}s_over_limit")
-
-
-def _counted_as(decision: Decision) -> str:
-    if decision.outcome.is_replaced:
-        return "replaced"
-    kept = decision.outcome.kept
-    return decision.verdict.value.replace(" ", "_") if kept is None else STAT_OF_KEPT[kept]
 
 
 def _is_tried_out(crawler: Crawler) -> bool:

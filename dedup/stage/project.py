@@ -1,11 +1,11 @@
-"""The settings of a Scrapy project: where its database is by default, and names that nobody knows."""
+"""The settings of a Scrapy project: the place of the stage among pipelines, the default database, unknown names."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -28,7 +28,7 @@ _ALONE = 300.0
 
 
 def order_for(settings: BaseSettings) -> float:
-    """Return the number in ITEM_PIPELINES at which the stage stands before all that may store items.
+    """Return the number in ITEM_PIPELINES by which the stage runs before all that may store items.
 
     That is before every pipeline of the project but those that `DEDUP_AFTER` names: by class, import path or name
     of the class. A number there is taken as it is. Media pipelines that come before all others stay before it: they
@@ -40,10 +40,11 @@ def order_for(settings: BaseSettings) -> float:
     after, orders = from_json(AFTER, settings.get(AFTER)), _orders(settings)
     if (number := _number(after)) is not None:
         return number
-    first = min((order for pipeline, order in orders.items() if not _is_media(pipeline)), default=None)
-    named = _leading_media(orders, first) if after is None else _named(after, orders)
+    first = min((order for pipeline, order in orders.items() if not _is_media(pipeline)), default=math.inf)
+    leading_media = [pipeline for pipeline, order in orders.items() if _is_media(pipeline) and order < first]
+    named = leading_media if after is None else _named(after, orders)
     if not named:
-        return _ALONE if first is None else first - 1
+        return _ALONE if first == math.inf else first - 1
     last = max(orders[pipeline] for pipeline in named)
     behind = [order for order in orders.values() if order > last]
     return (last + min(behind)) / 2 if behind else last + 1
@@ -75,10 +76,6 @@ def _is_media(pipeline: type) -> bool:
     return isinstance(pipeline, type) and issubclass(pipeline, MediaPipeline)
 
 
-def _leading_media(orders: Mapping[type, float], first: float | None) -> list[type]:
-    return [pipeline for pipeline, order in orders.items() if _is_media(pipeline) and (first is None or order < first)]
-
-
 def _number(after: Any) -> float | None:
     if isinstance(after, bool) or not isinstance(after, (int, float, str)):
         return None
@@ -98,16 +95,16 @@ def _named(after: Any, orders: Iterable[type]) -> list[type]:
     found = []
     for each in wanted:
         name = each.strip() if isinstance(each, str) else each
-        fitting = [pipeline for pipeline in orders if name in (pipeline, pipeline.__name__, _path(pipeline))]
+        fitting = [
+            pipeline
+            for pipeline in orders
+            if name in (pipeline, pipeline.__name__, f"{pipeline.__module__}.{pipeline.__qualname__}")
+        ]
         if name and not fitting:
             known = ", ".join(pipeline.__name__ for pipeline in orders) or "none"
             raise SettingsError(f"{AFTER} names {name!r}, which is not in ITEM_PIPELINES: there are {known}")
         found += fitting
     return found
-
-
-def _path(pipeline: type) -> str:
-    return f"{pipeline.__module__}.{pipeline.__qualname__}"
 
 
 _PREFIX = "DEDUP_"
@@ -147,19 +144,16 @@ def unknown_settings(settings: BaseSettings) -> Iterator[str]:
 
 
 def _database_file(settings: BaseSettings) -> Path:
-    name = re.sub(r"[^\w.-]+", "_", str(settings.get("BOT_NAME") or "scrapy"))
-    return _data_folder() / f"{name}.db"
+    """Return the default database, where Scrapy has data: beside the project's scrapy.cfg, or in the working folder.
 
-
-def _data_folder() -> Path:
-    """Return where Scrapy itself would have data of the project: beside its scrapy.cfg, or in the working folder.
-
-    Where only a variable names the settings, as under scrapyd, in Celery and Django, Scrapy has no such place, and
-    whatever asks for it is switched off. There the data stand beside the settings, unless these are in an archive.
+    Where only a variable names the settings, as under scrapyd, in Celery and Django, Scrapy has no such place. There
+    the data are beside the settings, unless these are in an archive.
     """
+    name = re.sub(r"[^\w.-]+", "_", str(settings.get("BOT_NAME") or "scrapy"))
     try:
-        return Path(data_path(_FOLDER))
+        folder = Path(data_path(_FOLDER))
     except NotConfigured:
         found = find_spec(os.environ[ENVVAR])
         beside = Path((found and found.origin) or "").parent
-        return (beside if os.access(beside, os.W_OK) else Path()).resolve() / ".scrapy" / _FOLDER
+        folder = (beside if os.access(beside, os.W_OK) else Path()).resolve() / ".scrapy" / _FOLDER
+    return folder / f"{name}.db"

@@ -147,8 +147,8 @@ def test_database_of_an_unreleased_version_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tables", [visits.TABLES, frontier.TABLES], ids=lambda tables: tables.name)
 def test_tables_of_an_unreleased_crawler_are_refused(tables: TableSet, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
-    with closing(Database(url)) as database:
-        database.create(tables.metadata)
+    with closing(Database(url)) as database, database.write() as connection:
+        tables.metadata.create_all(connection)
     fails(crawl(url, url=NOBODY), f"the {tables.name} of database {url} ", OTHER)
 
 

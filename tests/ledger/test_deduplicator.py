@@ -403,10 +403,10 @@ def test_bytes_are_known_as_long_as_some_document_has_them(crawl: Crawl) -> None
     first, second, never = (digest(body) for body in (b"1", b"2", b"3"))
     crawl.see("a", TEXT, b"1")
     crawl.see("b", OTHER_TEXT, b"2")
-    assert crawl.deduplicator.known_bodies([first, second, never]) == {first, second}
+    assert crawl.deduplicator.stored_bodies([first, second, never]) == {first, second}
     crawl.see("a", NEAR_TEXT, b"3")
-    assert crawl.deduplicator.known_bodies([first, second, never]) == {second, never}
-    assert crawl.deduplicator.known_bodies([]) == set()
+    assert crawl.deduplicator.stored_bodies([first, second, never]) == {second, never}
+    assert crawl.deduplicator.stored_bodies([]) == set()
 
 
 def test_an_unchanged_text_in_other_bytes_makes_these_known(crawl: Crawl) -> None:
@@ -576,7 +576,7 @@ def test_members_that_an_updated_leader_is_unlike_are_decided_anew(crawl: Crawl)
     crawl.see("near", NEAR_TEXT, b"near")
     assert crawl.see("a", OTHER_TEXT, b"other") == Decision(UPDATED)
     assert crawl.indexed().keys() == {"a"}
-    assert crawl.deduplicator.known_bodies([digest(b"exact"), digest(b"near")]) == set()
+    assert crawl.deduplicator.stored_bodies([digest(b"exact"), digest(b"near")]) == set()
     assert crawl.see("exact", TEXT, b"exact") == Decision(NEW)
     assert crawl.see("near", NEAR_TEXT, b"near").original == "exact"
 
@@ -689,7 +689,7 @@ def test_in_paper_mode_members_within_three_bits_of_an_updated_leader_stay(paper
     paper.see("a", first)
     paper.see("b", first, b"b")
     assert paper.see("a", reordered).verdict is UPDATED
-    assert paper.deduplicator.known_bodies([digest(b"b")]) == {digest(b"b")}
+    assert paper.deduplicator.stored_bodies([digest(b"b")]) == {digest(b"b")}
     assert paper.see("b", first).original == "a"
 
 
@@ -997,7 +997,8 @@ def test_a_writer_sees_what_every_writer_before_it_has_written_whatever_the_serv
 
 def assert_second_writer_sees_first(url: str) -> None:
     first, second = Database(url), Database(url)
-    first.create(schema.metadata)
+    with first.write() as connection:
+        schema.metadata.create_all(connection)
     seen: list[int] = []
 
     def count_runs() -> None:

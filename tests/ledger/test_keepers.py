@@ -478,7 +478,7 @@ def test_where_the_keeper_leaves_the_others_are_looked_at_again(start: Callable[
     shelf.see(B, size=200)
     shelf.see(C)
     if is_gone:
-        shelf.deduplicator.let_go([B])
+        shelf.deduplicator.forget([B])
     else:
         assert shelf.see(B, OTHER).verdict is Verdict.UPDATED
     undecided = shelf.deduplicator.find_undecided(0, 10, shelf.run)

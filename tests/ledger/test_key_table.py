@@ -27,7 +27,8 @@ Found = list[tuple[int, bool]]
 @pytest.fixture(scope="module")
 def database(shared_database_url: str) -> Iterator[Database]:
     with closing(Database(shared_database_url)) as database:
-        database.create(schema.metadata)
+        with database.write() as connection:
+            schema.metadata.create_all(connection)
         yield database
 
 

@@ -71,7 +71,7 @@ def test_it_is_passed_on_again_when_it_is_seen_again(crawl: Crawl) -> None:
 
 def test_once_it_is_gone_its_copy_is_passed_on(crawl: Crawl) -> None:
     crawl.see(UPDATE, text(UPDATED))
-    crawl.deduplicator.let_go([UPDATE])
+    crawl.deduplicator.forget([UPDATE])
     crawl.run = crawl.deduplicator.open_run("next")
     assert crawl.see(COPY, text(UPDATED[2:])).outcome.kept is Kept.SAYS_MORE
 

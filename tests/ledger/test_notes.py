@@ -86,10 +86,10 @@ def test_what_sites_and_items_bring_cannot_upset_a_database(crawl: Crawl) -> Non
 
 def test_what_a_database_remembers(crawl: Crawl) -> None:
     started = crawl.query(select(schema.runs.c.started))[0][0]
-    assert crawl.deduplicator.knows() == (0, 1, started)
+    assert crawl.deduplicator.summary() == (0, 1, started)
     see(crawl)
     crawl.deduplicator.open_run("second")
-    assert crawl.deduplicator.knows() == (1, 2, started)
+    assert crawl.deduplicator.summary() == (1, 2, started)
 
 
 @pytest.mark.parametrize("at_once", [1, 1000])

@@ -46,9 +46,9 @@ def test_released_exact_copy_is_kept_too(crawl: Crawl) -> None:
 def test_its_bytes_are_not_taken_for_seen(crawl: Crawl) -> None:
     body = crawl.document(COPY, None, b"bytes").body_digest
     assert body is not None
-    assert crawl.deduplicator.known_bodies([body])
+    assert crawl.deduplicator.stored_bodies([body])
     release(crawl.database, [(FERRY, COPY)])
-    assert not crawl.deduplicator.known_bodies([body])
+    assert not crawl.deduplicator.stored_bodies([body])
 
 
 def test_with_another_text_it_is_decided_anew(crawl: Crawl) -> None:

@@ -191,7 +191,7 @@ def test_bytes_that_are_known_are_the_same_document_as_their_text(crawl: Crawl) 
 
 def test_a_page_that_is_gone_takes_all_its_items_along(crawl: Crawl) -> None:
     decide(crawl, item(A), item(B), item(extended(B, 2, "more")))
-    crawl.deduplicator.let_go([PAGE])
+    crawl.deduplicator.forget([PAGE])
     crawl.assert_consistent()
     assert {row.text_digest for row in crawl.stored().values()} == {None}
     assert [each.verdict for each in decide(crawl, item(B), item(A))] == [NEW, NEW]
@@ -274,7 +274,7 @@ def _decide(crawl: Crawl, some: list[tuple[str, str, bool]]) -> list[Decision]:
     for text, key, by_bytes in some:
         full = item(text, key, body_digest=digest(text.encode()))
         assert full.body_digest is not None
-        is_known = by_bytes and crawl.deduplicator.known_bodies([full.body_digest])
+        is_known = by_bytes and crawl.deduplicator.stored_bodies([full.body_digest])
         documents.append(replace(full, signature=None) if is_known else full)
     decisions = crawl.deduplicator.decide(documents, crawl.run)
     for at, (decision, (text, key, _)) in enumerate(zip(decisions, some, strict=True)):

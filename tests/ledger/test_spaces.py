@@ -94,7 +94,7 @@ def test_bytes_that_another_spider_knows_are_not_known(start: Callable[..., Craw
     see(crawl, "a", TEXT, spider="one", body_digest=digest(b"page"))
     deduplicator = crawl.deduplicator
     ours, theirs = (deduplicator.scoped_bytes("b", digest(b"page"), crawl.run, spider) for spider in ("one", "two"))
-    assert deduplicator.known_bodies([ours, theirs]) == {ours}
+    assert deduplicator.stored_bodies([ours, theirs]) == {ours}
 
 
 def test_a_vote_counts_among_the_documents_of_a_spider(start: Callable[..., Crawl]) -> None:
@@ -136,7 +136,7 @@ def test_a_page_that_is_gone_is_let_go_in_all_spaces(start: Callable[..., Crawl]
     crawl = start(scope="spider")
     for spider in ("one", "two"):
         see(crawl, KEY, TEXT, spider=spider)
-    crawl.deduplicator.let_go([KEY])
+    crawl.deduplicator.forget([KEY])
     assert {row.text_digest for row in crawl.stored().values()} == {None}
     crawl.assert_consistent()
 

@@ -133,7 +133,7 @@ def test_bytes_are_known_within_their_scope_alone(database_url: str, start: Call
     assert known is not None
     assert known.verdict is EXACT
     ours, theirs = (shelf.deduplicator.scopes.mixed(f"http://{host}.example/3", digest(b"page")) for host in ("a", "b"))
-    assert shelf.deduplicator.known_bodies([ours, theirs]) == {ours}
+    assert shelf.deduplicator.stored_bodies([ours, theirs]) == {ours}
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -1,4 +1,4 @@
-"""An item as deduplication sees it: which of its values are text, HTML, files and key."""
+"""Items: which of their values are text, HTML, files and key; those without any; what is written into them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from dedup.stage.items.settings import (
 )
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-# Sites write what these are asked about: nothing may be tried in more ways than one.
+# These read what sites have written: nothing may be matched in more ways than one.
 _WHOLE_PAGE = re.compile(
     r"\s*+(<\?xml[^>]*+>\s*+)?(<!--.*?-->\s*+)*+<(!doctype\s+html|html|head)\b", re.IGNORECASE | re.DOTALL
 )
@@ -42,7 +42,7 @@ _MARKUP = re.compile(r"</[a-z][a-z0-9]*+\s*+>|<(br|hr|img|p)\b[^<>]*+>", re.IGNO
 _BLOCK = re.compile(r"</?(p|div|br|hr|li|td|th|tr|dt|dd|h[1-6]|blockquote|section|article|figcaption)\b", re.IGNORECASE)
 _NO_TEXT = re.compile(r"<(script|style|noscript|template)\b", re.IGNORECASE)
 _NAMED_BYTES = 6
-# What programs write where a text is missing, or will stand once a later pipeline has filled it in.
+# What programs write where a text is missing, or will be once a later pipeline has filled it in.
 _PLACEHOLDERS = frozenset(
     "null none nil nan na undefined unknown empty tbd todo loading placeholder 无 暂无".split()  # noqa: SIM905
 )
@@ -69,7 +69,7 @@ class ItemContent:
         details: what else tells a short text from others, see `DETAIL_FIELDS`.
         checksums: those of its files, where it has neither.
         variant: what tells it from other variants of the same thing: its price, its colour, its size.
-        source: where this stands, such as `title + content`; empty: nowhere.
+        source: the fields that it is from, such as `title + content`; empty: none.
     """
 
     text: str = ""
@@ -102,8 +102,8 @@ class Reading:
     Attributes:
         item_class: the name of its class; empty for a dict.
         key: what identifies it.
-        key_field: where the key stands; empty where it was made of the response's URL and what the item holds.
-        is_page: whether the item stands for the page that it was found on: its key is the page's URL.
+        key_field: the field of the key; empty where it was made of the response's URL and what the item holds.
+        is_page: whether the item represents the page that it was found on: its key is the page's URL.
         content: what there is to compare.
         title: what it is called, for people; empty where it has none.
     """
@@ -151,11 +151,16 @@ class ItemReader:
 
     def empty_fields(self, item: Any) -> list[str]:
         """Return the fields of an item in which text, HTML or files are looked for, and in which there is nothing."""
-        adapter, settings = ItemAdapter(item), self._settings
-        rules = (each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, settings.file_field))
+        adapter = ItemAdapter(item)
+        rules = self._rules_for(item)
         names = dict.fromkeys(name for rule in rules if rule is not None for name in rule.names)
         there = [actual for name in names if (actual := actual_name(adapter, name))]
         return [name for name in there if not any(_text_or_page(adapter[name]))]
+
+    def _rules_for(self, item: Any) -> list[FieldRule | None]:
+        """Return the rules for text, HTML and files of an item."""
+        settings = self._settings
+        return [each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, settings.file_field)]
 
     def _full_key(self, key: str, page: str) -> str:
         if _URL.match(key):
@@ -191,7 +196,7 @@ class ItemReader:
             return content
         known = content.text.casefold()
         found = ((name, _detail(value)) for name, value in _DETAIL_FIELDS.find(item))
-        # A title stands in the text; a size or a colour may be a word of it by chance.
+        # A title is part of the text; a size or a colour may be a word of it by chance.
         details = (each for name, each in found if name not in TITLE_FIELDS or each.casefold() not in known)
         return replace(content, details=tuple(each for each in dict.fromkeys(details) if each))
 
@@ -218,29 +223,24 @@ class ItemReader:
 
     def _find_title(self, item: Any) -> ItemContent:
         """Return the title of an item that by its class has nothing else: a short text, if its key is its own."""
-        adapter, settings = ItemAdapter(item), self._settings
-        rules = [each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, settings.file_field)]
+        adapter, rules = ItemAdapter(item), self._rules_for(item)
         is_named = rules[0] is not None and rules[0].names != TEXT_FIELDS
         if is_named or any(actual_name(adapter, name) for rule in rules if rule is not None for name in rule.names):
             return ItemContent()
-        for name, value in settings.title_field.find(item):
-            title, _ = _text_or_page(value)
-            if title:
-                return self._with_details(item, ItemContent(text=title, source=name))
-        return ItemContent()
+        name, title = next(_texts_at(self._settings.title_field, item), ("", ""))
+        return self._with_details(item, ItemContent(text=title, source=name)) if title else ItemContent()
 
     def _title_of(self, item: Any) -> str:
         # Where a title shall not be compared, it is still what people know the item by.
-        found = chain(self._settings.title_field.find(item), _TITLE_FIELDS.find(item))
-        return next((title for _, value in found if (title := _text_or_page(value)[0])), "")
+        found = chain(_texts_at(self._settings.title_field, item), _texts_at(_TITLE_FIELDS, item))
+        return next(found, ("", ""))[1]
 
     def _with_title(self, item: Any, text: str, field: str) -> ItemContent:
-        for name, value in self._settings.title_field.find(item):
-            title, _ = _text_or_page(value)
-            if title:
-                is_inside = text.lstrip().casefold().startswith(title.strip().casefold())
-                return ItemContent(text=text if is_inside else f"{title}\n{text}", source=f"{name} + {field}")
-        return ItemContent(text=text, source=field)
+        name, title = next(_texts_at(self._settings.title_field, item), ("", ""))
+        if not title:
+            return ItemContent(text=text, source=field)
+        is_inside = text.lstrip().casefold().startswith(title.strip().casefold())
+        return ItemContent(text=text if is_inside else f"{title}\n{text}", source=f"{name} + {field}")
 
 
 def class_of(item: Any) -> str:
@@ -268,8 +268,12 @@ def _text_or_page(value: Any) -> tuple[str, bytes | str]:
     return (_without_markup(value) if _MARKUP.search(value) else value), ""
 
 
+def _texts_at(rule: FieldRule, item: Any) -> Iterator[tuple[str, str]]:
+    return ((name, text) for name, value in rule.find(item) if (text := _text_or_page(value)[0]))
+
+
 def _is_placeholder(value: bytes | str) -> bool:
-    """Say whether a value stands for a text that is missing: `NULL`, `N/A`, `-`, `loading...`."""
+    """Say whether a value is written in place of a missing text: `NULL`, `N/A`, `-`, `loading...`."""
     if len(value) > _LONGEST_PLACEHOLDER or isinstance(value, bytes):
         return False
     letters = _NO_LETTER.sub("", value).casefold()
@@ -290,13 +294,13 @@ def _details(fields: FieldRule, item: Any) -> Iterator[str]:
 
 def _without_markup(text: str) -> str:
     text = "".join(_parts_with_text(text))
-    # What stands in two paragraphs is not one word.
+    # Text of two paragraphs is not one word.
     text = remove_tags(_BLOCK.sub(r"\n\g<0>", text))
     return replace_entities(text).strip()
 
 
 def _parts_with_text(text: str) -> Iterator[str]:
-    """Yield what stands outside of the elements that hold no text; one that is never closed is text."""
+    """Yield the text outside of elements that hold none; one that is never closed is text."""
     start = 0
     unclosed = set[str]()
     for opening in _NO_TEXT.finditer(text):
@@ -399,15 +403,15 @@ class UnexaminedItems:
 def _way_out(kind: UnexaminedKind) -> str:
     if kind.reason.startswith(NOT_READ):
         return "A function that a DEDUP_*_FIELD names returns None where an item has no such value"
-    asked = "Name the one with the text" if kind.reason == NO_TEXT else "If the text is in another one, name that"
+    advice = "Name the one with the text" if kind.reason == NO_TEXT else "If the text is in another one, name that"
     if not kind.item_class:
-        return f"{asked}: DEDUP_TEXT_FIELD = 'NAME'"
+        return f"{advice}: DEDUP_TEXT_FIELD = 'NAME'"
     rule = f"DEDUP_TEXT_FIELD = {{'{kind.item_class}': 'NAME'}}"
-    return f"{asked}: {rule}, or None in the place of 'NAME' if they have none"
+    return f"{advice}: {rule}, or None in the place of 'NAME' if they have none"
 
 
 MARK = "dedup"
-"""The key of a response's meta under which marks stand, by the items' keys."""
+"""The key of a response's meta with the marks, by the items' keys."""
 
 
 class Marker:

@@ -77,7 +77,7 @@ class FieldRule:
         return cls(tuple(name.strip() for name in names if name.strip()))
 
     def find(self, item: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the values that an item has, the preferred first, each with where it stands."""
+        """Yield the values that an item has, the preferred first, each with the name of its field."""
         rule = self.rule_for(type(item))
         if rule is None:
             return
@@ -153,28 +153,14 @@ def _inside(value: Any, path: str) -> Any:
     return _value_at(ItemAdapter(value), path)
 
 
-TEXT_FIELDS = (
-    "text",
-    "content",
-    "body",
-    "article_text",
-    "article_body",
-    "articleBody",
-    "articleText",
-    "maintext",
-    "main_text",
-    "full_text",
-    "plain_text",
-    "body_text",
-    "content_text",
-    "page_text",
-    "description",
-    "content_intro",
-    "summary",
-    "abstract",
-    # In shops it is a number.
-    "article",
-    "motto",
+def _names(names: str) -> tuple[str, ...]:
+    return tuple(names.split())
+
+
+# `article` is a number in shops.
+TEXT_FIELDS = _names(
+    "text content body article_text article_body articleBody articleText maintext main_text full_text plain_text "
+    "body_text content_text page_text description content_intro summary abstract article motto"
 )
 TITLE_FIELDS = ("title", "headline", "article_title", "name", "heading", "product_name", "product")
 # What tells the variants of a thing from each other, however long the description is that they share.
@@ -189,36 +175,12 @@ DETAIL_FIELDS = (
     *("author", "authors", "byline", "user", "username", "user_name", "nick", "nickname", "reviewer"),
     *TITLE_FIELDS,
 )
-HTML_FIELDS = (
-    "html",
-    "raw_html",
-    "body_html",
-    "content_html",
-    "article_html",
-    "articleBodyHtml",
-    "page_html",
-    "html_content",
-    "spider_response",
-    "response",
+HTML_FIELDS = _names(
+    "html raw_html body_html content_html article_html articleBodyHtml page_html html_content spider_response response"
 )
-KEY_FIELDS = (
-    "url",
-    "link",
-    "canonical_url",
-    "page_url",
-    "source_url",
-    "article_url",
-    "news_url",
-    "product_url",
-    "permalink",
-    "href",
-    "guid",
-    "id",
-    "id_",
-    "_id",
-    "item_id",
-    "article_id",
-    "sku",
+KEY_FIELDS = _names(
+    "url link canonical_url page_url source_url article_url news_url product_url permalink href guid id id_ _id "
+    "item_id article_id sku"
 )
 # Not `images`: things without a picture of their own all have the same one.
 FILE_FIELDS = ("files",)
