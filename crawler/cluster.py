@@ -100,7 +100,7 @@ def postgresql_server(folder: Path) -> Iterator[PostgresqlServer]:
         yield server
 
 
-PROJECT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[1]
 
 
 def start_worker(
