@@ -249,8 +249,8 @@ class DedupSettings(RuleSettings):
         keeper: the rules that choose the keeper where copies are swapped, the weightiest first: names, functions,
             or import paths of functions.
         swap_keeper: whether a better copy that comes later is passed on in place of the former keeper.
-        brake: what happens where a cluster has 1,000 members, or 90 % of a host's documents are duplicates: `warn`,
-            `stop` (drop no more there), `off`.
+        brake: what happens where a cluster has over 1,000 members, or over 90 % of a host's documents, of 200 at least,
+            are duplicates: `warn`, `stop` (drop no more there), `off`.
         memory: what a new document is compared with: `for ever`, all; `run`, its own run; a time such as `30d` (s,
             m, h, d, w), what was seen since so long before the run.
         mark_only: whether duplicates are marked and passed on.
