@@ -5,6 +5,7 @@
 # make cluster-report                  what they dropped, and why
 # make spark-demo                      find the copies among the demo site's stories by `dedup spark`
 # make test                            run the tests
+# make test-all                        those too that take long: kills, ways to start Scrapy, Spark, a second database
 # make test-fast                       those that start no process, crawl or server, and take no seconds
 # make check                           lint and types
 # make docs                            build the site of the documentation, in site/; a dead link is an error
@@ -30,7 +31,7 @@ ifneq ($(strip $(UNKNOWN)),)
 $(error $(UNKNOWN): no such variable; known are URL, ARGS, WORKERS, NAME, DATA and PYTHON, see `make help`)
 endif
 
-.PHONY: help crawl continue cluster cluster-report spark-demo test test-fast check docs bench clean clean-kernels
+.PHONY: help crawl continue cluster cluster-report spark-demo test test-all test-fast check docs bench clean clean-kernels
 
 ifdef URL
 crawl: $(VENV)/crawl
@@ -56,13 +57,15 @@ spark-demo: $(VENV)/spark
 	@$(BIN)/python -m crawler.demo spark $(ARGS)
 
 # Else a command that a test starts would compile all of its modules anew.
-test test-fast: export PYTHONDONTWRITEBYTECODE =
+test test-all test-fast: export PYTHONDONTWRITEBYTECODE =
 
-test: $(VENV)/dev
+test: CHOSEN := -m "not thorough" --durations=25
+
+test test-all: $(VENV)/dev
 	@$(MAKE) --no-print-directory $(VENV)/spark || echo "Spark cannot be installed here: its tests are skipped"
 	@# Else each test that is the first to need something would wait until it is compiled.
 	@$(BIN)/dedup warm-up --files
-	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(CHOSEN) $(ARGS)
 
 test-fast: $(VENV)/dev
 	@$(BIN)/dedup warm-up --files

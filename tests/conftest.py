@@ -36,6 +36,32 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # The fast tests have no server.
 KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 
+# What differs between the databases: SQL, locks, outages, versions, and of the rest one module each.
+_ON_POSTGRESQL = {
+    "cli/test_runs_command.py",
+    "crawler/frontier/test_scheduler.py",
+    "crawler/frontier/test_shared.py",
+    "crawler/test_database_failures.py",
+    "ledger/test_deduplicator.py",
+    "ledger/test_key_table.py",
+    "ledger/test_race.py",
+    "report/html/test_following.py",
+    "report/test_report.py",
+    "sql/test_versions.py",
+}
+_TESTS = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what the other database does alike to `make test-all`."""
+    for item in items:
+        given = getattr(item, "callspec", None)
+        values = [] if given is None else given.params.values()
+        is_second = any(isinstance(value, str) and value == "postgresql" for value in values)
+        if is_second and item.path.relative_to(_TESTS).as_posix() not in _ON_POSTGRESQL:
+            item.add_marker(pytest.mark.thorough)
+
 
 @pytest.fixture
 def own_jieba(monkeypatch: pytest.MonkeyPatch) -> None:

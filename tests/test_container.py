@@ -23,7 +23,7 @@ from tests.docs.pages import ROOT
 from tests.localsite import LocalSite, article
 from tests.waiting import HANG
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 DOCKERFILE = ROOT / "Dockerfile"
 # Folders of the image that have a place of their own where the steps are taken.

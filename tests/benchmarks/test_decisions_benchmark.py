@@ -19,6 +19,7 @@ def labelled(tmp_path: Path) -> Path:
     return write_set(tmp_path / "set", documents, [{"a": "0", "b": "1", "label": 0}])
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_both_databases_decide_alike(monkeypatch: pytest.MonkeyPatch, labelled: Path) -> None:
     for name, value in (("NEW", 100), ("COPIES", 100)):

@@ -113,6 +113,7 @@ def nearly_warm(warm: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: P
     return tmp_path
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_crawl_says_in_the_log_that_it_compiles(nearly_warm: Path) -> None:
     records, compiled, signatures = start(DEDUP_CACHE_DIR=str(nearly_warm))
@@ -128,6 +129,7 @@ def test_a_crawl_says_in_the_log_that_it_compiles(nearly_warm: Path) -> None:
     assert start(DEDUP_CACHE_DIR=str(nearly_warm)) == ([], [], expected())
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_files_say_that_they_compile_and_then_compile_no_more(tmp_path: Path) -> None:
     texts = [document(100, "a"), edited(document(100, "a"), 2), document(30, "b"), CHINESE]
@@ -182,6 +184,7 @@ def test_neither_the_package_nor_the_home_can_be_written(tmp_path: Path) -> None
     assert (compiled, signatures) == ([], expected())
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_what_cannot_be_saved_is_no_success(nearly_warm: Path) -> None:
     # In the place of a file there is a folder.

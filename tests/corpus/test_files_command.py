@@ -247,6 +247,7 @@ def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
     assert "made with other settings (min_jaccard 0.55 instead of 0.9)" in other.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("suffix", "stops"), [("jsonl", [signal.SIGKILL, signal.SIGINT]), ("parquet", [signal.SIGKILL])]
 )

@@ -53,6 +53,7 @@ def test_index_that_is_saved_beside_a_report_holds_nothing_of_it(tmp_path: Path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "index", "report.html"]
 
 
+@pytest.mark.thorough
 def test_run_that_goes_on_reports_what_it_did_before_too(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", many(20_000))
     command = [sys.executable, "-m", "dedup", "files", "in.jsonl", "--dropped", "dropped.jsonl"]

@@ -200,6 +200,7 @@ def test_outputs_and_indexes_are_local(tmp_path: Path, option: str) -> None:
     assert done.stderr.startswith("error: s3://corpus/out: outputs and indexes are files of this machine")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", [jsonl, jsonl_gz, parquet, warc_gz])
 def test_a_run_goes_on_when_its_connection_was_lost(
     server: Server, tmp_path: Path, make: Callable[[Path], None]

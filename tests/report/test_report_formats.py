@@ -131,6 +131,7 @@ def test_csv_ends_with_what_is_similar(forms: Database) -> None:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_duplicates_are_written_without_being_held_in_memory(crawls: Crawls) -> None:
     crawls.run("large", (BUDGET, text_of(2)))

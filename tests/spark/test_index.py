@@ -21,7 +21,7 @@ from tests.saved_indexes import save_index as make_index
 from tests.spark.test_verdicts import SPREAD, set_in
 from tests.texts import ENGLISH, document
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 SETTINGS = RuleSettings(min_tokens=30)
 # The last one shows the two clusters before it to be one.

@@ -16,7 +16,7 @@ from tests.corpus.test_files_verdicts import corpus
 from tests.report.html.test_model import data_in
 from tests.spark.test_spark_command import rows
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 def run(spark: Any, *inputs: str, output: str, options: ReadOptions | None = None, **further: Any) -> list[str]:

@@ -55,6 +55,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return read_table(path).to_pylist()
 
 
+@pytest.mark.thorough
 def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> None:
     import pyarrow as pa
     from pyarrow.parquet import write_table

@@ -58,6 +58,7 @@ def test_verdicts_are_those_of_files(
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("share", "partitions", "properties"), [(0.5, 1, {}), (0.9, 5, SPREAD)])
 def test_verdicts_against_an_index_are_those_of_files(
     spark: Any, tmp_path: Path, share: float, partitions: int, properties: dict[str, str]
@@ -90,6 +91,7 @@ def test_verdicts_against_an_index_are_those_of_files(
     assert any(row["original"] != row["matched"] and row["rule"] == "same_text" for row in expected["dropped"])
 
 
+@pytest.mark.thorough
 def test_of_clusters_all_documents_are_counted(spark: Any, tmp_path: Path) -> None:
     from dedup.spark import deduplicate
 
@@ -103,6 +105,7 @@ def test_of_clusters_all_documents_are_counted(spark: Any, tmp_path: Path) -> No
     assert {row.id: row.place for row in result.dropped.collect()} == {20: 2, 30: 3, 40: 4, 50: 5, 60: 6}
 
 
+@pytest.mark.thorough
 def test_documents_are_put_together_by_chains_of_candidates(spark: Any, tmp_path: Path) -> None:
     from dedup.spark.deciding import components_of
     from dedup.spark.session import Steps

@@ -19,7 +19,7 @@ from tests.localsite import LocalSite, article
 from tests.stage.test_reuse import ItemsSpider
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 SETTINGS = """
 BOT_NAME = "shop"

@@ -535,6 +535,7 @@ def script(folder: Path, process: str, database: str = "dedup.db", **more: objec
     return path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("process", "more"),
     [("CrawlerProcess", {}), ("AsyncCrawlerProcess", {}), ("AsyncCrawlerProcess", {"TWISTED_REACTOR_ENABLED": False})],

@@ -10,7 +10,7 @@ import pytest
 
 from tests.crawling import finish, run, start
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 SPIDERS = """
 import asyncio, sqlite3, sys

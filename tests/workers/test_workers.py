@@ -330,6 +330,7 @@ async def assert_ended(*jobs: asyncio.Task[object]) -> None:
         assert job.cancelled() or isinstance(job.exception(), WorkerDiedError)
 
 
+@pytest.mark.thorough
 def test_closing_does_not_wait_for_what_is_under_way(tmp_path: Path) -> None:
     async def main() -> None:
         pool = WorkerPool(1)

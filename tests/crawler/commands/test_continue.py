@@ -141,6 +141,7 @@ def test_summary_of_a_crawl_that_was_killed_and_goes_on_is_that_of_the_whole_run
     assert summary.summary["saved"].endswith(f"of {saved / 1000:,.0f} kB of text")
 
 
+@pytest.mark.thorough
 def test_limit_of_pages_is_raised_by_the_printed_command_until_all_are_there(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     with LocalSite(forty_pages()) as site:
@@ -165,6 +166,7 @@ def test_limit_that_is_reached_is_refused_before_anything_is_fetched(tmp_path: P
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.thorough
 def test_next_crawl_of_the_site_names_the_one_that_was_killed(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     with LocalSite(forty_pages()) as site, LocalSite({"/": article("other")}) as other:

@@ -114,6 +114,7 @@ def assert_complete(tmp_path: Path, site: LocalSite, result: Crawl) -> None:
     assert list(tmp_path.glob("*.part")) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("option", ["-o", "-O"])
 def test_feeds_of_a_run_that_was_killed_again_and_again_are_complete(
     option: str, tmp_path: Path, site: LocalSite
@@ -369,6 +370,7 @@ def test_feed_on_a_full_disk_is_written_by_the_command_that_is_named(
     assert urls_of(feed) == sorted(result.pages)
 
 
+@pytest.mark.thorough
 @needs_full
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "xml", "parquet"])
 def test_standard_output_and_devices_that_are_full_are_told_in_one_line(

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import kill
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 # A crawl can be over before the moment at which it was to be killed for the last time.
 TOO_FAST = ("it was killed ", "the server was stopped ")

@@ -247,6 +247,7 @@ def test_failing_frontier_ends_the_crawl_with_one_line(tmp_path: Path, monkeypat
     assert outcome.tracebacks == []
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_page_that_ends_the_process_again_and_again_is_given_up_and_named(tmp_path: Path) -> None:
     processes: list[int] = []

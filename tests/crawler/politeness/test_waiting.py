@@ -49,6 +49,7 @@ def crawl_one_by_one(database: Path, site: LocalSite, **settings: Any) -> Outcom
     return crawl_site_here(database, {"CONCURRENT_REQUESTS": 1, **settings}, url=f"{site.url}/")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("status", "headers"),
     [(429, {}), (503, {"Retry-After": "0"}), (429, {"Retry-After": "Mon, 02 Mar 2026 08:00:00 GMT"})],
@@ -140,6 +141,7 @@ def test_other_hosts_go_on_while_one_is_parked(tmp_path: Path) -> None:
     assert down.hits.keys() == {"/robots.txt"}
 
 
+@pytest.mark.thorough
 def test_pages_that_always_fail_do_not_hold_up_the_crawl(tmp_path: Path) -> None:
     bad = {"/3": BUSY, "/7": Reply(b"", 429), "/9": Reply(b"", 500), "/11": Reply(hang_up=True)}
     with FailingSite(lambda _, asked: bad.get(asked.path)) as site:

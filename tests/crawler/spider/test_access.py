@@ -273,6 +273,7 @@ def members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Members:
     return Members(tmp_path)
 
 
+@pytest.mark.thorough
 def test_spider_that_logs_in_by_a_form_does_so_again_when_a_killed_crawl_goes_on(members: Members) -> None:
     with members_only(30) as site:
         source = FORM.format(url=site.url, password="sesame")

@@ -152,6 +152,7 @@ def test_browser_reaches_nothing_by_itself(tmp_path: Path) -> None:
     assert "not posted" in text
 
 
+@pytest.mark.thorough
 @needs_browser
 @pytest.mark.parametrize(
     "script",
@@ -177,6 +178,7 @@ def test_page_that_takes_too_much_is_named_and_the_crawl_goes_on(script: str, tm
     assert result.status == 0
 
 
+@pytest.mark.thorough
 @needs_browser
 def test_crash_of_the_browser_costs_no_other_page(tmp_path: Path) -> None:
     crash = SHELL.replace("/app.js", "/crash.js").replace("</body>", '<a href="/good">x</a></body>')
@@ -191,6 +193,7 @@ def test_crash_of_the_browser_costs_no_other_page(tmp_path: Path) -> None:
     assert f"{site.url}/good" in result.pages
 
 
+@pytest.mark.thorough
 @needs_browser
 def test_rendered_pages_are_asked_for_in_full_again(app: LocalSite, tmp_path: Path) -> None:
     app.pages["/3"] = Reply(SHELL.encode(), headers={"Content-Type": "text/html", "ETag": '"one"'})

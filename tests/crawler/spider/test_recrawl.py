@@ -681,6 +681,7 @@ def test_a_feed_of_a_recrawl_is_complete(sqlite_url: str) -> None:
 # Whatever happens
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(2))
 def test_whatever_changes_nothing_is_lost_and_everything_agrees(seed: int, database_url: str) -> None:
     random = Random(seed)

@@ -233,6 +233,7 @@ def test_page_that_has_not_changed_refers_to_the_last_visit(tmp_path: Path) -> N
     assert second.headers["WARC-Refers-To-Date"] == first.headers["WARC-Date"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("option", ["-o", "-O"])
 @pytest.mark.slow
 def test_crawl_that_is_killed_and_goes_on_has_written_whatever_it_has_stored(tmp_path: Path, option: str) -> None:
