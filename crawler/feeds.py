@@ -41,6 +41,7 @@ from crawler.runs import RunOptions, command_to_export, file_of, name_of_run
 from crawler.spider.site import SiteSpider
 from crawler.warc.recording import find_target, is_warc, note_going_on
 from dedup.errors import DatabaseError, DedupError, SettingsError
+from dedup.files import replace_file
 from dedup.ledger.runs import find_decided, no_run, read_decided
 from dedup.rules.documents import Verdict
 from dedup.sql.database import Database, require_file
@@ -334,10 +335,9 @@ class WholeFileStorage(FileFeedStorage):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         file.flush()
         if self._part is not None:
-            os.fsync(file.fileno())
             if self._path.exists():
                 shutil.copymode(self._path, self._part)
-            self._part.replace(self._path)
+            replace_file(self._part, self._path)
         file.close()
 
     def discard(self) -> None:

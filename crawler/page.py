@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TypeVar
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import (
@@ -205,9 +203,6 @@ def has_failed(crawler: Crawler) -> bool:
     return crawler.stats is not None and crawler.stats.get_value(FAILED) is not None
 
 
-N = TypeVar("N", int, float)
-
-
 def read_switch(crawler: Crawler, name: str, *, default: bool) -> bool:
     """Return whether a setting is on; one that is neither ends the crawl before it begins, see `refuse_to_start`."""
     try:
@@ -216,24 +211,15 @@ def read_switch(crawler: Crawler, name: str, *, default: bool) -> bool:
         refuse_to_start(SettingsError(f"{name} = {crawler.settings.get(name)!r}: expected True or False"))
 
 
-def read_number(crawler: Crawler, name: str, default: N, *, least: int | None = None) -> N:
-    """Return a setting as a number; one that is none ends the crawl before it begins, see `refuse_to_start`.
-
-    Args:
-        crawler: the crawl.
-        name: the setting.
-        default: where it is not given; an int: it is a whole number.
-        least: what it is at least; None: above 0.
-    """
+def read_number(crawler: Crawler, name: str, default: int) -> int:
+    """Return a setting as a whole number above 0; one that is none ends the crawl before it begins."""
     value = crawler.settings.get(name)
-    kind = type(default)
     try:
-        number = default if value is None else kind(value)
+        number = default if value is None else int(value)
     except (TypeError, ValueError):
-        number = kind(-1)
-    if not (0 < number < math.inf if least is None else number >= least):
-        what = f"{'whole ' if kind is int else ''}number {'above 0' if least is None else f'from {least} up'}"
-        refuse_to_start(SettingsError(f"{name} = {value!r}: expected a {what}"))
+        number = -1
+    if number <= 0:
+        refuse_to_start(SettingsError(f"{name} = {value!r}: expected a whole number above 0"))
     return number
 
 

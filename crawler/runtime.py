@@ -110,13 +110,14 @@ class RareCollection:
         gc.set_threshold(_NEW_OBJECTS, 20, 20)
 
 
+EXTRACTION_SECONDS = 30.0
 _PRELOAD = (*PRELOAD, "crawler.pages.extraction")
 
 
 class Workers:
     """Extension: a pool of `CRAWLER_WORKERS` processes (default: one a core).
 
-    `CRAWLER_EXTRACTION_TIMEOUT` is how many seconds one page may take.
+    A worker whose page takes longer than `EXTRACTION_SECONDS` is killed.
 
     Attributes:
         pool: the pool.
@@ -128,7 +129,7 @@ class Workers:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         workers = read_number(crawler, "CRAWLER_WORKERS", os.cpu_count() or 1)
-        extension = cls(WorkerPool(workers, read_number(crawler, "CRAWLER_EXTRACTION_TIMEOUT", 30.0), _PRELOAD))
+        extension = cls(WorkerPool(workers, EXTRACTION_SECONDS, _PRELOAD))
         close_when_forced(extension.pool)
         # Before anything is fetched: loading takes a second.
         prepare_crawl()

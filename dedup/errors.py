@@ -42,7 +42,7 @@ class OutageError(DatabaseError):
 
 
 class LockedError(DatabaseError):
-    """Another process was writing to the database for longer than `DEDUP_LOCK_TIMEOUT`."""
+    """Another process was writing to the database for longer than is waited."""
 
 
 class IncompatibleDatabaseError(DatabaseError):

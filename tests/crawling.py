@@ -14,7 +14,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -47,13 +47,14 @@ _ACCIDENTS = (
 _STAT = re.compile(r"^[ {]'([^']+)': (.+?)[,}]$", re.MULTILINE)
 # For crawls in this process that end before they begin, when Scrapy forgets to close its sessions.
 NO_NETWORK: Mapping[str, Any] = {"DOWNLOAD_HANDLERS": {"http": None, "https": None}}
-# No host is waited for as long as elsewhere, none is asked as slowly, and none for a made-up address.
+# No host is asked as slowly as elsewhere, and none for a made-up address.
 _SOON = {
     "AUTOTHROTTLE_ENABLED": False,
     "DOWNLOAD_DELAY": 0,
-    "CRAWLER_HOST_PATIENCE": 30,
     "CRAWLER_SOFT_404": False,
 }
+# Nor is one waited for as long.
+_CONSTANTS: Mapping[str, object] = {"crawler.politeness.hosts.PATIENCE": 30.0}
 _FAST = {**_SOON, "DEDUP_WORKERS": 0, "STATS_DUMP": True}
 
 
@@ -175,6 +176,7 @@ def crawl(
     accidents: bool = False,
     before: Callable[[], None] | None = None,
     seconds: float = HANG,
+    constants: Mapping[str, object] | None = None,
     **arguments: object,
 ) -> Crawl:
     """Run `scrapy crawl site`.
@@ -186,11 +188,13 @@ def crawl(
         accidents: whether tracebacks and warnings are for the test to judge; they fail it otherwise.
         before: called in the new process before the command.
         seconds: after which it counts as hanging, which fails the test.
+        constants: what constants are in it, by their full names.
         **arguments: those of the spider.
     """
     database_url = database if isinstance(database, str) else f"sqlite:///{database}"
     command = crawl_command(arguments, {"DEDUP_DATABASE_URL": database_url, **(settings or {})}, options)
-    return run(command, database_url=database_url, accidents=accidents, before=before, seconds=seconds)
+    process = start(command, before=before, constants=constants)
+    return finish(process, database_url=database_url, accidents=accidents, seconds=seconds)
 
 
 def run(
@@ -208,13 +212,18 @@ def run(
 
 
 def start(
-    command: Sequence[str], *, folder: Path = ROOT, before: Callable[[], None] | None = None
+    command: Sequence[str],
+    *,
+    folder: Path = ROOT,
+    before: Callable[[], None] | None = None,
+    constants: Mapping[str, object] | None = None,
 ) -> subprocess.Popen[str] | ForkedProcess:
     """Start a command as a terminal does: in a process group of its own."""
     # A copy of this project has modules of its own.
     is_loaded = folder == ROOT or not (folder / "crawler").exists()
     if tuple(command[:3]) == (sys.executable, "-m", "scrapy") and is_loaded and before is None:
-        return ForkedProcess(command[2:], folder, environment())
+        return ForkedProcess(command[2:], folder, environment(), {**_CONSTANTS, **(constants or {})})
+    assert not constants, "only a forked process has constants of its own"
     return subprocess.Popen(
         command,
         cwd=folder,
@@ -308,18 +317,28 @@ class Outcome:
         return Counter(type(exception).__name__ for exception in self.dropped)
 
 
-def crawl_site_here(database: Path | str, settings: Mapping[str, Any] | None = None, **arguments: object) -> Outcome:
+def crawl_site_here(
+    database: Path | str,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    constants: Mapping[str, object] | None = None,
+    **arguments: object,
+) -> Outcome:
     """Run the site spider in this process, with the project's settings.
 
     Args:
         database: a SQLite file, or a database's URL.
         settings: more Scrapy settings.
+        constants: what constants are meanwhile, by their full names.
         **arguments: those of the spider.
     """
     database_url = database if isinstance(database, str) else f"sqlite:///{database}"
     project = {name: value for name, value in vars(default).items() if name.isupper()}
     project |= {"DEDUP_DATABASE_URL": database_url, **_SOON, "EXTENSIONS": EXTENSIONS}
-    return crawl_here(SiteSpider, {**project, **(settings or {})}, **arguments)
+    with ExitStack() as stack:
+        for name, value in {**_CONSTANTS, **(constants or {})}.items():
+            stack.enter_context(patch(name, value))
+        return crawl_here(SiteSpider, {**project, **(settings or {})}, **arguments)
 
 
 def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float = HANG, **arguments: Any) -> Outcome:

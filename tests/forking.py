@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from threading import Thread
 from typing import Self
 
@@ -61,11 +62,23 @@ class ForkedProcess:
         arguments: the module, and its arguments.
         folder: where it runs.
         environment: its environment variables, all of them.
+        constants: what else modules' names stand for there, by their full names.
     """
 
-    def __init__(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        constants: Mapping[str, object] | None = None,
+    ) -> None:
         pipes = [os.pipe() for _ in range(3)]
-        request = {"arguments": list(map(str, arguments)), "folder": str(folder), "environment": dict(environment)}
+        request = {
+            "arguments": list(map(str, arguments)),
+            "folder": str(folder),
+            "environment": dict(environment),
+            "constants": dict(constants or {}),
+        }
         socket.send_fds(_server(), [json.dumps(request).encode()], [write for _, write in pipes])
         for _, write in pipes:
             os.close(write)
@@ -204,6 +217,9 @@ def _become(request: dict[str, object], stdout: int, stderr: int) -> list[str]:
     folder = str(request["folder"])
     os.chdir(folder)
     sys.path[0] = folder
+    for name, value in request["constants"].items():  # type: ignore[attr-defined]
+        where, _, constant = name.rpartition(".")
+        setattr(resolve_name(where), constant, value)
     return request["arguments"]  # type: ignore[return-value]
 
 

@@ -101,7 +101,7 @@ def test_the_verdicts_are_those_of_files_and_of_a_database(seed: int, tmp_path: 
 
 
 def test_rules_are_given_by_their_names() -> None:
-    assert [each.verdict for each in deduplicate([STORY, edited(STORY, 3)], min_jaccard=1, min_containment=1)] == [
+    assert [each.verdict for each in deduplicate([STORY, edited(STORY, 8)], min_jaccard=1, caution="careful")] == [
         Verdict.NEW,
         Verdict.SIMILAR,
     ]

@@ -32,7 +32,7 @@ class FrontierSettings:
 
     Attributes:
         database_url: where its tables are: `CRAWLER_DATABASE_URL`, the database of the pages.
-        lock_timeout: seconds to wait for another writer: `DEDUP_LOCK_TIMEOUT`.
+        lock_timeout: seconds to wait for another writer.
         run: name of the run: `DEDUP_RUN`; "" for one of its own.
         is_shared: whether other processes crawl the same run at the same time: `CRAWLER_SHARED_RUN`.
     """

@@ -12,10 +12,10 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from crawler.page import DESCRIBED, NOT_STORED, NotStored, OverLimit, Page, Unseen, read_number, stopping
+from crawler.page import DESCRIBED, NOT_STORED, NotStored, OverLimit, Page, Unseen, stopping
 from crawler.pages.extraction import Description, describe_page
 from crawler.pages.revisits import Gone, Revisits
-from crawler.pages.store import KEPT_VERSIONS, PageStore, Settled
+from crawler.pages.store import PageStore, Settled
 from crawler.pages.visits import Visit
 from crawler.runs import name_of_run
 from crawler.runtime import Workers
@@ -129,7 +129,6 @@ class StoragePipeline:
         self._crawler = crawler
         self._settings = settings
         self._gone = Gone.read(crawler)
-        self._kept_versions = read_number(crawler, "CRAWLER_KEEP_VERSIONS", KEPT_VERSIONS, least=0)
         self._stopper = CrawlStopper.of(crawler)
         self.revisits: Revisits | None = None
         self._under_way: dict[str, asyncio.Event] = {}
@@ -150,7 +149,7 @@ class StoragePipeline:
         url = self._crawler.settings.get("CRAWLER_DATABASE_URL") or self._settings.database_url
         try:
             database = Database(url, self._settings.lock_timeout)
-            self._store = await asyncio.to_thread(PageStore, database, outages_of(self._crawler), self._kept_versions)
+            self._store = await asyncio.to_thread(PageStore, database, outages_of(self._crawler))
         except DedupError as error:
             refuse_to_start(error)
         stage = self._crawler.get_item_pipeline(NearDuplicatePipeline)

@@ -69,16 +69,15 @@ class PageStore:
     Args:
         database: where; the tables are made if they are not there.
         outages: what outages of the database are survived with.
-        kept_versions: how many earlier versions of a page are kept.
 
     Raises:
         DatabaseError: the database cannot be reached or written, or its pages are of a later version.
     """
 
-    def __init__(self, database: Database, outages: Outages, kept_versions: int = KEPT_VERSIONS) -> None:
+    def __init__(self, database: Database, outages: Outages) -> None:
         self._database = database
         self.outages = outages
-        self._versions = Versions(kept_versions)
+        self._versions = Versions(KEPT_VERSIONS)
         insert = insert_into(pages, database.engine.dialect.name)
         self._upsert = insert.on_conflict_do_update(
             index_elements=[pages.c.url_digest],

@@ -19,7 +19,6 @@ from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.httpobj import urlparse_cached
 
-from crawler.page import read_number
 from dedup.console import duration, plain
 
 FASTER_AFTER = 20
@@ -103,7 +102,7 @@ def is_this_machine(host: str) -> bool:
 logger = logging.getLogger(__name__)
 
 PATIENCE = 600.0
-"""The default of `CRAWLER_HOST_PATIENCE`."""
+"""For so many seconds a host may fail until the crawl goes on without it."""
 
 FAILED = "failed"
 """Key of a request's meta: how often it has failed while its host answered, and when it was counted last."""
@@ -179,14 +178,9 @@ class Hosts:
 
     @classmethod
     def of(cls, crawler: Crawler) -> Hosts:
-        """Return those of a crawl.
-
-        Raises:
-            SystemExit: CRAWLER_HOST_PATIENCE cannot be used; see `refuse_to_start`.
-        """
+        """Return those of a crawl."""
         if crawler not in _of_crawls:
-            patience = Patience(read_number(crawler, "CRAWLER_HOST_PATIENCE", PATIENCE))
-            _of_crawls[crawler] = cls(patience, _usual_delay(crawler))
+            _of_crawls[crawler] = cls(Patience(PATIENCE), _usual_delay(crawler))
         return _of_crawls[crawler]
 
     def __getitem__(self, host: str) -> Host:

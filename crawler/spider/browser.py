@@ -18,7 +18,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 
-from crawler.page import RESOURCE, STATIC, read_number
+from crawler.page import RESOURCE, STATIC
 from crawler.pages.extraction import content_type_of
 from dedup.errors import DedupError, SettingsError
 from dedup.rules.setting_values import from_json
@@ -51,7 +51,7 @@ _ARGUMENTS = (
 _PAGES_AT_ONCE = 2
 _PAGES_OF_A_BROWSER = 200
 _MEMORY_OF_A_PROCESS = 1_500 * 1024 * 1024
-_SECONDS = 60.0
+RENDERING_SECONDS = 60.0
 _MOST_CACHED = 64 * 1024 * 1024
 _DATA = ("xhr", "fetch")
 _PASSED_ON = ("content-type", "access-control-allow-origin", "access-control-allow-credentials")
@@ -90,21 +90,20 @@ def read_javascript(value: object) -> dict[str, JavaScript]:
 
 
 class Browser:
-    """A Chromium (`CRAWLER_BROWSER`, else the system's) in which pages of a crawl are rendered.
+    """The system's Chromium, in which pages of a crawl are rendered.
 
     It gets the page as it was fetched. What the page asks for is fetched as pages are, by Scrapy: robots.txt, inner
     addresses and the limits of bodies hold for it, and only GET is done. Scripts and styles are fetched once; pictures,
-    fonts and films never. A page has `CRAWLER_RENDERING_TIMEOUT` seconds (60), `MOST_REQUESTS` requests, and 256 MB for
+    fonts and films never. A page has `RENDERING_SECONDS` (60), `MOST_REQUESTS` requests, and 256 MB for
     its objects; two are rendered at once, and the browser is started again after 200.
 
     Stats: `crawler/rendered`, `crawler/rendering_failed`, `crawler/rendering_requests`.
     """
 
-    def __init__(self, crawler: Crawler, modes: Mapping[str, JavaScript], path: str | None, seconds: float) -> None:
+    def __init__(self, crawler: Crawler, modes: Mapping[str, JavaScript], path: str | None) -> None:
         self._crawler = crawler
         self._modes = modes
         self._path = path
-        self._seconds = seconds
         self._slots = asyncio.Semaphore(_PAGES_AT_ONCE)
         self._starting = asyncio.Lock()
         self._playwright: Playwright | None = None
@@ -119,12 +118,11 @@ class Browser:
         """Return the browser of a crawl; a setting that is wrong, or a program that is missing, ends it at once."""
         try:
             modes = read_javascript(crawler.settings.get("CRAWLER_JAVASCRIPT", JavaScript.OFF))
-            path = crawler.settings.get("CRAWLER_BROWSER")
-            if any(mode is not JavaScript.OFF for mode in modes.values()):
-                path = _find_browser(path)
+            is_used = any(mode is not JavaScript.OFF for mode in modes.values())
+            path = _find_browser() if is_used else None
         except SettingsError as error:
             refuse_to_start(error)
-        browser = cls(crawler, modes, path, read_number(crawler, "CRAWLER_RENDERING_TIMEOUT", _SECONDS))
+        browser = cls(crawler, modes, path)
         crawler.signals.connect(browser.close, signals.spider_closed)
         return browser
 
@@ -145,7 +143,7 @@ class Browser:
 
         async with self._slots:
             try:
-                async with asyncio.timeout(self._seconds):
+                async with asyncio.timeout(RENDERING_SECONDS):
                     html = await self._render(response)
             except (Error, TimeoutError, OSError) as error:
                 self._crawler.stats.inc_value("crawler/rendering_failed")
@@ -179,7 +177,7 @@ class Browser:
             await page.goto(response.url, wait_until="domcontentloaded", timeout=0)
             # A page that never rests is taken as it is after a while.
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._seconds / 2):
+                async with asyncio.timeout(RENDERING_SECONDS / 2):
                     await page.wait_for_load_state("networkidle", timeout=0)
             return await page.content()
         finally:
@@ -279,17 +277,15 @@ class _Loading:
             )
 
 
-def _find_browser(path: str | None) -> str:
+def _find_browser() -> str:
     try:
         import playwright  # noqa: F401, PLC0415 -- an extra
     except ImportError:
         message = "CRAWLER_JAVASCRIPT needs a package more: pip install 'scrapy-neardup[javascript]'"
         raise SettingsError(message) from None
-    found = next(filter(None, map(shutil.which, (path,) if path else _NAMES)), None)
-    if path and found is None:
-        raise SettingsError(f"CRAWLER_BROWSER = {path!r}: there is no such program")
+    found = next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None:
-        raise SettingsError("CRAWLER_JAVASCRIPT needs a browser: apt install chromium, or CRAWLER_BROWSER=path of one")
+        raise SettingsError("CRAWLER_JAVASCRIPT needs a browser in PATH: apt install chromium")
     return found
 
 

@@ -46,10 +46,8 @@ class Alarm(NamedTuple):
 
     def __str__(self) -> str:
         if self.kind is Kind.CLUSTER:
-            return f"the cluster of {self.name} has more than {self.documents - 1:,} members (DEDUP_MAX_CLUSTER)"
-        return (
-            f"{self.duplicates:,} of {self.documents:,} documents of {self.name} are duplicates (DEDUP_MAX_DROP_SHARE)"
-        )
+            return f"the cluster of {self.name} has more than {self.documents - 1:,} members (DEDUP_BRAKE)"
+        return f"{self.duplicates:,} of {self.documents:,} documents of {self.name} are duplicates (DEDUP_BRAKE)"
 
 
 class Counts(NamedTuple):

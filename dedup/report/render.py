@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 from dedup.console import track, width_of, write_lines
 from dedup.errors import DedupError, SettingsError
+from dedup.files import replace_file
 from dedup.report.contents import RelatedRow, Report, Selection
 from dedup.report.table import table_lines
 from dedup.signature.tokens import clean
@@ -98,7 +99,7 @@ def _file(path: Path) -> Iterator[TextIO]:
     try:
         with unfinished.open("w", encoding="utf-8", newline="") as stream:
             yield stream
-        unfinished.replace(target)
+        replace_file(unfinished, target)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise

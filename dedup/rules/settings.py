@@ -137,14 +137,11 @@ class RuleSettings:
         tables: the table design, "N choose R", with N - R of 3 at least; longer prefixes are for more documents.
         min_tokens: texts with fewer tokens are compared exactly.
         caution: `careful`, `balanced` or `eager`: sets the limits that follow, those not set themselves, and others.
-        min_jaccard: a candidate is a match if the Jaccard similarity of its shingles reaches this,
-        min_containment: or if its containment reaches this, and the texts are not too unlike in length.
-        max_replaced: the most short stretches replaced by unlike ones, of 100 tokens, noise not counted.
+        min_jaccard: a candidate is a match if the Jaccard similarity of its shingles reaches this, or if nearly all of
+            one text stands in the other.
         max_lost: the longest stretch of tokens, found in no stored document, that may be lost with a
             near-duplicate: a number, `none` for any, or a share of the original and its bounds, such as `0.2
             20-50`.
-        max_compared: of texts with more tokens only how much they share is compared, not how they differ; 0: no
-            limit.
     """
 
     # Of texts with fewer tokens words and pairs of words are compared, not shingles of three, and must be shared to
@@ -154,6 +151,8 @@ class RuleSettings:
     # A match found by another member must reach one of these with the leader of the cluster.
     leader_jaccard: ClassVar = 0.4
     leader_containment: ClassVar = 0.7
+    # Of texts with more tokens only how much they share is compared, not how they differ.
+    max_compared: ClassVar = 20_000
 
     scheme: str = "words"
     dictionary: str = ""
@@ -162,10 +161,7 @@ class RuleSettings:
     min_tokens: int = 20
     caution: Caution = Caution.BALANCED
     min_jaccard: float = _BY_CAUTION
-    min_containment: float = _BY_CAUTION
-    max_replaced: float = _BY_CAUTION
     max_lost: LostLimit = _BY_CAUTION
-    max_compared: int = 20_000
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> Self:
@@ -198,17 +194,24 @@ class RuleSettings:
         object.__setattr__(self, "scheme", with_dictionary(self.scheme, self.dictionary))
         # From here on the scheme names the words; a copy of these settings reads no file again.
         object.__setattr__(self, "dictionary", NO_OTHER_DICTIONARY if self.dictionary else "")
-        for name in ("min_jaccard", "min_containment"):
-            _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
+        _require(0 <= self.min_jaccard <= 1, "min_jaccard", self.min_jaccard, "a number from 0 to 1")
         _require(self.tables.radius >= RADIUS, "tables", str(self.tables), "'N choose R' with N - R of 3 at least")
-        for name in ("max_replaced", "min_tokens"):
-            _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
-        _require(0 <= self.max_compared <= 500_000, "max_compared", self.max_compared, "0 to 500,000 tokens")
+        _require(self.min_tokens >= 0, "min_tokens", self.min_tokens, "at least 0")
+
+    @property
+    def min_containment(self) -> float:
+        """A candidate is a match, too, if its containment reaches this, and the length ratio `min_length_ratio`."""
+        return LIMITS[self.caution].min_containment
 
     @property
     def min_length_ratio(self) -> float:
         """The least share of the longer text's tokens that the shorter one has in a match by containment."""
         return LIMITS[self.caution].min_length_ratio
+
+    @property
+    def max_replaced(self) -> float:
+        """Another thing if more short stretches of 100 tokens were replaced by unlike ones, noise not counted."""
+        return LIMITS[self.caution].max_replaced
 
     @property
     def max_rewritten(self) -> float:
@@ -240,47 +243,44 @@ class DedupSettings(RuleSettings):
     Attributes:
         enabled: whether anything is done at all.
         database_url: the database: an SQLite file or a PostgreSQL server.
-        lock_timeout: seconds to wait for another writer of the database.
         outage_timeout: seconds to wait for a PostgreSQL server that goes away during a crawl.
         run: the name of the run; empty: the time of its start.
         scope: where duplicates are looked for: `all`, the same `host`, registrable `domain` or `spider`.
         keeper: the rules that choose the keeper where copies are swapped, the weightiest first: names, functions,
             or import paths of functions.
         swap_keeper: whether a better copy that comes later is passed on in place of the former keeper.
-        brake: what happens beyond the next two limits: `warn`, `stop` (drop no more there), `off`.
-        max_cluster: the most members of a cluster; 0: no limit.
-        max_drop_share: the largest share of a host's documents that may be duplicates in a run, once 200 were decided.
+        brake: what happens where a cluster has over 1,000 members, or over 90 % of a host's documents, of 200 at least,
+            are duplicates: `warn`, `stop` (drop no more there), `off`.
         memory: what a new document is compared with: `for ever`, all; `run`, its own run; a time such as `30d` (s,
             m, h, d, w), what was seen since so long before the run.
         mark_only: whether duplicates are marked and passed on.
-        batch_size: the most documents that are decided in one transaction.
         report: the file for a report at the end of the run: `.html`, `.json`, `.csv` or `.txt`; empty: none.
     """
 
+    # Seconds to wait for another writer of the database.
+    lock_timeout: ClassVar = 60.0
+    # The most documents that are decided in one transaction.
+    batch_size: ClassVar = 50
+    # The most members of a cluster; 0: no limit.
+    max_cluster: ClassVar = 1000
+    # The largest share of a host's documents that may be duplicates in a run, once 200 were decided.
+    max_drop_share: ClassVar = 0.9
+
     enabled: bool = True
     database_url: str = "sqlite:///dedup.db"
-    lock_timeout: float = 60.0
     outage_timeout: float = 300.0
     run: str = ""
     scope: Scope = Scope.ALL
     keeper: KeeperPolicy = field(default_factory=KeeperPolicy)
     swap_keeper: bool = False
     brake: Brake = Brake.WARN
-    max_cluster: int = 1000
-    max_drop_share: float = 0.9
     memory: Memory = field(default_factory=lambda: FOR_EVER)
     mark_only: bool = False
-    batch_size: int = 50
     report: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require(0 <= self.max_drop_share <= 1, "max_drop_share", self.max_drop_share, "a number from 0 to 1")
-        _require(0 < self.lock_timeout <= MAX_SECONDS, "lock_timeout", self.lock_timeout, "0 to 86,400 seconds")
         _require(0 <= self.outage_timeout <= MAX_SECONDS, "outage_timeout", self.outage_timeout, "0 to 86,400 seconds")
-        # A database takes so many values in a statement and no more.
-        _require(1 <= self.batch_size <= 5_000, "batch_size", self.batch_size, "1 to 5,000 documents")
-        _require(self.max_cluster >= 0, "max_cluster", self.max_cluster, "at least 0")
 
 
 S = TypeVar("S", bound=RuleSettings)

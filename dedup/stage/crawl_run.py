@@ -14,6 +14,7 @@ from scrapy.crawler import Crawler
 
 from dedup.console import counted
 from dedup.errors import DatabaseError, DedupError
+from dedup.files import replace_file
 from dedup.ledger.brake import Alarm
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.notes import Skipped
@@ -235,7 +236,7 @@ def _name_in_job(crawler: Crawler) -> str:
         # Killed at any point, the next process finds a whole name or none.
         written = path.with_suffix(".new")
         written.write_text(name, encoding="utf-8")
-        written.replace(path)
+        replace_file(written, path)
     except OSError as error:
         raise DatabaseError(f"the name of the run in {path} cannot be read or written: {error}") from error
     return name

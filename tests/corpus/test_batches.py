@@ -23,7 +23,7 @@ from dedup.corpus.reading.documents import CorpusDocument, Position, ReadOptions
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.jsonl import LineRange, find_line_ranges
 from dedup.errors import InputError
-from dedup.rules.settings import DedupSettings
+from dedup.rules.settings import DedupSettings, RuleSettings
 from dedup.signature.signature import digest
 from tests.corpus.test_files_verdicts import corpus
 from tests.ledger.test_joining import BOTH, FIRST, SECOND
@@ -174,7 +174,7 @@ def test_lines_that_are_no_utf8(tmp_path: Path) -> None:
     assert [each.reason for each in sign_lines(lines, "words").rejected] == ["not UTF-8"]
 
 
-@pytest.mark.parametrize("values", [{}, {"mode": "paper"}, {"max_compared": 100}], ids=str)
+@pytest.mark.parametrize("values", [{}, {"mode": "paper"}], ids=str)
 def test_verdicts_and_state(values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jsonl, "RANGE_BYTES", 5000)
     path = tmp_path / "in.jsonl"
@@ -207,6 +207,13 @@ def test_verdicts_and_state(values: dict[str, Any], tmp_path: Path, monkeypatch:
     assert any(each is not None for each in joined[0]) == (values.get("mode") != "paper")
     for name in (*FILES, JOINS):
         assert (tmp_path / "together" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
+
+
+def test_so_are_those_of_texts_too_long_to_be_compared_word_by_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RuleSettings, "max_compared", 100)
+    test_verdicts_and_state({}, tmp_path, monkeypatch)
 
 
 @given(st.lists(st.booleans(), min_size=9, max_size=9), st.booleans())

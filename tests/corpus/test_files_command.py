@@ -201,7 +201,7 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--dry-run", "--set", "min_jaccard=2"], "DEDUP_MIN_JACCARD = 2"),
         (["in.jsonl", "--dry-run", "--set", "text_field=body"], "is no setting of how"),
         (["in.jsonl", "--dry-run", "--set", "DEDUP_OUTAGE_TIMEOUT=5"], "outage_timeout: a setting of crawls"),
-        (["in.jsonl", "--dry-run", "--set", "batch_size=5"], "batch_size: a setting of crawls"),
+        (["in.jsonl", "--dry-run", "--set", "brake=off"], "brake: a setting of crawls"),
         (["in.jsonl", "--dry-run", "--scheme", "bigrams32"], "no scheme 'bigrams32': take words or pairs"),
         (["in.jsonl", "--dry-run", "--set", "tables=3 choose 1"], "'N choose R' with N - R of 3 at least"),
         (["in.jsonl", "--dry-run", "--against", "none"], "none: no index"),

@@ -214,12 +214,15 @@ class Lock:
         self._connection.close()
 
 
+LOCK_TIMEOUT = "dedup.rules.settings.DedupSettings.lock_timeout"
+
+
 def test_database_that_is_locked_from_the_start_ends_the_crawl(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     Deduplicator(DedupSettings(database_url=f"sqlite:///{database}")).database.close()
     lock = Lock(database)
     lock.take()
-    result = crawl(database, {"DEDUP_LOCK_TIMEOUT": 0.5}, url=NOBODY)
+    result = crawl(database, constants={LOCK_TIMEOUT: 0.5}, url=NOBODY)
     lock.release()
     fails(result, str(database), "locked", "another process")
 
@@ -244,7 +247,7 @@ def test_database_that_stays_locked_ends_a_running_crawl_and_the_next_one_comple
     database = tmp_path / "crawl.db"
     lock = Lock(database)
     when_asked(site, "/15", lock.take)
-    result = crawl(database, {"DEDUP_LOCK_TIMEOUT": 0.5}, url=f"{site.url}/")
+    result = crawl(database, constants={LOCK_TIMEOUT: 0.5}, url=f"{site.url}/")
     lock.release()
     fails(result, str(database), "locked", "another process")
     assert result.summary["stopped"] == "database error"
@@ -263,7 +266,7 @@ def test_database_that_is_locked_for_less_than_the_timeout_only_slows_the_crawl_
         Timer(1.0, lock.release).start()
 
     when_asked(site, "/15", take_for_a_while)
-    crawl_site_here(database, {"DEDUP_LOCK_TIMEOUT": HANG}, url=f"{site.url}/")
+    crawl_site_here(database, constants={LOCK_TIMEOUT: HANG}, url=f"{site.url}/")
     is_complete(database)
 
 

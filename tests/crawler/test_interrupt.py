@@ -28,9 +28,10 @@ class Interrupted:
     feed: list[dict[str, Any]]
 
 
-def begin(database: Path, site: LocalSite, *options: str, **settings: object) -> Popen[str]:
-    settings = {"CRAWLER_WORKERS": 2, "DEDUP_DATABASE_URL": f"sqlite:///{database}", **settings}
-    return start(crawl_command({"url": f"{site.url}/"}, settings, options))
+def begin(database: Path, site: LocalSite, *options: str) -> Popen[str]:
+    settings = {"CRAWLER_WORKERS": 2, "DEDUP_DATABASE_URL": f"sqlite:///{database}"}
+    constants = {"crawler.runtime.EXTRACTION_SECONDS": HANG}
+    return start(crawl_command({"url": f"{site.url}/"}, settings, options), constants=constants)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,7 @@ def test_second_signal_ends_a_crawl_that_waits_for_a_page_at_once(tmp_path: Path
     slow: Page = article("slow", text="<span>word</span> " * 60_000)
     with LocalSite({"/": article("front", ["/slow"]), "/slow": slow}) as site:
         log = tmp_path / "log"
-        process = begin(tmp_path / "crawl.db", site, "--logfile", str(log), CRAWLER_EXTRACTION_TIMEOUT=HANG)
+        process = begin(tmp_path / "crawl.db", site, "--logfile", str(log))
         wait_until(lambda: site.hits["/slow"] == 1 and stored(tmp_path / "crawl.db") == 1)
         os.killpg(process.pid, signal.SIGINT)
         wait_until(lambda: "shutting down gracefully" in log.read_text(encoding="utf-8"))

@@ -83,9 +83,7 @@ def crawler_settings() -> tuple[tuple[str, object], ...]:
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "read_switch":
                 found[ast.literal_eval(node.args[1])] = ast.literal_eval(node.keywords[0].value)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "read_number":
-                # What depends on the machine is none.
-                is_own = isinstance(node.args[2], ast.BoolOp)
-                found[ast.literal_eval(node.args[1])] = None if is_own else f"{_value_of(node.args[2], path):g}"
+                found[ast.literal_eval(node.args[1])] = None  # it depends on the machine
     project = vars(import_module("settings.default"))
     return tuple((name, project.get(name, default)) for name, default in found.items())
 

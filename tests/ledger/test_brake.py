@@ -52,10 +52,12 @@ def judge_early(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def start(database_url: str) -> Iterator[Callable[..., Shelf]]:
+def start(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Shelf]]:
     shelves: list[Shelf] = []
 
-    def starter(**values: Any) -> Shelf:
+    def starter(max_cluster: int = 1000, max_drop_share: float = 0.9, **values: Any) -> Shelf:
+        monkeypatch.setattr(DedupSettings, "max_cluster", max_cluster)
+        monkeypatch.setattr(DedupSettings, "max_drop_share", max_drop_share)
         shelves.append(Shelf(database_url, **values))
         return shelves[-1]
 
@@ -68,8 +70,8 @@ def copies(shelf: Shelf, start: int, end: int, host: str = "trap.example") -> li
     return [shelf.see(f"http://{host}/{number}").outcome.kept for number in range(start, end)]
 
 
-CLUSTER = {"max_cluster": 4, "max_drop_share": 1.0}
-HOST = {"max_cluster": 0, "max_drop_share": 0.75}
+CLUSTER: dict[str, Any] = {"max_cluster": 4, "max_drop_share": 1.0}
+HOST: dict[str, Any] = {"max_cluster": 0, "max_drop_share": 0.75}
 KEPT = Kept.BRAKE
 
 
@@ -187,8 +189,8 @@ def test_the_report_names_what_is_over_a_limit_and_what_was_kept(start: Callable
 def test_a_crawl_says_it_in_log_stats_and_report_and_stores_what_is_over(tmp_path: Path) -> None:
     with LocalSite({"/": article("front", [f"/{number}" for number in range(6)])}) as site:
         site.pages |= {f"/{number}": article("trap", text=document(60, "trap")) for number in range(6)}
-        values = {"DEDUP_MAX_CLUSTER": 3, "DEDUP_BRAKE": "stop"}
-        done = crawl(tmp_path / "crawl.db", values, url=f"{site.url}/")
+        constants = {"dedup.rules.settings.DedupSettings.max_cluster": 3}
+        done = crawl(tmp_path / "crawl.db", {"DEDUP_BRAKE": "stop"}, constants=constants, url=f"{site.url}/")
         assert len(done.pages) == 1 + 1 + 3
         assert done.summed_up("kept") == 5
         assert done.summed_up("dropped") == 2

@@ -194,8 +194,8 @@ def test_a_member_is_loosely_like_its_leader(jaccard: float, containment: float,
 
 def test_the_check_has_settings() -> None:
     assert alike_by(0.5, 0.6, 0.2, DedupSettings(min_jaccard=0.5)) == BY_JACCARD
-    assert alike_by(0.5, 0.6, 0.2, DedupSettings(min_containment=0.6)) == NOT_ALIKE
-    assert alike_by(0.5, 0.6, 0.6, DedupSettings(min_containment=0.6)) == BY_CONTAINMENT
+    assert alike_by(0.5, 0.9, 0.2, DedupSettings()) == NOT_ALIKE
+    assert alike_by(0.5, 0.9, 0.6, DedupSettings()) == BY_CONTAINMENT
 
 
 FORM = form(400, 25, "form")
@@ -240,17 +240,17 @@ def test_the_verdict_on_what_is_similar_is_stored_with_what_it_resembles_and_the
 
 
 def test_of_texts_that_are_too_long_to_be_compared_word_by_word_it_counts_how_much_they_share(
-    start: Callable[..., Crawl],
+    crawl: Crawl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crawl = start(max_compared=0)
+    monkeypatch.setattr(DedupSettings, "max_compared", 0)
     crawl.see("a", FORM)
     assert crawl.see("b", filled_in(FORM)).verdict is NEAR
     crawl.assert_consistent()
 
 
-def test_more_may_be_replaced_by_a_setting(start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LIMITS, Caution.BALANCED, LIMITS[Caution.BALANCED]._replace(min_numbers=0))
-    crawl = start(max_replaced=10)
+def test_more_may_be_replaced_where_the_limit_is_higher(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    higher = LIMITS[Caution.BALANCED]._replace(min_numbers=0, max_replaced=10)
+    monkeypatch.setitem(LIMITS, Caution.BALANCED, higher)
     crawl.see("a", FORM)
     assert crawl.see("b", filled_in(FORM)).verdict is NEAR
 
@@ -1129,8 +1129,11 @@ def test_the_same_settings_are_accepted_again(database_url: str) -> None:
         Deduplicator(DedupSettings(database_url=database_url)).database.close()
 
 
-def test_a_locked_sqlite_database_is_an_error_after_the_time_allowed(sqlite_url: str, tmp_path: Path) -> None:
-    crawl = Crawl(sqlite_url, lock_timeout=0.2)
+def test_a_locked_sqlite_database_is_an_error_after_the_time_allowed(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DedupSettings, "lock_timeout", 0.2)
+    crawl = Crawl(sqlite_url)
     with closing(sqlite3.connect(tmp_path / "test.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         started = time.monotonic()
@@ -1143,8 +1146,11 @@ def test_a_locked_sqlite_database_is_an_error_after_the_time_allowed(sqlite_url:
     crawl.database.close()
 
 
-def test_a_locked_sqlite_database_is_waited_for(sqlite_url: str, tmp_path: Path) -> None:
-    crawl = Crawl(sqlite_url, lock_timeout=HANG)
+def test_a_locked_sqlite_database_is_waited_for(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DedupSettings, "lock_timeout", HANG)
+    crawl = Crawl(sqlite_url)
     with closing(sqlite3.connect(tmp_path / "test.db", isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
         timer = threading.Timer(0.5, other.execute, ["ROLLBACK"])
@@ -1154,7 +1160,10 @@ def test_a_locked_sqlite_database_is_waited_for(sqlite_url: str, tmp_path: Path)
     crawl.database.close()
 
 
-def test_a_new_sqlite_database_that_another_process_is_making_is_waited_for(sqlite_url: str, tmp_path: Path) -> None:
+def test_a_new_sqlite_database_that_another_process_is_making_is_waited_for(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DedupSettings, "lock_timeout", HANG)
     # The first one to come switches the file to WAL; the second one must wait, not fail.
     with closing(sqlite3.connect(tmp_path / "test.db", isolation_level=None, check_same_thread=False)) as other:
         other.execute("CREATE TABLE t (c)")
@@ -1162,14 +1171,17 @@ def test_a_new_sqlite_database_that_another_process_is_making_is_waited_for(sqli
         timer = threading.Timer(0.5, other.execute, ["COMMIT"])
         timer.start()
         try:
-            Crawl(sqlite_url, lock_timeout=HANG).database.close()
+            Crawl(sqlite_url).database.close()
         finally:
             timer.join()
 
 
 @pytest.mark.slow
-def test_a_locked_postgresql_database_is_an_error_after_the_time_allowed(postgresql_url: str) -> None:
-    crawl = Crawl(postgresql_url, lock_timeout=0.2)
+def test_a_locked_postgresql_database_is_an_error_after_the_time_allowed(
+    postgresql_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DedupSettings, "lock_timeout", 0.2)
+    crawl = Crawl(postgresql_url)
     other = Database(postgresql_url)
     results: list[object] = []
 
@@ -1336,7 +1348,8 @@ def test_processes_that_open_a_new_database_at_once_all_succeed(sqlite_url: str)
         "import sys\nfrom dedup.ledger.deduplicator import Deduplicator\n"
         "from dedup.rules.settings import DedupSettings\n"
         "print('ready', flush=True); sys.stdin.readline()\n"
-        "Deduplicator(DedupSettings(database_url=sys.argv[1], lock_timeout=600))"
+        "DedupSettings.lock_timeout = 600\n"
+        "Deduplicator(DedupSettings(database_url=sys.argv[1]))"
     )
     processes = [
         subprocess.Popen(

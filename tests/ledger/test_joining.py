@@ -185,19 +185,14 @@ def test_nobody_joins_with_a_member_that_is_too_far_from_the_leader(crawl: Crawl
 
 
 @pytest.mark.parametrize(
-    ("values", "is_joined"),
-    [
-        ({"max_cluster": 4}, True),
-        ({"max_cluster": 3}, False),
-        ({"max_cluster": 3, "brake": Brake.OFF}, True),
-        ({"max_cluster": 0}, True),
-    ],
-    ids=str,
+    ("limit", "brake", "is_joined"),
+    [(4, Brake.WARN, True), (3, Brake.WARN, False), (3, Brake.OFF, True), (0, Brake.WARN, True)],
 )
 def test_no_cluster_grows_over_the_limit_by_joining(
-    start: Callable[..., Crawl], values: dict[str, Any], is_joined: bool
+    start: Callable[..., Crawl], limit: int, brake: Brake, is_joined: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crawl = start(**values)
+    monkeypatch.setattr(DedupSettings, "max_cluster", limit)
+    crawl = start(brake=brake)
     crawl.see(A, FIRST)
     crawl.see(B, SECOND)
     crawl.see(D, SECOND)
@@ -331,7 +326,8 @@ def test_what_the_brake_keeps_does_not_take_its_own_place(
     start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dedup.ledger.brake.JUDGED_AFTER", 2)
-    crawl = start(swap_keeper=True, keeper="longest", brake=Brake.STOP, max_drop_share=0.1)
+    monkeypatch.setattr(DedupSettings, "max_drop_share", 0.1)
+    crawl = start(swap_keeper=True, keeper="longest", brake=Brake.STOP)
     shelf = Shelf(crawl)
     shelf.see(A, FIRST, 8)
     # A better copy than the leader of its cluster, until it changes.

@@ -25,7 +25,7 @@ from tests.terminals import Terminal, seen
 from tests.texts import document, edited
 
 NOT_FOUND, BUSY = Reply(b"", 404), Reply(b"", 503)
-SETTINGS = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "DEDUP_BATCH_SIZE": 1, "RETRY_TIMES": 0}
+SETTINGS = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "RETRY_TIMES": 0}
 
 
 def page(text: str) -> str:

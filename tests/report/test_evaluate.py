@@ -80,7 +80,7 @@ def test_settings_and_exact_measures_are_compared_in_one_run(labelled: Path) -> 
         *(
             "--json",
             "--with",
-            "caution=eager,min_jaccard=0,max_replaced=100",
+            "caution=eager,min_jaccard=0",
             "--with",
             "scheme=pairs,mode=paper",
         ),
@@ -88,7 +88,7 @@ def test_settings_and_exact_measures_are_compared_in_one_run(labelled: Path) -> 
     assert done.returncode == 0, done.stderr
     compared = {each["method"]: each["all"] for each in json.loads(done.stdout)["compared"]}
     assert {name: each["true_positives"] for name, each in compared.items()} == {
-        "with caution=eager,min_jaccard=0,max_replaced=100": 2,
+        "with caution=eager,min_jaccard=0": 2,
         "with scheme=pairs,mode=paper": 1,
     }
 

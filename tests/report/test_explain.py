@@ -168,7 +168,7 @@ def test_texts_that_differ_in_punctuation_alone(tmp_path: Path) -> None:
 def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
     texts = (f"text:{TEXT}", f"text:{edited(TEXT, 8)}")
     assert data(tmp_path, *texts)["verdict"] == "near duplicate"
-    strict = data(tmp_path, *texts, "--set", "MIN_JACCARD=.99", "--set", "DEDUP_min_containment=.99")
+    strict = data(tmp_path, *texts, "--set", "MIN_JACCARD=.99", "--set", "DEDUP_caution=careful")
     assert (strict["verdict"], strict["rule"]) == ("similar", Rule.LESS_ALIKE)
     assert [limit["setting"] for limit in strict["missed"]] == ["min_jaccard", "min_containment"]
     assert strict["settings"]["min_jaccard"] == 0.99

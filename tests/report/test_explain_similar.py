@@ -51,7 +51,7 @@ def test_a_pair_that_misses_nothing_has_no_line() -> None:
             {"exact": Exact(0.42, 0.7, 1.0, 90)},
             [
                 "Jaccard .42: at least .55 (DEDUP_MIN_JACCARD)",
-                "or containment .70: at least .90 (DEDUP_MIN_CONTAINMENT)",
+                "or containment .70: at least .90 (DEDUP_CAUTION)",
             ],
         ),
         (
@@ -65,7 +65,7 @@ def test_a_pair_that_misses_nothing_has_no_line() -> None:
             {"words": words(replaced=2.3, rewritten=0.25)},
             [
                 "rewritten .25 of the shorter text: at most .10 (DEDUP_CAUTION)",
-                "replaced 2.3 of 100 words: at most 1.25 (DEDUP_MAX_REPLACED)",
+                "replaced 2.3 of 100 words: at most 1.25 (DEDUP_CAUTION)",
             ],
         ),
         (
@@ -115,7 +115,7 @@ def test_similar_texts_are_told_with_what_it_takes_to_drop_one(tmp_path: Path) -
     start = lines.index("to be dropped")
     replaced = data(tmp_path, *texts)["replaced"]
     assert lines[start + 1 : lines.index("", start)] == [
-        f"             replaced {replaced:.3g} of 100 words: at most 1.25 (DEDUP_MAX_REPLACED)",
+        f"             replaced {replaced:.3g} of 100 words: at most 1.25 (DEDUP_CAUTION)",
         "             numbers .00 in both: at least .40 (DEDUP_CAUTION)",
     ]
 
@@ -130,10 +130,10 @@ def test_json_has_the_limits_as_numbers(tmp_path: Path) -> None:
 
 
 def test_a_pair_within_the_limits_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LIMITS, Caution.BALANCED, LIMITS[Caution.BALANCED]._replace(min_numbers=0))
     texts = (f"text:{TEXT}", f"text:{FORM}")
-    replaced = data(tmp_path, *texts)["replaced"]
-    content = data(tmp_path, *texts, "--set", f"max_replaced={replaced}")
+    reached = LIMITS[Caution.BALANCED]._replace(min_numbers=0, max_replaced=data(tmp_path, *texts)["replaced"])
+    monkeypatch.setitem(LIMITS, Caution.BALANCED, reached)
+    content = data(tmp_path, *texts)
     assert (content["verdict"], content["missed"]) == ("near duplicate", [])
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dedup.report.explanation.words import diff_words, rejoin
 from dedup.rules.documents import Rule
+from dedup.rules.settings import RuleSettings
 from dedup.signature.tokens import normalise, tokenise
 from tests.report.test_explain import data, explained, fill
 from tests.texts import CHINESE, answered, document, edited, extended, words
@@ -185,15 +186,17 @@ def test_short_texts_with_other_numbers_say_so(tmp_path: Path) -> None:
     assert (unlike["short_similarity"], unlike["has_other_numbers"]) == (0, False)
 
 
-def test_of_texts_that_are_too_long_for_the_rule_it_is_not_said_how_words_differ(tmp_path: Path) -> None:
+def test_of_texts_that_are_too_long_for_the_rule_it_is_not_said_how_words_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RuleSettings, "max_compared", 199)
     texts = tuple(f"text:{answered(TEXT, 14, who)}" for who in ("one", "other"))
-    options = (*texts, "--set", "max_compared=199")
-    content = data(tmp_path, *options)
+    content = data(tmp_path, *texts)
     assert content["rule"] == Rule.JACCARD
     assert (content["replaced"], content["rewritten"]) == (None, None)
     assert content["exact"]["jaccard"] > 0.55
     assert content["diff"]["place_count"] > 0
-    assert "replaced" not in explained(tmp_path, *options)
+    assert "replaced" not in explained(tmp_path, *texts)
 
 
 def test_texts_too_long_for_a_word_diff_say_so(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from dedup import Decision, Deduplicator, deduplicate
 from dedup.rules.documents import Rule
 from dedup.rules.scope import are_siblings
-from dedup.rules.settings import Caution
+from dedup.rules.settings import Caution, DedupSettings
 from tests.texts import document
 
 HOST = "https://shop.example"
@@ -99,13 +99,14 @@ def test_a_record_is_no_copy_of_the_mirror_of_its_sibling() -> None:
     assert [each.verdict.is_duplicate for each in decisions] == [False, True, False]
 
 
-def test_a_crawl_and_files_decide_alike(tmp_path: Path) -> None:
+def test_a_crawl_and_files_decide_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     products = ["lamp", "chair", "quilt", "sofa", "bench", "globe"]
     texts = {f"{HOST}/product/{at}": record(name, 100 + 37 * at) for at, name in enumerate(products)}
     texts |= {f"{key}?print=1": f"{text} printed for you" for key, text in texts.items()}
     for batch_size in (1, 5):
         database = f"sqlite:///{tmp_path / f'{batch_size}.db'}"
-        in_database = list(deduplicate(texts.items(), database=database, batch_size=batch_size))
+        monkeypatch.setattr(DedupSettings, "batch_size", batch_size)
+        in_database = list(deduplicate(texts.items(), database=database))
         assert in_database == list(deduplicate(texts.items()))
     assert [each.verdict.is_duplicate for each in in_database] == [False] * 6 + [True] * 6
     with Deduplicator(f"sqlite:///{tmp_path / '1.db'}") as deduplicator:

@@ -62,6 +62,6 @@ def test_what_the_least_caution_takes_for_a_duplicate_is_similar_to_the_others(
 
 
 def test_what_is_similar_does_not_depend_on_limits_that_are_given() -> None:
-    strict = RuleSettings(min_jaccard=1, min_containment=1)
+    strict = RuleSettings(caution=Caution.CAREFUL, min_jaccard=1)
     assert alike_by(SIMILAR.min_jaccard, 0, 0, strict) == LESS_ALIKE
     assert alike_by(0, SIMILAR.min_containment, SIMILAR.min_length_ratio, strict) == LESS_ALIKE

@@ -67,7 +67,7 @@ def test_caution_gives_the_limits_that_are_not_given(caution: Caution) -> None:
 
 
 @pytest.mark.parametrize("caution", Caution)
-@pytest.mark.parametrize("name", ["min_jaccard", "min_containment", "max_replaced", "max_lost"])
+@pytest.mark.parametrize("name", ["min_jaccard", "max_lost"])
 def test_a_limit_that_is_given_wins_over_the_caution(name: str, caution: Caution) -> None:
     value = LostLimit(0, 7, 7) if name == "max_lost" else 0.5
     expected = LIMITS[caution]._replace(**{name: value})
@@ -81,8 +81,8 @@ def test_a_caution_given_in_code_by_its_name_is_that_caution() -> None:
 
 
 def test_numbers_given_in_code_as_texts_are_numbers() -> None:
-    values: dict[str, Any] = {"min_jaccard": "0.6", "min_tokens": "10", "lock_timeout": "5"}
-    assert DedupSettings(**values) == DedupSettings(min_jaccard=0.6, min_tokens=10, lock_timeout=5)
+    values: dict[str, Any] = {"min_jaccard": "0.6", "min_tokens": "10", "outage_timeout": "5"}
+    assert DedupSettings(**values) == DedupSettings(min_jaccard=0.6, min_tokens=10, outage_timeout=5)
     for name in values:
         wrong: dict[str, Any] = {name: "many"}
         with pytest.raises(SettingsError, match=f"DEDUP_{name.upper()} = 'many': expected a"):
@@ -104,13 +104,13 @@ def test_with_another_caution_come_its_limits() -> None:
 def test_limits_that_were_given_stay_with_another_caution() -> None:
     before = DedupSettings(min_jaccard=0.6)
     assert with_changes(before, caution="eager") == DedupSettings(caution=Caution.EAGER, min_jaccard=0.6)
-    changed = with_changes(before, caution="eager", min_jaccard=0.65, max_replaced=1.25)
-    assert changed == DedupSettings(caution=Caution.EAGER, min_jaccard=0.65, max_replaced=1.25)
+    changed = with_changes(before, caution="eager", min_jaccard=0.65, max_lost="30")
+    assert changed == DedupSettings(caution=Caution.EAGER, min_jaccard=0.65, max_lost=LostLimit(0, 30, 30))
 
 
 def test_limits_stay_where_the_caution_does() -> None:
-    before = DedupSettings(max_replaced=3)
-    assert with_changes(before, min_tokens=3) == DedupSettings(max_replaced=3, min_tokens=3)
+    before = DedupSettings(min_jaccard=0.6)
+    assert with_changes(before, min_tokens=3) == DedupSettings(min_jaccard=0.6, min_tokens=3)
     with pytest.raises(SettingsError, match="DEDUP_CAUTION"):
         with_changes(before, caution="bold")
 
@@ -130,8 +130,8 @@ def test_every_default_is_read_back_from_its_text_form() -> None:
         ("enabled", 1, True),
         ("enabled", "yes", True),
         ("database_url", "postgresql://h/db", "postgresql://h/db"),
-        ("lock_timeout", "2.5", 2.5),
-        ("lock_timeout", 3, 3.0),
+        ("outage_timeout", "2.5", 2.5),
+        ("outage_timeout", 3, 3.0),
         ("scheme", "pairs", "pairs"),
         ("mode", "paper", Mode.PAPER),
         ("mode", Mode.PAPER, Mode.PAPER),
@@ -144,8 +144,6 @@ def test_every_default_is_read_back_from_its_text_form() -> None:
         ("caution", "careful", Caution.CAREFUL),
         ("caution", Caution.EAGER, Caution.EAGER),
         ("run", "", ""),
-        ("max_cluster", "0", 0),
-        ("batch_size", "1", 1),
     ],
 )
 def test_a_value_is_understood(name: str, value: object, expected: object) -> None:
@@ -170,34 +168,23 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("tables", TableDesign(3, 1)),
         ("min_tokens", "twelve"),
         ("min_tokens", ""),
-        ("max_compared", 500_001),
         ("min_tokens", 3.7),
         ("min_tokens", [3]),
-        ("batch_size", 0),
-        ("batch_size", 5_001),
-        ("max_cluster", -1),
         ("min_tokens", -1),
-        ("max_replaced", -1),
-        ("max_replaced", "nan"),
-        ("max_replaced", "few"),
-        ("max_compared", -1),
         ("caution", "bold"),
         ("caution", ""),
         ("caution", "Eager"),
         ("caution", 1),
-        ("lock_timeout", 0),
-        ("lock_timeout", -1),
-        ("lock_timeout", "nan"),
-        ("lock_timeout", "inf"),
-        ("lock_timeout", "soon"),
+        ("outage_timeout", -1),
+        ("outage_timeout", "nan"),
+        ("outage_timeout", "inf"),
+        ("outage_timeout", "soon"),
         ("min_jaccard", 1.1),
         ("min_jaccard", -0.1),
         ("min_jaccard", "nan"),
-        ("min_containment", 2),
         ("scope", "planet"),
         ("keeper", "oldest"),
         ("brake", "on"),
-        ("max_drop_share", 1.1),
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused_in_one_line_that_names_the_setting(name: str, value: object) -> None:
@@ -210,7 +197,7 @@ def test_a_value_that_cannot_be_used_is_refused_in_one_line_that_names_the_setti
 
 @pytest.mark.parametrize(
     "values",
-    [{"tables": TableDesign(2, 1)}, {"min_jaccard": 2}, {"lock_timeout": 0}, {"max_cluster": -1}, {"batch_size": 0}],
+    [{"tables": TableDesign(2, 1)}, {"min_jaccard": 2}, {"outage_timeout": -1}, {"min_tokens": -1}],
 )
 def test_values_given_in_code_are_checked_too(values: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):

@@ -85,8 +85,8 @@ def test_only_what_is_not_done_is_done(spark: Any, tmp_path: Path) -> None:
     assert [name for name, time in times().items() if time != before[name]] == ["candidates"]
     with pytest.raises(InputError, match="an unfinished run with other of; give the same"):
         dropped({"of": "tuesday"})
-    with pytest.raises(InputError, match="max_compared 20000 instead of 300"):
-        dropped({"of": "monday"}, RuleSettings(max_compared=300))
+    with pytest.raises(InputError, match="min_tokens 20 instead of 30"):
+        dropped({"of": "monday"}, RuleSettings(min_tokens=30))
 
 
 def test_what_is_kept_is_that_of_the_same_job(spark: Any, tmp_path: Path) -> None:

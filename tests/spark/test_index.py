@@ -23,7 +23,7 @@ from tests.texts import ENGLISH, document
 
 pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
-SETTINGS = RuleSettings(max_compared=300)
+SETTINGS = RuleSettings(min_tokens=30)
 # The last one shows the two clusters before it to be one.
 TEXTS = [each if isinstance(each, str) else "" for each in corpus("index", 150)]
 TEXTS += [STORIES[name] for name in ("a", "b", "twin", "c", "later")] + [document(400, 1), document(400, 1) + " more"]
@@ -33,7 +33,7 @@ def saved(texts: list[str], folder: Path, name: str, *further: str) -> Path:
     """Make an index as a user would."""
     lines = [json.dumps({"id": f"http://a.example/{number}", "text": text}) for number, text in enumerate(texts)]
     (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    given = ("--set=max_compared=300", "--save-index", name, *further)
+    given = ("--set=min_tokens=30", "--save-index", name, *further)
     dedup(folder, "files", f"{name}.jsonl", "-o", f"{name}-out", *given)
     return folder / name
 
@@ -72,7 +72,7 @@ def of_spark(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small(tmp_path: Path) -> Path:
     """Return a folder with an index of a few documents, made without Spark."""
     documents = [(f"http://a.example/{number}", text) for number, text in enumerate(TEXTS[:9])]
-    make_index(tmp_path / "index", documents, max_compared=300)
+    make_index(tmp_path / "index", documents, min_tokens=30)
     return tmp_path
 
 
@@ -92,7 +92,7 @@ def test_what_spark_saves_is_what_files_save(of_spark: Path, tmp_path: Path) -> 
 
 def test_a_crawl_begins_with_what_spark_saved(of_spark: Path, tmp_path: Path) -> None:
     dedup(tmp_path, "index", "load", of_spark, "crawl.db")
-    dedup(tmp_path, "index", "build", "--database", "crawl.db", "--set=max_compared=300", "-o", "crawled")
+    dedup(tmp_path, "index", "build", "--database", "crawl.db", "--set=min_tokens=30", "-o", "crawled")
     assert held(tmp_path / "crawled") == held(saved(TEXTS, tmp_path, "known"))
 
 
@@ -139,7 +139,7 @@ def test_what_is_added_is_beside_what_was_there(spark: Any, of_spark: Path, tmp_
 @pytest.mark.parametrize(
     ("path", "settings", "message"),
     [
-        ("index", RuleSettings(), "made with other settings .max_compared 300 instead of 20000."),
+        ("index", RuleSettings(), "made with other settings .min_tokens 30 instead of 20."),
         ("nothing", SETTINGS, "nothing: no index"),
         ("index/rows", SETTINGS, "index/rows: no index"),
         ("rows.parquet", SETTINGS, "rows.parquet: no index"),

@@ -36,7 +36,7 @@ SPREAD = {"spark.sql.adaptive.enabled": "false", "spark.sql.autoBroadcastJoinThr
 
 @pytest.mark.parametrize(
     ("partitions", "values", "properties"),
-    [(2, {"max_compared": 100}, {}), (7, {"caution": "eager"}, SPREAD)],
+    [(2, {"min_tokens": 30}, {}), (7, {"caution": "eager"}, SPREAD)],
     ids=["2", "7"],
 )
 def test_verdicts_are_those_of_files(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from dedup.rules.settings import DedupSettings
 from tests.crawling import Crawl, ask, crawl_here, finish, run, start
 from tests.localsite import LocalSite, article
 from tests.stage.test_reuse import ItemsSpider
@@ -388,7 +389,11 @@ def test_crawl_works_in_a_daemonic_process(project: Project) -> None:
     assert result.says("daemonic", "in a thread")
 
 
-def test_database_that_is_locked_when_the_run_begins_is_waited_for_once_and_not_for_each_item(tmp_path: Path) -> None:
+def test_database_that_is_locked_when_the_run_begins_is_waited_for_once_and_not_for_each_item(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DedupSettings, "lock_timeout", 0.5)
+
     class LockingSpider(ItemsSpider):
         def parse(self, response: object) -> Iterator[object]:
             self.lock = sqlite3.connect(tmp_path / "dedup.db", isolation_level=None)
@@ -401,7 +406,6 @@ def test_database_that_is_locked_when_the_run_begins_is_waited_for_once_and_not_
     settings = {
         "ADDONS": {"dedup.DedupAddon": 500},
         "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}",
-        "DEDUP_LOCK_TIMEOUT": 0.5,
     }
     items = [{"url": f"https://example.com/{number}", "text": f"some text {number}"} for number in range(100)]
     outcome = crawl_here(LockingSpider, settings, items=items)

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from dedup.rules.documents import Decision, Document, Kept, Verdict
-from dedup.rules.settings import Brake
+from dedup.rules.settings import Brake, DedupSettings
 from dedup.sql import schema
 from tests.deciding import Crawl, signature_of
 from tests.texts import document, edited, extended
@@ -61,8 +61,11 @@ def test_nothing_is_replaced(start: Callable[..., Crawl]) -> None:
     assert (again.verdict, again.outcome.is_replaced) == (UNCHANGED, False)
 
 
-def test_the_brake_tells_and_the_reason_is_that_nothing_is_dropped(start: Callable[..., Crawl]) -> None:
-    crawl = start(brake=Brake.STOP, max_cluster=2)
+def test_the_brake_tells_and_the_reason_is_that_nothing_is_dropped(
+    start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DedupSettings, "max_cluster", 2)
+    crawl = start(brake=Brake.STOP)
     kept = [see(crawl, key, TEXT).outcome.kept for key in (A, B, C, D)]
     assert kept == [None, Kept.MARKED, Kept.MARKED, Kept.MARKED]
     assert [alarm.name for alarm in crawl.deduplicator.pop_alarms()] == [A]

@@ -22,6 +22,7 @@ from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.settings import Settings
 
 from dedup import make_signature
+from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import compare, distance
 from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl_here, run
 from tests.localsite import Asked, LocalSite, article
@@ -388,10 +389,11 @@ def eight(near: bool) -> list[str]:
 @pytest.mark.parametrize("near", [False, True])
 @pytest.mark.parametrize("batch_size", [1, 50])
 def test_of_eight_copies_from_one_callback_exactly_one_is_kept(
-    near: bool, batch_size: int, pass_on: Callable[..., Outcome]
+    near: bool, batch_size: int, pass_on: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(DedupSettings, "batch_size", batch_size)
     items = [{"url": url(n), "text": text} for n, text in enumerate(eight(near))]
-    outcome = pass_on(items, {"DEDUP_BATCH_SIZE": batch_size})
+    outcome = pass_on(items)
     assert (len(outcome.items), len(outcome.dropped)) == (1, 7)
 
 

@@ -17,6 +17,7 @@ import asyncio, sqlite3, sys
 import scrapy
 from scrapy import crawler as scrapy_crawler
 from scrapy.utils.log import configure_logging
+from dedup.rules.settings import DedupSettings
 from dedup.stage.failures import document_kept
 
 ASYNCIO_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
@@ -49,14 +50,13 @@ class NoDatabase(Shop):
 class LockedDatabase(Shop):
     name = "locked database"
     pages = 1000
-    custom_settings = {
-        "DEDUP_DATABASE_URL": "sqlite:///locked.db", "DEDUP_LOCK_TIMEOUT": 0.2, "CONCURRENT_ITEMS": 1,
-    }
+    custom_settings = {"DEDUP_DATABASE_URL": "sqlite:///locked.db", "CONCURRENT_ITEMS": 1}
 
     lock = None
 
     @classmethod
     def from_crawler(cls, crawler):
+        DedupSettings.lock_timeout = 0.2
         spider = super().from_crawler(crawler)
         crawler.signals.connect(spider.lock_database, document_kept)
         return spider

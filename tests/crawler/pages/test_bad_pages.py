@@ -186,6 +186,9 @@ TOO_MUCH = {"/many-tags", "/many-attributes"}
 """Of what is stored: what a worker does not read to its end."""
 
 
+EXTRACTION_SECONDS = "crawler.runtime.EXTRACTION_SECONDS"
+
+
 @dataclass(frozen=True)
 class BadPages:
     url: str
@@ -201,8 +204,9 @@ def bad(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     linked = {path: page for pages in (ENCODED, REFUSED, STORED) for path, (page, _) in pages.items()}
     with LocalSite({"/": article("front", linked), **linked}) as site:
         site.pages["/behind-hostile-links"] = article("behind")
-        settings = {"DOWNLOAD_MAXSIZE": MAX_SIZE, "CRAWLER_WORKERS": 1, "CRAWLER_EXTRACTION_TIMEOUT": HANG}
-        yield BadPages(site.url, crawl(database, settings, accidents=True, url=f"{site.url}/"))
+        settings = {"DOWNLOAD_MAXSIZE": MAX_SIZE, "CRAWLER_WORKERS": 1}
+        constants = {EXTRACTION_SECONDS: HANG}
+        yield BadPages(site.url, crawl(database, settings, accidents=True, constants=constants, url=f"{site.url}/"))
 
 
 def row_of(bad: BadPages, path: str) -> dict[str, Any]:
@@ -257,9 +261,8 @@ def test_only_what_is_too_much_has_a_problem(bad: BadPages) -> None:
 
 def test_page_that_kills_its_worker_twice_is_stored_without_text_and_says_why(tmp_path: Path) -> None:
     with LocalSite({"/killer": KILLER}) as site:
-        result = crawl(
-            tmp_path / "crawl.db", {"CRAWLER_WORKERS": 1, "CRAWLER_EXTRACTION_TIMEOUT": 0.5}, url=f"{site.url}/killer"
-        )
+        constants = {EXTRACTION_SECONDS: 0.5}
+        result = crawl(tmp_path / "crawl.db", {"CRAWLER_WORKERS": 1}, constants=constants, url=f"{site.url}/killer")
         assert result.says("WARNING", f"{site.url}/killer", "without text")
     [row] = result.pages.values()
     assert row["text"] == ""
@@ -294,9 +297,8 @@ def test_pages_without_text_are_no_duplicates_of_each_other(bad: BadPages) -> No
 
 def test_page_whose_analysis_failed_is_analysed_by_the_next_crawl(tmp_path: Path) -> None:
     with LocalSite({"/": article("front")}) as site:
-        failed = crawl(
-            tmp_path / "crawl.db", {"CRAWLER_WORKERS": 1, "CRAWLER_EXTRACTION_TIMEOUT": 0.0001}, url=f"{site.url}/"
-        )
+        constants = {EXTRACTION_SECONDS: 0.0001}
+        failed = crawl(tmp_path / "crawl.db", {"CRAWLER_WORKERS": 1}, constants=constants, url=f"{site.url}/")
         assert [page["problem"] is None for page in failed.pages.values()] == [False]
         crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
     [page] = failed.rows("SELECT * FROM pages")

@@ -108,12 +108,14 @@ def test_pace_is_learnt(tmp_path: Path) -> None:
 
 # Hosts that fail for long
 
+IMPATIENT = {"crawler.politeness.hosts.PATIENCE": 0.3}
+
 
 def test_host_that_fails_for_long_is_parked_told_and_continued(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     is_down = [True]
     with FailingSite(lambda number, _: BUSY if number >= 6 and is_down[0] else None) as site:
-        result = crawl(database, {"CRAWLER_HOST_PATIENCE": 0.3, "CONCURRENT_REQUESTS": 1}, url=f"{site.url}/")
+        result = crawl(database, {"CONCURRENT_REQUESTS": 1}, constants=IMPATIENT, url=f"{site.url}/")
         stored = len(result.pages)
         assert (result.status, stored) == (0, 5)
         left = PAGES + 1 - stored
@@ -133,7 +135,7 @@ def test_other_hosts_go_on_while_one_is_parked(tmp_path: Path) -> None:
     away = {"/robots.txt": Reply(b"", 503)}
     with LocalSite(away) as down, FailingSite(lambda number, _: None) as site:
         url = f"{site.url}/,{down.other_url}/"
-        result = crawl(tmp_path / "crawl.db", {"CRAWLER_HOST_PATIENCE": 0.3}, url=url)
+        result = crawl(tmp_path / "crawl.db", constants=IMPATIENT, url=url)
     assert len(result.pages) == PAGES + 1
     assert result.summary["parked"] == "1 page   1 of localhost (robots.txt: http 503)"
     assert down.hits.keys() == {"/robots.txt"}

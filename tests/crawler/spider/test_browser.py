@@ -94,14 +94,17 @@ def test_modes_are_read_by_host() -> None:
 
 
 def test_browser_that_is_not_there_ends_the_crawl_before_it_begins(tmp_path: Path) -> None:
-    settings = {"CRAWLER_JAVASCRIPT": "always", "CRAWLER_BROWSER": "/no/such/browser"}
-    result = crawl(tmp_path / "crawl.db", settings, url="http://127.0.0.1:1/")
+    constants = {"crawler.spider.browser._NAMES": ["no-such-browser"]}
+    result = crawl(
+        tmp_path / "crawl.db", {"CRAWLER_JAVASCRIPT": "always"}, constants=constants, url="http://127.0.0.1:1/"
+    )
     assert result.status == 2
-    assert "CRAWLER_BROWSER" in result.errors[-1]
+    assert "CRAWLER_JAVASCRIPT needs a browser" in result.errors[-1]
 
 
-def rendered(site: LocalSite, tmp_path: Path, mode: str = "when-empty", **settings: Any) -> Crawl:
-    return crawl(tmp_path / "crawl.db", {"CRAWLER_JAVASCRIPT": mode, **settings}, url=site.url + "/", accidents=True)
+def rendered(site: LocalSite, tmp_path: Path, mode: str = "when-empty", **options: Any) -> Crawl:
+    settings = {"CRAWLER_JAVASCRIPT": mode}
+    return crawl(tmp_path / "crawl.db", settings, url=site.url + "/", accidents=True, **options)
 
 
 @needs_browser
@@ -168,7 +171,7 @@ def test_page_that_takes_too_much_is_named_and_the_crawl_goes_on(script: str, tm
         "/app.js": asked_for(f'document.body.innerHTML = "<p>{document(90, "good")}</p>"', "text/javascript"),
     }
     with LocalSite(pages) as site:
-        result = rendered(site, tmp_path, CRAWLER_RENDERING_TIMEOUT=8)
+        result = rendered(site, tmp_path, constants={"crawler.spider.browser.RENDERING_SECONDS": 8.0})
         assert sum(count for path, count in site.hits.items() if path.startswith("/more")) <= 100
     assert f"{site.url}/good" in result.pages
     assert result.skipped == {"needs_javascript": 1}
@@ -186,7 +189,7 @@ def test_crash_of_the_browser_costs_no_other_page(tmp_path: Path) -> None:
         "/app.js": asked_for(f'document.body.innerHTML = "<p>{document(90, "good")}</p>"', "text/javascript"),
     }
     with LocalSite(pages) as site:
-        result = rendered(site, tmp_path, CRAWLER_RENDERING_TIMEOUT=8)
+        result = rendered(site, tmp_path, constants={"crawler.spider.browser.RENDERING_SECONDS": 8.0})
     assert f"{site.url}/good" in result.pages
 
 

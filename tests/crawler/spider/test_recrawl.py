@@ -29,8 +29,8 @@ from tests.waiting import HANG
 pytestmark = pytest.mark.slow
 
 # One page after the other, each settled before the next one is asked for.
-SETTINGS = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "DEDUP_BATCH_SIZE": 1, "RETRY_TIMES": 3}
-CONCURRENT = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000, "DEDUP_BATCH_SIZE": 50}
+SETTINGS = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "RETRY_TIMES": 3}
+CONCURRENT = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
 NOT_FOUND, GONE = Reply(b"", 404), Reply(b"", 410)
 
 
@@ -352,7 +352,7 @@ def test_no_versions_are_kept_if_none_are_wanted_and_of_many_the_last_ones(sqlit
     with crawled(sqlite_url, LocalSite({"/": page(text("version 0"))})) as (known, site):
         for number, kept in enumerate((0, 2, 2, 2, 1), 1):
             site.pages["/"] = page(text(f"version {number}"))
-            known.crawl({"CRAWLER_KEEP_VERSIONS": kept}, recrawl="true")
+            known.crawl(constants={"crawler.pages.store.KEPT_VERSIONS": kept}, recrawl="true")
             earlier = range(max(1, number - kept), number) if number > 1 else ()
             assert known.versions() == [("/", "updated", text(f"version {each}")) for each in earlier]
         assert known.stored() == {"/": text("version 5")}

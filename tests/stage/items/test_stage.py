@@ -17,6 +17,7 @@ from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 
 from dedup.rules.documents import Rule
+from dedup.rules.settings import DedupSettings
 from dedup.stage.failures import document_dropped, document_kept
 from tests.crawling import Outcome, ask, crawl_here
 from tests.passing import ADDONS, FORM, NEAR_A, A, B, ItemsSpider, four, url, urls
@@ -275,8 +276,11 @@ class Breaking:
 
 
 @pytest.mark.parametrize(("on_error", "kept"), [("pass", 4), ("stop", 1)])
-def test_items_pass_or_the_crawl_stops_when_the_database_fails(on_error: str, kept: int, pass_on: PassOn) -> None:
-    settings = {"DEDUP_ON_ERROR": on_error, "DEDUP_BATCH_SIZE": 1, "EXTENSIONS": {Breaking: 1}, **IN_ORDER}
+def test_items_pass_or_the_crawl_stops_when_the_database_fails(
+    on_error: str, kept: int, pass_on: PassOn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DedupSettings, "batch_size", 1)
+    settings = {"DEDUP_ON_ERROR": on_error, "EXTENSIONS": {Breaking: 1}, **IN_ORDER}
     fails = on_error == "stop"
     outcome = pass_on(four(), settings, fails=fails)
     assert len(outcome.items) == kept
