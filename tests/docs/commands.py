@@ -117,7 +117,7 @@ def _scrapy_command(name: str) -> scrapy.commands.ScrapyCommand:
 
 def _check_make(arguments: list[str]) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    targets = set(" ".join(re.findall(r"^([a-z -]+):", makefile, re.MULTILINE)).split())
     variables = set(re.findall(r"\$\(([A-Z]+)\)", makefile))
     for argument in arguments:
         variable, equals, _ = argument.partition("=")
