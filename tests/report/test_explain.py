@@ -15,7 +15,8 @@ from dedup import DedupSettings, make_signature, similarity
 from dedup.cli.main import main
 from dedup.index import TableDesign
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.documents import Document, Rule
+from dedup.report.explanation.build import _KEPT
+from dedup.rules.documents import Document, Kept, Rule
 from tests.commands import run_dedup
 from tests.crawls import store_pages
 from tests.texts import CHINESE, ENGLISH, document, edited, extended
@@ -247,6 +248,17 @@ def test_dropped_page_that_was_found_by_another_member(tmp_path: Path) -> None:
     assert len(content["member"]["keys"]["bands"]) > len(content["keys"]["bands"])
     assert content["rule"] == Rule.JACCARD
     assert f"found by     {NEAR}\n" in explained(tmp_path, "--dropped", BY_MEMBER)
+
+
+def test_copy_that_was_kept_because_it_says_more_is_said_to_be_so(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: f"{TEXT} {document(80, 'update')}"}])
+    content = data(tmp_path, "--dropped", NEAR)
+    assert (content["verdict"], content["record"]["kept"]) == ("near duplicate", "says more")
+    assert content["notes"] == ["It was kept all the same, because it says more than what was stored before."]
+
+
+def test_every_reason_to_keep_a_copy_is_told() -> None:
+    assert set(_KEPT) == set(Kept)
 
 
 def test_verdict_that_no_longer_follows_is_said_to_be_so(tmp_path: Path) -> None:

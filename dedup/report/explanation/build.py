@@ -431,6 +431,7 @@ _KEPT = {
         "It was kept all the same: it led a cluster of its own, until the page that it was found by came and showed "
         "the two to be one."
     ),
+    Kept.SAYS_MORE: "It was kept all the same, because it says more than what was stored before.",
     Kept.MARKED: "It was kept all the same, as nothing was dropped in this run (DEDUP_MARK_ONLY).",
 }
 
