@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 from sqlalchemy import Connection, column, select, table
 
 from dedup.ledger.document_rows import key_digest
+from dedup.report.explanation.stored import PAGES, VERSIONS
 from dedup.report.explanation.words import WordDiff
 from dedup.rules.documents import Verdict
 
@@ -83,8 +84,6 @@ class Changes:
 
 
 # The crawl's; this library stands without them, and other projects keep no texts here.
-_PAGES = table("pages", column("url_digest"), column("text"), column("run"))
-_VERSIONS = table("page_versions", column("id"), column("url_digest"), column("text"), column("run"))
 _VISITS = table("visits", column("url_digest"), column("url"), column("run"), column("gone"), column("moved_to_digest"))
 _KEYS_AT_ONCE = 500
 _MOST_STEPS = 10
@@ -102,7 +101,7 @@ class StoredTexts:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         has_table = connection.dialect.has_table
-        self._tables = [each for each in (_VERSIONS, _PAGES) if has_table(connection, each.name)]
+        self._tables = [each for each in (VERSIONS, PAGES) if has_table(connection, each.name)]
         self._has_visits = has_table(connection, _VISITS.name)
 
     def as_of(self, keys: Collection[str], runs: Collection[str]) -> dict[str, str]:
@@ -120,8 +119,8 @@ class StoredTexts:
         # Each page's versions from the earliest to the latest, which stands among the pages.
         for stored in self._tables:
             statement = select(stored.c.url_digest, stored.c.text, stored.c.run)
-            if stored is _VERSIONS:
-                statement = statement.order_by(_VERSIONS.c.id)
+            if stored is VERSIONS:
+                statement = statement.order_by(VERSIONS.c.id)
             for some in portions(sorted(by_digest), _KEYS_AT_ONCE):
                 for digest, text, run in self._connection.execute(statement.where(stored.c.url_digest.in_(some))):
                     if run is None or run in runs:

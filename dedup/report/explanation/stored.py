@@ -229,8 +229,9 @@ def read_named(name: str, encoding: str = "") -> Material | None:
 
 # The crawl's, of what is stored and of what was; this library stands without them,
 # and other projects keep no texts here.
-_PAGES, _VERSIONS = (
-    table(name, column("id"), column("url_digest"), column("text")) for name in ("pages", "page_versions")
+PAGES, VERSIONS = (
+    table(name, column("id"), column("url_digest"), column("text"), column("run"))
+    for name in ("pages", "page_versions")
 )
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
 
@@ -415,7 +416,7 @@ def _side(connection: Connection, stored: StoredDocument, made_with: MadeWith) -
 def find_text(connection: Connection, stored: StoredDocument, scope: Scope) -> str | None:
     """Return the text of a document as a crawl stores it, or did before; None where that is another one, or none."""
     mixed = Scopes(scope).mixed
-    for pages in (_PAGES, _VERSIONS):
+    for pages in (PAGES, VERSIONS):
         if not connection.dialect.has_table(connection, pages.name):
             continue
         own = select(pages.c.text).where(pages.c.url_digest == document_rows.key_digest(stored.key))
