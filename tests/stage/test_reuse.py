@@ -492,6 +492,10 @@ def test_project_with_one_more_line_in_its_settings_drops_its_duplicates(tmp_pat
     assert "'item_dropped_count': 2" in result.stderr
     assert "'item_dropped_reasons_count/NearDuplicate': " in result.stderr
     assert len((tmp_path / "items.jsonl").read_text().splitlines()) == 2
+    report = run([*scrapy_command, "duplicates"], folder=tmp_path)
+    assert report.status == 0
+    assert "2 of 4 documents dropped: " in report.stdout
+    # The verdict is a column of the table only where it is not that of both.
     report = run([*scrapy_command, "duplicates", "--format", "csv"], folder=tmp_path)
     assert report.status == 0
     assert len(re.findall(r"^(?:exact|near) duplicate,.*/(?:a|copy|print),", report.stdout, re.MULTILINE)) == 2
