@@ -55,6 +55,8 @@ from dedup.stage.failures import (
 )
 from dedup.stage.pipelines import RUN_GOES_ON
 
+logger = logging.getLogger(__name__)
+
 # Whole pages: in a feed that has their HTML, each can have megabytes.
 _AT_ONCE = 100
 _STORED = ("url", "canonical", *DESCRIBED, "text", "problem", "referrer", "run")
@@ -277,9 +279,6 @@ class MarshalTextExporter(MarshalItemExporter):
 
 def _fit(value: Any, is_text: bool) -> Any:
     return value if value is None or not is_text else str(value)
-
-
-logger = logging.getLogger(__name__)
 
 
 class FeedError(DedupError):

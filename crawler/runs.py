@@ -23,6 +23,8 @@ from dedup.ledger.runs import name_by_time
 from dedup.sql.database import shown_url
 from dedup.stage.failures import read_settings
 
+logger = logging.getLogger(__name__)
+
 _STAT = "dedup/run"
 
 
@@ -116,8 +118,6 @@ def _without_passwords(value: Any) -> Any:
         return {without_password(str(name)): _without_passwords(each) for name, each in value.items()}
     return value
 
-
-logger = logging.getLogger(__name__)
 
 _DATABASES = ("DEDUP_DATABASE_URL", "CRAWLER_DATABASE_URL")
 

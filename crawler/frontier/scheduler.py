@@ -49,6 +49,8 @@ from dedup.stage.failures import CrawlStopper, outages_of, refuse_to_start
 from dedup.stage.origins import Undecided
 from dedup.stage.pipelines import RUN_GOES_ON
 
+logger = logging.getLogger(__name__)
+
 PATIENCE = 0.1
 """Seconds that changes wait for others, so that they share the cost of a transaction."""
 
@@ -260,8 +262,6 @@ class Ready:
         """Remove all of them."""
         self._taken.clear()
 
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 

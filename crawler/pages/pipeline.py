@@ -31,6 +31,8 @@ from dedup.stage.origins import ExactDuplicate, NearDuplicate, Replaced, Unchang
 from dedup.stage.passed import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.pipelines import NearDuplicatePipeline
 
+logger = logging.getLogger(__name__)
+
 
 class PageLimitPipeline:
     """Item pipeline, before deduplication: ends the crawl once `max_pages` pages are kept.
@@ -101,8 +103,6 @@ class PageLimitPipeline:
             self._kept += kept
             self._changed.notify_all()
 
-
-logger = logging.getLogger(__name__)
 
 _SEEN = (ExactDuplicate, NearDuplicate, Replaced, Unchanged)
 _STORED = ("url", "canonical", *DESCRIBED, "problem", "fetched", "depth", "referrer", "run")

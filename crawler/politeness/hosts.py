@@ -21,6 +21,8 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from dedup.console import duration, plain
 
+logger = logging.getLogger(__name__)
+
 FASTER_AFTER = 20
 """After so many pages that a host has served, it is asked a little faster again."""
 
@@ -98,8 +100,6 @@ def is_this_machine(host: str) -> bool:
     except ValueError:
         return False
 
-
-logger = logging.getLogger(__name__)
 
 PATIENCE = 600.0
 """For so many seconds a host may fail until the crawl goes on without it."""

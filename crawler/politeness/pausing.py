@@ -17,6 +17,8 @@ from crawler.page import RESOURCE, ROW, STATIC, has_bad_certificate, is_away, re
 from crawler.politeness.hosts import FAILED, Hosts, asked_to_wait, host_of, is_this_machine
 from crawler.politeness.robots import RobotsUnreachableError
 
+logger = logging.getLogger(__name__)
+
 
 class Pace(AutoThrottle):
     """Extension, in the place of Scrapy's AutoThrottle: the least delay of a host holds, whatever its answers say.
@@ -56,8 +58,6 @@ class Pace(AutoThrottle):
         super()._adjust_delay(slot, latency, response)
         slot.delay = max(slot.delay, self._hosts.least_delay(host_of(response)))
 
-
-logger = logging.getLogger(__name__)
 
 _TOO_MANY_REQUESTS = 429
 # They speak of the host, and not of the page alone.

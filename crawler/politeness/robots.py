@@ -23,6 +23,8 @@ from crawler.politeness.hosts import Hosts, asked_to_wait, host_of
 from crawler.politeness.inner_addresses import InnerAddressError
 from dedup.console import plain
 
+logger = logging.getLogger(__name__)
+
 MOST_BYTES = 512 * 1024
 """More of a robots.txt is not read."""
 
@@ -85,8 +87,6 @@ def crawl_delay(asked_for: float | None) -> float:
     # What is no number is not less than anything.
     return min(asked_for, MOST_CRAWL_DELAY) if asked_for is not None and asked_for > 0 else 0.0
 
-
-logger = logging.getLogger(__name__)
 
 _A_DAY = 86_400.0
 

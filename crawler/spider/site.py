@@ -69,6 +69,8 @@ from dedup.signature.tokens import clean
 from dedup.stage.failures import read_settings, refuse_to_start
 from dedup.stage.pipelines import NearDuplicatePipeline
 
+logger = logging.getLogger(__name__)
+
 
 def add_defaults(settings: BaseSettings, module: str) -> None:
     """Add the settings of a module to those of a crawl; what the project or the command line says holds.
@@ -167,8 +169,6 @@ class RecentUrls:
         if len(self._newer) >= self._half:
             self._older, self._newer = self._newer, set()
 
-
-logger = logging.getLogger(__name__)
 
 _IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
 # The first bytes of what servers send as text/html though it is none.

@@ -41,15 +41,14 @@ from dedup.signature.schemes import find_scheme
 from dedup.sql.database import Database, open_dedup_database
 from dedup.sql.schema import documents, runs
 
+logger = logging.getLogger(__name__)
+
 _ENDED_OF_NAME = select(runs.c.id).where(runs.c.name == bindparam("name"), runs.c.finished.is_not(None))
 _ENDED_OF_DOCUMENT = (
     select(runs.c.id)
     .join(documents, or_(runs.c.id == documents.c.content_run_id, runs.c.id == documents.c.last_run_id))
     .where(documents.c.id == bindparam("document"), runs.c.finished.is_not(None))
 )
-
-
-logger = logging.getLogger(__name__)
 
 
 class Deduplicator:

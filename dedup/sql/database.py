@@ -20,9 +20,10 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from dedup.errors import DatabaseError, IncompatibleDatabaseError, LockedError, OutageError, SettingsError
 from dedup.sql import schema
 
+logger = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
-logger = logging.getLogger(__name__)
 
 DEDUP_WRITERS = 0x6E656172
 """The lock of those who write verdicts and index. Any number serves, as long as it is always the same one."""

@@ -27,6 +27,8 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from dedup.errors import DedupError
 from dedup.signature import dictionaries
 
+logger = logging.getLogger(__name__)
+
 # See mallopt(3).
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
@@ -140,7 +142,6 @@ def _time_limit(seconds: float | None) -> Iterator[None]:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-logger = logging.getLogger(__name__)
 
 PRELOAD = ("dedup.workers.preloaded",)
 """What makes signatures of pages and of texts in any language."""

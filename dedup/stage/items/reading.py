@@ -33,6 +33,8 @@ from dedup.stage.items.settings import (
     actual_name,
 )
 
+logger = logging.getLogger(__name__)
+
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 # These read what sites have written: nothing may be matched in more ways than one.
 _WHOLE_PAGE = re.compile(
@@ -334,8 +336,6 @@ def _checksums(value: Any) -> tuple[str, ...]:
     found = [ItemAdapter(each).get("checksum") for each in files if ItemAdapter.is_item(each)]
     return tuple(sorted(str(checksum) for checksum in found if checksum))
 
-
-logger = logging.getLogger(__name__)
 
 WARN_AFTER = 20
 """So many items pass before the first warning: now and then one has no text."""
