@@ -216,7 +216,7 @@ def _followed(url: str, run: str = "") -> Iterator[str]:
     write_follow_page(page)
     with (
         closing(Follower(lambda: url, run)) as follower,
-        _served(page, follower.database, {"state": (follower.answer, "application/json")}) as address,
+        _served(page, follower.open(), {"state": (follower.answer, "application/json")}) as address,
     ):
         yield address
 

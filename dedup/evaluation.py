@@ -19,8 +19,7 @@ from typing import Any, Protocol, Self
 
 from dedup.console import cut, plain, track
 from dedup.errors import InputError
-from dedup.report.explanation.stored import find_page
-from dedup.report.explanation.words import rejoin
+from dedup.report.explanation.stored import find_texts
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import RuleSettings
 from dedup.signature.dictionaries import content_of, prepare
@@ -158,28 +157,16 @@ def read_marked(path: Path, database: Database) -> tuple[LabelledSet, int]:
     pairs = read_pairs(path)
     if not pairs:
         raise InputError(f"{path}: no marks; mark pairs in a report, and save them")
-    texts = {key: _text_of(database, key) for key in dict.fromkeys(key for pair in pairs for key in (pair.a, pair.b))}
-    known = [pair for pair in pairs if texts[pair.a] is not None and texts[pair.b] is not None]
+    texts = find_texts(database, dict.fromkeys(key for pair in pairs for key in (pair.a, pair.b)))
+    known = [pair for pair in pairs if pair.a in texts and pair.b in texts]
     if not known:
         raise InputError(
             f"{path}: database {database.name} has the texts or words of none of these {len(pairs):,} pairs: "
             "name the database that the report was made of"
         )
     clusters = {pair.b: pair.a for pair in known}
-    documents = {
-        key: LabelledDocument(text, None, clusters.get(key, key)) for key, text in texts.items() if text is not None
-    }
+    documents = {key: LabelledDocument(text, None, clusters.get(key, key)) for key, (_, text) in texts.items()}
     return LabelledSet(path.stem, documents, known), len(pairs) - len(known)
-
-
-def _text_of(database: Database, key: str) -> str | None:
-    found = find_page(database, key)
-    if found is None:
-        return None
-    side = found.side
-    if side.text is not None:
-        return side.text
-    return rejoin(side.signature.words).data.decode() if side.signature.words else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import argparse
 import io
 import sys
 import webbrowser
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -26,7 +27,7 @@ from dedup.report.html.page import write_review
 from dedup.report.html.serving import HTML, Answers, Pairs, ReviewServer
 from dedup.report.queries import open_report
 from dedup.report.render import Format, selection_for
-from dedup.sql.database import Database, url_or_usual
+from dedup.sql.database import Database, open_existing_database, url_or_usual
 
 _LAST_PORT = 65_535
 
@@ -50,29 +51,32 @@ def run(options: argparse.Namespace) -> int:
     if options.follow and (options.all_runs or options.host):
         raise SettingsError("--follow shows one run as a whole: leave out --all-runs and --host")
     selection = selected(options, selection_for(Format.HTML))
+    if options.follow:
+        _follow(options, selection)
+        return 0
+    with closing(open_existing_database(url_or_usual(options.database), read_only=False)) as database:
+        _serve(_write(database, selection), _Acts(lambda: database), {}, options)
+    return 0
+
+
+def _follow(options: argparse.Namespace, selection: Selection) -> None:
     with closing(Follower(lambda: url_or_usual(options.database), options.run)) as follower:
         try:
-            database = follower.database
+            follower.open()
         except DatabaseError as error:
             # A crawl that is yet to begin makes it.
-            if not options.follow or isinstance(error, IncompatibleDatabaseError):
+            if isinstance(error, IncompatibleDatabaseError):
                 raise
-        answers: Answers = {}
-        if options.follow:
-            # Templates, for which a wrong option need not wait.
-            from dedup.report.html.page import write_follow_page  # noqa: PLC0415
+        # Templates, for which a wrong option need not wait.
+        from dedup.report.html.page import write_follow_page  # noqa: PLC0415
 
-            stream = io.StringIO()
-            write_follow_page(stream)
-            page = stream.getvalue().encode()
-            answers = {
-                "state": (follower.answer, "application/json"),
-                "report": (partial(_write_followed, follower, selection), HTML),
-            }
-        else:
-            page = _write(database, selection)
-        _serve(page, _Acts(follower), answers, options)
-    return 0
+        page = io.StringIO()
+        write_follow_page(page)
+        answers: Answers = {
+            "state": (follower.answer, "application/json"),
+            "report": (partial(_write_followed, follower, selection), HTML),
+        }
+        _serve(page.getvalue().encode(), _Acts(follower.open), answers, options)
 
 
 def _serve(page: bytes, acts: _Acts, answers: Answers, options: argparse.Namespace) -> None:
@@ -97,26 +101,26 @@ def _write(database: Database, selection: Selection) -> bytes:
 
 
 def _write_followed(follower: Follower, selection: Selection) -> bytes:
-    return _write(follower.database, replace(selection, run=follower.find_run()))
+    return _write(follower.open(), replace(selection, run=follower.find_run()))
 
 
 class _Acts:
     """What the page asks for, one request at a time: comparing long texts takes memory."""
 
-    def __init__(self, follower: Follower) -> None:
-        self._follower = follower
+    def __init__(self, open_database: Callable[[], Database]) -> None:
+        self._open_database = open_database
         self._lock = Lock()
 
     def mark(self, pairs: Pairs, is_undone: bool) -> list[str]:
         with self._lock:
             if is_undone:
-                taken = set(take_back(self._follower.database, pairs))
+                taken = set(take_back(self._open_database(), pairs))
                 return ["taken" if key in taken else "left" for _, key in pairs]
-            found = release(self._follower.database, pairs)
+            found = release(self._open_database(), pairs)
         # Of a page that is a copy in one pair alone, the last of these is true.
         outcomes = {key: name for name in ("unknown", "moved", "kept", "released") for key in getattr(found, name)}
         return [outcomes[key] for _, key in pairs]
 
     def read_texts(self, keys: tuple[str, str]) -> dict[str, Any]:
         with self._lock:
-            return texts_of(self._follower.database, keys)
+            return texts_of(self._open_database(), keys)

@@ -314,6 +314,25 @@ def find_page(database: Database, key: str) -> StoredPage | None:
         return StoredPage(_side(connection, found, made_with), made_with)
 
 
+def find_texts(database: Database, keys: Iterable[str]) -> dict[str, tuple[Origin, str]]:
+    """Return where the texts of pages are from, and the texts, or the words of those that are not stored, joined again.
+
+    Those pages are missing of which the database has neither.
+    """
+    found: dict[str, tuple[Origin, str]] = {}
+    with database.read() as connection:
+        scope = read_made_with(connection, database.name).scope
+        for key in keys:
+            stored = find_document(connection, key)
+            if stored is None:
+                continue
+            if (text := find_text(connection, stored, scope)) is not None:
+                found[key] = Origin.PAGE, text
+            elif words := document_rows.find_words(connection, stored.text_digest):
+                found[key] = Origin.WORDS, rejoin(words).data.decode()
+    return found
+
+
 def find_dropped(database: Database, key: str) -> Dropped:
     """Return why a page was dropped, or what it resembles; refuse one of which nothing of this is known."""
     with database.read() as connection:

@@ -84,9 +84,8 @@ class Follower:
         self._recount = 0.0
         self._counts: Counter[tuple[str, bool]] = Counter()
 
-    @property
-    def database(self) -> Database:
-        """The database, opened for marks too.
+    def open(self) -> Database:
+        """Return the database, opened for marks too.
 
         Raises:
             DatabaseError: it is not there yet, or cannot be read.
@@ -120,9 +119,9 @@ class Follower:
         """
         if self._wanted:
             return self._wanted
-        found = find_begun(self.database)
+        found = find_begun(self.open())
         if not found:
-            with self.database.read() as connection:
+            with self.open().read() as connection:
                 found = last_run(connection) if connection.scalar(select(runs.c.id).limit(1)) else ""
         return found
 
@@ -130,14 +129,14 @@ class Follower:
         """Return how far the run is, or why that is not known; all of it can be JSON."""
         try:
             name = self.find_run()
-            with self.database.read() as connection:
+            with self.open().read() as connection:
                 found = connection.execute(select(runs).where(runs.c.name == name)).first()
                 if found is None:
                     return _waiting(f"run {self._wanted!r} has not begun" if self._wanted else "no crawl has begun")
                 run = _Run(*found)
                 self._count(connection, run)
                 state = self._look_at(connection, run)
-            state["latest"] = [_row(each) for each in read_latest(self.database, run.name, "", LATEST)]
+            state["latest"] = [_row(each) for each in read_latest(self.open(), run.name, "", LATEST)]
         except DatabaseError as error:
             return _waiting(str(error))
         return state

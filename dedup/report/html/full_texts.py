@@ -9,18 +9,18 @@ from itertools import pairwise, zip_longest
 from typing import Any
 
 import regex
-from sqlalchemy import Connection
 
-from dedup.ledger.document_rows import find_words
-from dedup.report.explanation.stored import find_document, find_text, read_made_with
-from dedup.report.explanation.words import are_too_long, merge_neighbours, rejoin
-from dedup.rules.scope import Scope
+from dedup.report.explanation.stored import Origin, find_texts
+from dedup.report.explanation.words import are_too_long, merge_neighbours
 from dedup.rules.word_comparison import TokenChange, find_changes
 from dedup.signature.tokens import normalise
 from dedup.sql.database import Database
 
 MOST_CHARACTERS = 5_000_000
 """Of a text, that are shown."""
+
+# What the page calls them.
+_KINDS = {Origin.PAGE: "text", Origin.WORDS: "words"}
 
 # Characters. Shorter lines share a row, so that no text has more rows than a browser makes.
 _SHORT_ROW = 120
@@ -89,24 +89,12 @@ def texts_of(database: Database, keys: Sequence[str]) -> dict[str, Any]:
     Raises:
         DatabaseError: the database cannot be read.
     """
-    with database.read() as connection:
-        scope = read_made_with(connection, database.name).scope
-        found = [_stored(connection, key, scope) for key in keys]
+    texts = find_texts(database, keys)
+    found = [(_KINDS[texts[key][0]], texts[key][1]) if key in texts else ("nothing", "") for key in keys]
     shown = [text[:MOST_CHARACTERS] for _, text in found]
     rows, is_compared = side_by_side(shown[0], shown[1])
     sides = [(kind, len(text) - len(own)) for (kind, text), own in zip(found, shown, strict=True)]
     return {"sides": sides, "is_compared": is_compared, "rows": list(rows)}
-
-
-def _stored(connection: Connection, key: str, scope: Scope) -> tuple[str, str]:
-    stored = find_document(connection, key)
-    if stored is None:
-        return "nothing", ""
-    text = find_text(connection, stored, scope)
-    if text is not None:
-        return "text", text
-    words = find_words(connection, stored.text_digest)
-    return ("words", rejoin(words).data.decode()) if words else ("nothing", "")
 
 
 def side_by_side(a: str, b: str) -> tuple[Iterator[tuple[list[str], list[str]]], bool]:
