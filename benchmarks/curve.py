@@ -22,8 +22,9 @@ from dedup.rules.documents import Verdict
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import Caution, RuleSettings
 from dedup.rules.word_comparison import find_lost, jaccard, shingles_of
+from dedup.signature.normalise import normalise
 from dedup.signature.schemes import DEFAULT
-from dedup.signature.tokens import normalise, tokenise
+from dedup.signature.tokens import tokenise
 
 _THRESHOLDS = np.arange(0.4, 1.0, 0.05).round(2).tolist()
 _NAMED = {"MinHash 128": (0.6, 0.7, 0.8), "exact Jaccard": (0.55, 0.7)}

@@ -30,9 +30,9 @@ from crawler.cluster import postgresql_server
 from crawler.pages.extraction import LinkRules, extract_page
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import check
+from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, make_signature
-from dedup.signature.tokens import clean
 from dedup.sql.database import Database
 
 _HOSTS_OF_WORKERS = 8

@@ -13,8 +13,9 @@ from simhash import Simhash
 from trafilatura.deduplication import Simhash as TrafilaturaSimhash
 
 from dedup.evaluation import AnalysedDocument
+from dedup.signature.normalise import normalise
 from dedup.signature.schemes import DEFAULT
-from dedup.signature.tokens import normalise, tokenise
+from dedup.signature.tokens import tokenise
 
 PERMUTATIONS = 128
 SHINGLE = 3

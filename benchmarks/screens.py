@@ -28,8 +28,9 @@ from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.contents import Selection
 from dedup.report.html.following import Follower
 from dedup.report.html.full_texts import texts_of
-from dedup.report.html.page import write_follow_page, write_review
+from dedup.report.html.page import write_follow_page
 from dedup.report.html.serving import Answers, Mark, ReviewServer
+from dedup.report.html.writing import write_review
 from dedup.report.queries import open_report
 from dedup.rules.documents import Document
 from dedup.sql.database import Database, open_existing_database

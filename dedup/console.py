@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TextIO, TypeVar
 from urllib.parse import quote, unquote_to_bytes
 
-from dedup.signature.tokens import clean, without_piles
+from dedup.signature.normalise import clean, without_piles
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -33,7 +33,7 @@ from dedup.compiled_cache import (
 )
 from dedup.console import Progress
 from dedup.errors import DedupError, InputError
-from dedup.workers.pool import without_collections
+from dedup.workers.loading import without_collections
 
 
 class Part(NamedTuple):

@@ -2,7 +2,7 @@
 
 import os
 
-from dedup.workers.pool import keep_single_threaded
+from dedup.workers.loading import keep_single_threaded
 
 # Here, since what Scrapy loads next imports NumPy.
 keep_single_threaded()

@@ -16,8 +16,8 @@ from dedup.ledger.document_rows import key_digest
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens, keys_of
 from dedup.signature.batch import bands_of_words
+from dedup.signature.normalise import clean
 from dedup.signature.signature import Sketch, compare, make_signature
-from dedup.signature.tokens import clean
 from dedup.sql import schema
 from dedup.sql.database import Database
 

@@ -12,7 +12,7 @@ from scrapy import Request
 
 from crawler.page import KIND, PLACE, ROW
 from crawler.politeness.hosts import FAILED, host_of
-from dedup.signature.tokens import clean
+from dedup.signature.normalise import clean
 
 _HOPS = "depth"
 _NO_PATH = re.compile(r"^([a-z]+://[^/?]+)(?=\?|$)", re.IGNORECASE)

@@ -15,9 +15,9 @@ from w3lib.encoding import html_body_declared_encoding, http_content_type_encodi
 
 from dedup.signature.deflating import deflate
 from dedup.signature.extraction import main_text, parse_html
+from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature, make_signature
-from dedup.signature.tokens import clean
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

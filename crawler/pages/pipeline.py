@@ -24,7 +24,7 @@ from dedup.errors import DatabaseError, DedupError
 from dedup.rules.documents import Decision
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
-from dedup.signature.tokens import clean
+from dedup.signature.normalise import clean
 from dedup.sql.database import Database
 from dedup.stage.failures import CrawlStopper, outages_of, read_settings, refuse_to_start
 from dedup.stage.origins import ExactDuplicate, NearDuplicate, Replaced, Unchanged

@@ -14,7 +14,7 @@ from crawler.pages.store import PageStore
 from crawler.pages.visits import Reason, Target, Visit
 from crawler.runs import name_of_run
 from dedup.errors import SettingsError
-from dedup.signature.tokens import clean
+from dedup.signature.normalise import clean
 from dedup.stage.failures import CrawlStopper, refuse_to_start
 from dedup.stage.passed import MicroBatcher
 from dedup.stage.pipelines import NearDuplicatePipeline

@@ -63,9 +63,9 @@ from crawler.spider.soft_errors import NOT_FOUND, SeriesOfAddresses, SoftErrors
 from crawler.warc.replaying import FLAG, Archives
 from dedup.console import counted, plain
 from dedup.errors import SettingsError
+from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
-from dedup.signature.tokens import clean
 from dedup.stage.failures import read_settings, refuse_to_start
 from dedup.stage.pipelines import NearDuplicatePipeline
 

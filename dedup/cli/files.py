@@ -22,7 +22,8 @@ from dedup.corpus.reading.files import KNOWN, FoundFiles, find_files, preloads
 from dedup.corpus.reading.streams import is_url
 from dedup.errors import InputError
 from dedup.warming import SIGNATURES
-from dedup.workers.pool import keep_freed_memory, load_ahead, without_collections
+from dedup.workers.loading import keep_freed_memory, without_collections
+from dedup.workers.pool import load_ahead
 
 if TYPE_CHECKING:
     # Takes a quarter of a second to load.

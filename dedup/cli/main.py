@@ -11,7 +11,7 @@ from types import ModuleType
 
 import dedup
 from dedup.errors import DedupError, exit_status
-from dedup.workers.pool import keep_single_threaded, without_collections
+from dedup.workers.loading import keep_single_threaded, without_collections
 
 COMPLETING = "_ARGCOMPLETE"
 """Variable of the environment by which a shell asks, as the code that `dedup completion` prints sets it."""

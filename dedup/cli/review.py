@@ -23,8 +23,8 @@ from dedup.ledger.store import release, take_back
 from dedup.report.contents import Selection
 from dedup.report.html.following import Follower
 from dedup.report.html.full_texts import texts_of
-from dedup.report.html.page import write_review
 from dedup.report.html.serving import HTML, Answers, Pairs, ReviewServer
+from dedup.report.html.writing import write_review
 from dedup.report.queries import open_report
 from dedup.report.render import Format, selection_for
 from dedup.sql.database import Database, open_existing_database, url_or_usual

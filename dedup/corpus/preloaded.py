@@ -6,7 +6,7 @@ import gc
 import tempfile
 from pathlib import Path
 
-from dedup.workers.pool import keep_freed_memory, keep_single_threaded, without_collections
+from dedup.workers.loading import keep_freed_memory, keep_single_threaded, without_collections
 
 keep_single_threaded()
 keep_freed_memory()

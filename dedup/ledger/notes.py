@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, delete, func, select
 
 from dedup.ledger.document_rows import key_digest
-from dedup.signature.tokens import clean
+from dedup.signature.normalise import clean
 from dedup.sql.database import insert_into
 from dedup.sql.schema import documents, runs, skipped, unexamined
 

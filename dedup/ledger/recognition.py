@@ -30,8 +30,8 @@ from dedup.rules.scope import host_of, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
+from dedup.signature.normalise import clean
 from dedup.signature.signature import Sketch
-from dedup.signature.tokens import clean
 from dedup.sql.schema import documents, to_unsigned, verdicts
 
 

@@ -24,8 +24,8 @@ from dedup.ledger.recognition import Batch
 from dedup.rules.documents import DUPLICATES, Content, Match, StoredDocument, Verdict
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import check, is_comparable
+from dedup.signature.normalise import clean
 from dedup.signature.signature import distance
-from dedup.signature.tokens import clean
 from dedup.sql.database import Database
 from dedup.sql.schema import documents, runs, to_signed, verdicts
 

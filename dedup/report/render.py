@@ -21,7 +21,7 @@ from dedup.errors import DedupError, SettingsError
 from dedup.files import replace_file
 from dedup.report.contents import RelatedRow, Report, Selection
 from dedup.report.table import table_lines
-from dedup.signature.tokens import clean
+from dedup.signature.normalise import clean
 
 # What Excel, LibreOffice and Google Sheets take for the beginning of a formula, wide letters too.
 _LONE_RETURN = re.compile("\r(?!\n)")

@@ -15,8 +15,8 @@ from functools import lru_cache
 from typing import Any
 
 from dedup.errors import SettingsError
+from dedup.signature.normalise import clean
 from dedup.signature.signature import Signature, digest
-from dedup.signature.tokens import clean
 
 # Understood by Python and by PostgreSQL.
 BEFORE_HOST = "(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?"

@@ -23,8 +23,8 @@ from rapidfuzz.distance import Indel, LCSseq
 
 from dedup.compiled_cache import is_in_use
 from dedup.rules.settings import LostLimit
+from dedup.signature.normalise import normalise
 from dedup.signature.signature import SHINGLE_WORDS
-from dedup.signature.tokens import normalise
 
 Token = TypeVar("Token", bound=Hashable)
 

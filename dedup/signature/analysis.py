@@ -28,11 +28,12 @@ from dedup.signature.kernels import (
     shingle_hashes,
     write_minima,
 )
+from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
 from dedup.signature.signature import BANDS, BITS, Signature, Sketch, digest
 from dedup.signature.text_folding import COMBINING, find_combining, fold_text, folding, room_for
-from dedup.signature.tokens import HAN, character_classes, normalise
+from dedup.signature.tokens import HAN, character_classes
 
 # A signature as the kernel writes it, in words of 64 bits: see `dedup.signature.batch.SIGNATURE`.
 _ROW = SIGNATURE.itemsize // 8

@@ -15,9 +15,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dedup.errors import DedupError
+from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature, make_signature
-from dedup.signature.tokens import clean
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.signature.dictionaries import tokenizer_of
+from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.signature import (
     BANDS,
@@ -37,7 +38,6 @@ from dedup.signature.tokens import (
     Tokens,
     character_classes,
     is_chinese,
-    normalise,
 )
 
 _C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)

@@ -18,7 +18,8 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from dedup.compiled import BLOCK, below, compiled, eight_bytes, equal_to, inner, ones, put_eight_bytes, signed
-from dedup.signature.tokens import CONTINUE, DIGIT, HAN, KANA, KIND, START, character_classes, normalise
+from dedup.signature.normalise import normalise
+from dedup.signature.tokens import CONTINUE, DIGIT, HAN, KANA, KIND, START, character_classes
 
 _BYTES = ir.VectorType(ir.IntType(8), BLOCK)
 _LOWER = 0x20

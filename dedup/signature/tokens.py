@@ -13,8 +13,6 @@ Punctuation and white space separate tokens and are dropped.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,69 +21,6 @@ import regex
 from numpy.typing import NDArray
 
 from dedup.signature.dictionaries import JIEBA, Vocabulary
-
-# C0 and C1 controls except tab, line feed and carriage return, plus the bidirectional overrides
-# and the byte order mark: none of them is text, and some of them break databases and terminals.
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
-_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
-_UNCLEAN = re.compile(f"{_CONTROLS.pattern}|{_LONE_SURROGATES.pattern}")
-# No language puts 30 marks on a letter (UAX 15, stream-safe text format), and ordering them takes
-# time that grows with the square of their number.
-# Two letters of halfwidth katakana become marks by normalisation.
-_MOST_MARKS = 30
-_MARK = regex.compile(r"[\p{M}\uff9e\uff9f]")
-_PILED_MARKS = regex.compile(rf"({_MARK.pattern}{{{_MOST_MARKS}}}){_MARK.pattern}+")
-# Soft hyphens, joiners, variation selectors: nobody sees them, and they cut words in two.
-_INVISIBLE = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
-# What every page of Chinese has. It takes the Unicode form from its fast path to one that costs as much
-# as all the rest of a signature, and each of them alone becomes what it would become there.
-_WIDE = tuple(zip("，：；！？（）\u3000", ",:;!?() ", strict=True))
-
-
-def clean(text: str) -> str:
-    """Remove what no database, file or terminal should be given.
-
-    Args:
-        text: any string, also one with NUL characters or lone surrogates.
-
-    Returns:
-        The text without control characters (tab, line feed and carriage return stay); each lone
-        surrogate is replaced by U+FFFD.
-    """
-    # Looking first is faster than replacing nothing.
-    if (text.isascii() and text.isprintable()) or _UNCLEAN.search(text) is None:
-        return text
-    return _LONE_SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
-
-
-def without_piles(text: str) -> str:
-    """Take away the marks that no language puts on one letter."""
-    # A pile too high covers one of these places, wherever it is.
-    return _PILED_MARKS.sub(r"\1", text) if _MARK.search(text[:: _MOST_MARKS + 1]) else text
-
-
-def normalise(text: str) -> str:
-    """Fold away the differences that never make two texts different.
-
-    Args:
-        text: any string.
-
-    Returns:
-        The cleaned text in Unicode form NFKC, case-folded, without invisible characters, every run
-        of white space one space, none at either end.
-    """
-    text = clean(text)
-    if text.isascii():
-        return " ".join(text.casefold().split())
-    text = _INVISIBLE.sub("", text)
-    text = without_piles(text)
-    for wide, narrow in _WIDE:
-        text = text.replace(wide, narrow)
-    # Folding case can undo the form: D. Whistler, "Unicode Normalization Forms", UAX 15, and the
-    # Unicode Standard, section 3.13, definition 145.
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return " ".join(folded.split())
-
 
 SEPARATOR = 0
 """Neither letter, mark nor digit."""

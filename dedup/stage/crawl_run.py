@@ -23,7 +23,7 @@ from dedup.ledger.store import Orphan
 from dedup.rules.documents import Decision, Document
 from dedup.rules.scope import FOR_EVER
 from dedup.rules.settings import DedupSettings
-from dedup.signature.tokens import clean
+from dedup.signature.normalise import clean
 from dedup.stage.failures import outages_of
 from dedup.stage.items.reading import UnexaminedItems
 from dedup.stage.origins import Turn

@@ -21,7 +21,7 @@ from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from dedup.errors import DedupError, SettingsError, exit_status
-from dedup.report.html.page import write_in_any_format
+from dedup.report.html.writing import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import format_of, open_output, selection_for
 from dedup.rules.settings import DedupSettings

@@ -17,7 +17,7 @@ from scrapy.http import Response
 from dedup.console import counted, logged
 from dedup.rules.documents import Decision, Kept, Verdict
 from dedup.rules.scope import owner_of
-from dedup.signature.tokens import clean
+from dedup.signature.normalise import clean
 
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 import gc
 
 from dedup.compiled_cache import is_in_use, is_kept, put_off
-from dedup.workers.pool import keep_single_threaded, without_collections
+from dedup.workers.loading import keep_single_threaded, without_collections
 
 keep_single_threaded()
 with without_collections():

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from dedup.report.explanation.words import diff_words, rejoin
 from dedup.rules.documents import Rule
 from dedup.rules.settings import RuleSettings
-from dedup.signature.tokens import normalise, tokenise
+from dedup.signature.normalise import normalise
+from dedup.signature.tokens import tokenise
 from tests.report.test_explain import data, explained, fill
 from tests.texts import CHINESE, answered, document, edited, extended, words
 

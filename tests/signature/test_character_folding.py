@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dedup.signature.normalise import normalise
 from dedup.signature.signature import digest, make_signature
 from dedup.signature.text_folding import CHANGED, COMBINING, folding
-from dedup.signature.tokens import normalise
 
 # What makes words, ends them, is removed, takes several bytes, or becomes another number of them.
 TRICKY = list("aZ09_-'. \t\r\n\x0b\x1c\x00\x7f\x85\xad\xa0ßéÀſŉƒΣςЖאﬁ½¼²…’“”—™℃Ⅷ①\u200b ﻿")

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from dedup.compiled import BLOCK, below, compiled, equal_to
 from dedup.signature.dictionaries import load_jieba
 from dedup.signature.kernels import MULTIPLIERS, OFFSETS, count_distinct, hashes_of_words, murmur3_of_tokens
+from dedup.signature.normalise import normalise
 from dedup.signature.plain import make_sketch
 from dedup.signature.signature import make_signature
 from dedup.signature.text_folding import SLACK, fold_text, folding, room_for
-from dedup.signature.tokens import character_classes, normalise, tokenise
+from dedup.signature.tokens import character_classes, tokenise
 from tests.waiting import HANG
 
 HASHES = st.integers(0, 2**64 - 1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dedup.signature.tokens import clean, normalise
+from dedup.signature.normalise import clean, normalise
 
 ANY_TEXT = st.text(st.characters())  # lone surrogates included
 

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from dedup.errors import SettingsError
 from dedup.signature.kernels import fold_equal
+from dedup.signature.normalise import normalise
 from dedup.signature.schemes import DEFAULT, SCHEMES, find_scheme
 from dedup.signature.signature import BITS, Signature, digest, make_signature
-from dedup.signature.tokens import normalise, tokenise
+from dedup.signature.tokens import tokenise
 from tests.texts import CHINESE, ENGLISH, chinese, chinese_words
 from tests.waiting import HANG
 

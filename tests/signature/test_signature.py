@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dedup.signature.normalise import normalise
 from dedup.signature.signature import Signature, digest, make_signature
-from dedup.signature.tokens import normalise, tokenise
+from dedup.signature.tokens import tokenise
 from tests.texts import CHINESE, ENGLISH
 from tests.waiting import HANG
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.signature.tokens import normalise, tokenise
+from dedup.signature.normalise import normalise
+from dedup.signature.tokens import tokenise
 
 
 def tokens(text: str) -> list[str]:

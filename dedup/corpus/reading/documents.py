@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dedup.signature.tokens import clean
+from dedup.signature.normalise import clean
 
 if TYPE_CHECKING:
     from dedup.corpus.reading.files import CorpusFile

@@ -25,9 +25,9 @@ from dedup.report.explanation.words import WordDiff, diff_words, rejoin
 from dedup.rules.documents import DUPLICATES, Kept, StoredDocument, Verdict
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.batch import bands_of_words
+from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, scheme_named
 from dedup.signature.signature import Signature, digest
-from dedup.signature.tokens import clean, normalise
 from dedup.sql.database import Database, read_properties
 from dedup.sql.schema import runs, verdicts
 

@@ -9,8 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from dedup.rules.word_comparison import TokenChange, find_changes
+from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme
-from dedup.signature.tokens import HAN, KANA, KIND, UNSPACED, Tokens, character_classes, normalise, tokenise
+from dedup.signature.tokens import HAN, KANA, KIND, UNSPACED, Tokens, character_classes, tokenise
 
 _PAIR = 2
 

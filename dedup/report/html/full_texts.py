@@ -13,7 +13,7 @@ import regex
 from dedup.report.explanation.stored import Origin, find_texts
 from dedup.report.explanation.words import are_too_long, merge_neighbours
 from dedup.rules.word_comparison import TokenChange, find_changes
-from dedup.signature.tokens import normalise
+from dedup.signature.normalise import normalise
 from dedup.sql.database import Database
 
 MOST_CHARACTERS = 5_000_000

@@ -19,8 +19,8 @@ from w3lib.html import remove_tags, replace_entities
 
 from dedup.console import counted, readable
 from dedup.rules.documents import Decision
+from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
-from dedup.signature.tokens import clean
 from dedup.stage.items.settings import (
     DETAIL_FIELDS,
     SIZE_FIELDS,

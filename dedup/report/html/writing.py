@@ -1,0 +1,74 @@
+"""A report of a database in any format: as a page, or as `dedup.report.render` writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from dedup.console import track
+from dedup.report.contents import RelatedRow, Report
+from dedup.report.render import Format, write_report
+from dedup.sql.database import Database
+
+if TYPE_CHECKING:
+    # What compares words takes time to load.
+    from dedup.report.changes.contents import Changes
+    from dedup.report.explanation.words import WordDiff
+
+
+def write_in_any_format(
+    report: Report, database: Database, output_format: Format, stream: TextIO, *, is_followed: bool = False
+) -> None:
+    """Write an open report, whose rows are used up.
+
+    Args:
+        report: what was decided.
+        database: where that stands; a page asks it for the words that differ.
+        output_format: how it is written.
+        stream: where it is written.
+        is_followed: whether standard error shows how far the words of a page are compared.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    if output_format is not Format.HTML:
+        write_report(report, output_format, stream)
+        return
+    _write_page(report, database, stream, is_followed=is_followed)
+
+
+def write_review(report: Report, database: Database, stream: TextIO) -> None:
+    """Write an open report, whose rows are used up, as the page that `dedup.report.html.serving` serves.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    _write_page(report, database, stream, is_followed=True, is_served=True)
+
+
+def _write_page(
+    report: Report, database: Database, stream: TextIO, *, is_followed: bool, is_served: bool = False
+) -> None:
+    # Templates, and all that a comparison of words takes, for which other formats need not wait.
+    from dedup.report.explanation.stored import stored_differences  # noqa: PLC0415
+    from dedup.report.html.page import write_page  # noqa: PLC0415
+
+    with database.read() as connection:
+
+        def compare(rows: Sequence[RelatedRow]) -> Iterator[WordDiff | None]:
+            found = stored_differences(connection, rows)
+            return track(found, "comparing", len(rows)) if is_followed else found
+
+        write_page(report, compare, stream, is_served=is_served)
+
+
+def write_changes_in_any_format(changes: Changes, output_format: Format, stream: TextIO) -> None:
+    """Write what changed between two runs, whose rows are used up."""
+    if output_format is Format.HTML:
+        from dedup.report.html.page import write_changes_page  # noqa: PLC0415 -- as above
+
+        write_changes_page(changes, stream)
+        return
+    from dedup.report.changes.render import write_changes  # noqa: PLC0415 -- as above
+
+    write_changes(changes, output_format, stream)
