@@ -88,8 +88,21 @@ def test_a_crawling_process_loads_neither_the_compiler_nor_dictionaries() -> Non
     code = """
 import sys
 import dedup.stage.pipelines, crawler.runtime, crawler.pages.pipeline, crawler.spider.site
-print(sorted({"numba", "llvmlite", "jieba", "trafilatura", "pyarrow", "msgspec"} & sys.modules.keys()))
+print(sorted({"numba", "llvmlite", "jieba", "trafilatura", "pyarrow", "msgspec", "jinja2"} & sys.modules.keys()))
 """
+    assert run_python(code) == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("dedup.cli.main", ["numpy", "multiprocessing", "asyncio"]),
+        ("dedup.console", ["numpy", "multiprocessing", "asyncio"]),
+        ("dedup.cli.duplicates", ["jinja2", "multiprocessing", "numba"]),
+    ],
+)
+def test_what_a_command_begins_with_loads_nothing_that_takes_time(module: str, heavy: list[str]) -> None:
+    code = f"import sys, {module}; print(sorted(set({heavy}) & sys.modules.keys()))"
     assert run_python(code) == "[]\n"
 
 
