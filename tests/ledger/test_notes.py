@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,23 +18,20 @@ from dedup.ledger.runs import cancel_run
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
-from dedup.rules.documents import Document
 from dedup.sql import schema
 from dedup.sql.database import open_existing_database
 from tests.crawling import run
-from tests.deciding import Crawl, signature_of
+from tests.deciding import Crawl
 from tests.texts import document
 
 GONE = Skipped("http://news.example/gone", "not found", "404", "http://news.example/")
 SLOW = Skipped("http://other.example/slow", "timed out")
-TEXT = document(60, "notes")
+KEY, TEXT = "http://news.example/1", document(60, "notes")
 
 
 @pytest.fixture
-def crawl(database_url: str) -> Iterator[Crawl]:
-    crawl = Crawl(database_url)
-    yield crawl
-    crawl.database.close()
+def crawl(start: Callable[..., Crawl]) -> Crawl:
+    return start()
 
 
 def written(crawl: Crawl, output_format: Format = Format.TABLE, **selection: Any) -> str:
@@ -45,10 +42,6 @@ def written(crawl: Crawl, output_format: Format = Format.TABLE, **selection: Any
     ):
         write_report(report, output_format, stream)
     return stream.getvalue()
-
-
-def see(crawl: Crawl, key: str = "http://news.example/1", **values: Any) -> None:
-    crawl.deduplicator.decide([Document(key, signature_of(TEXT), 100, **values)], crawl.run)
 
 
 def test_items_that_were_not_examined_are_counted_by_class_and_reason(crawl: Crawl) -> None:
@@ -87,7 +80,7 @@ def test_what_sites_and_items_bring_cannot_upset_a_database(crawl: Crawl) -> Non
 def test_what_a_database_remembers(crawl: Crawl) -> None:
     started = crawl.query(select(schema.runs.c.started))[0][0]
     assert crawl.deduplicator.summary() == (0, 1, started)
-    see(crawl)
+    crawl.show(KEY, TEXT)
     crawl.deduplicator.open_run("second")
     assert crawl.deduplicator.summary() == (1, 2, started)
 
@@ -127,7 +120,7 @@ def test_a_run_that_decided_nothing_says_what_it_did_not(crawl: Crawl) -> None:
 
 
 def test_json_has_all_of_it_and_the_table_the_first_ones(crawl: Crawl) -> None:
-    see(crawl)
+    crawl.show(KEY, TEXT)
     crawl.deduplicator.note_skipped(crawl.run, [GONE, SLOW])
     crawl.deduplicator.note_unexamined(crawl.run, [("Quote", ("author",), "no text", 3)])
     table = written(crawl, max_skipped=1)
@@ -171,7 +164,7 @@ def test_all_runs_are_added_up(crawl: Crawl) -> None:
 @pytest.mark.parametrize("content", ["decided", "skipped", "unexamined"])
 def test_an_empty_run_hides_no_run_with_content(crawl: Crawl, content: str) -> None:
     if content == "decided":
-        see(crawl)
+        crawl.show(KEY, TEXT)
     elif content == "skipped":
         crawl.deduplicator.note_skipped(crawl.run, [GONE])
     else:
@@ -186,22 +179,21 @@ def test_of_empty_runs_the_last_one_is_told_of(crawl: Crawl) -> None:
 
 
 def test_the_same_text_again_makes_no_cluster_and_is_told_of(crawl: Crawl) -> None:
-    see(crawl, separate=True)
-    see(crawl, separate=True)
+    crawl.show(KEY, TEXT, separate=True)
+    crawl.show(KEY, TEXT, separate=True)
     facts = json.loads(written(crawl, Format.JSON))
     assert (facts["clusters"], facts["cluster_count"], facts["keeper_count"]) == ([], 0, 0)
     assert [row["dropped"] == row["original"] for row in facts["duplicates"]] == [True]
     assert "1 of 2 documents dropped: 1 exact\n" in written(crawl)
 
 
-def test_what_is_only_marked_is_kept_and_said_so(database_url: str) -> None:
-    crawl = Crawl(database_url, mark_only=True)
-    see(crawl)
-    see(crawl, "http://news.example/2")
+def test_what_is_only_marked_is_kept_and_said_so(start: Callable[..., Crawl]) -> None:
+    crawl = start(mark_only=True)
+    crawl.show(KEY, TEXT)
+    crawl.show("http://news.example/2", TEXT)
     assert "* 1 duplicate was kept: as nothing is dropped (DEDUP_MARK_ONLY)" in written(crawl)
     facts = json.loads(written(crawl, Format.JSON))
     assert facts["kept"] == {"keeper": 0, "brake": 0, "joined": 0, "says more": 0, "marked": 1}
-    crawl.database.close()
 
 
 @pytest.mark.parametrize(
@@ -211,7 +203,7 @@ def test_what_is_only_marked_is_kept_and_said_so(database_url: str) -> None:
 def test_a_name_that_says_another_format_is_refused(tmp_path: Path, name: str, status: int) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     crawl = Crawl(url)
-    see(crawl)
+    crawl.show(KEY, TEXT)
     crawl.database.close()
     command = [sys.executable, "-m", "scrapy", "duplicates", "--database", url, "-o", name]
     done = run(command, folder=tmp_path)
