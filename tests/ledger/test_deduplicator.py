@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import func, select, text, update
+from sqlalchemy import func, select, text
 
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, LockedError, SettingsError
 from dedup.index import RADIUS, TableDesign
@@ -306,7 +306,7 @@ def test_of_several_near_duplicates_the_most_similar_one_is_matched_and_not_the_
     crawl.see("close", close)
     crawl.see("similar", similar)
     # What earlier runs have decided joins nothing.
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     assert crawl.see("a", TEXT).matched == "similar"
 
 
@@ -352,12 +352,6 @@ def test_a_member_is_loosely_like_its_leader(jaccard: float, containment: float,
     assert belongs_to_cluster(Similarity(jaccard, containment, 1.0), DedupSettings()) is expected
 
 
-def test_the_check_has_settings() -> None:
-    assert alike_by(0.5, 0.6, 0.2, DedupSettings(min_jaccard=0.5)) == BY_JACCARD
-    assert alike_by(0.5, 0.9, 0.2, DedupSettings()) == NOT_ALIKE
-    assert alike_by(0.5, 0.9, 0.6, DedupSettings()) == BY_CONTAINMENT
-
-
 def test_an_updated_document_says_what_it_resembles(crawl: Crawl) -> None:
     crawl.see("a", FORM)
     crawl.see("b", OTHER_TEXT)
@@ -370,7 +364,7 @@ def test_the_verdict_on_what_is_similar_is_stored_with_what_it_resembles_and_the
     for key, content in (("a", FORM), ("b", extended(FORM, 3)), ("c", FILLED)):
         crawl.see(key, content)
     ids = {key: row.id for key, row in crawl.stored().items()}
-    rows = crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id))
+    rows = crawl.verdicts()
     assert [(row.verdict, row.original_id, row.rule) for row in rows] == [
         ("new", None, None),
         ("near duplicate", ids["a"], "jaccard"),
@@ -804,8 +798,7 @@ def test_what_comes_again_unchanged_in_the_same_run_is_written_once(crawl: Crawl
         UNCHANGED,
         *decisions[1:],
     ]
-    rows = crawl.query(select(schema.verdicts.c.verdict).order_by(schema.verdicts.c.id))
-    assert [row.verdict for row in rows] == ["new", "near duplicate", "exact duplicate"]
+    assert [row.verdict for row in crawl.verdicts()] == ["new", "near duplicate", "exact duplicate"]
     crawl.see("a", OTHER_TEXT)
     assert crawl.count(schema.verdicts) == 4
 
@@ -816,7 +809,7 @@ def test_every_decision_is_written_with_its_run_and_its_reason(crawl: Crawl) -> 
     first, crawl.run = crawl.run, crawl.deduplicator.open_run("again")
     crawl.see("a", TEXT)
     ids = {row.id: key for key, row in crawl.stored().items()}
-    rows = crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id))
+    rows = crawl.verdicts()
     assert [(ids[row.document_id], row.verdict, ids.get(row.original_id), ids.get(row.matched_id)) for row in rows] == [
         ("a", "new", None, None),
         ("b", "near duplicate", "a", "a"),
@@ -953,24 +946,6 @@ def test_a_deduplicator_can_be_used_from_any_thread(crawl: Crawl) -> None:
     assert [each.verdict for each in decisions] == [NEW, UNCHANGED]
 
 
-def test_a_database_in_memory_works_from_threads_or_is_refused() -> None:
-    with suppress(SettingsError):
-        crawl = Crawl("sqlite://")
-        failures: list[DedupError] = []
-
-        def see() -> None:
-            try:
-                crawl.see("a", TEXT)
-            except DedupError as error:
-                failures.append(error)
-
-        thread = threading.Thread(target=see)
-        thread.start()
-        thread.join(HANG)
-        crawl.database.close()
-        assert failures == []
-
-
 # Databases that cannot be used
 
 
@@ -981,65 +956,34 @@ def one_line(error: pytest.ExceptionInfo[DedupError]) -> str:
     return message
 
 
-def test_another_scheme_is_refused(database_url: str) -> None:
-    open_dedup_database(database_url, "2:other", "3 choose 1").close()
-    with pytest.raises(IncompatibleDatabaseError) as caught:
-        Deduplicator(DedupSettings(database_url=database_url))
-    message = one_line(caught)
-    assert "'2:other'" in message
-    assert repr(DEFAULT.name) in message
-    assert "name another database" in message
-
-
-def test_another_table_design_is_refused_with_the_setting_that_fits(database_url: str) -> None:
-    Deduplicator(DedupSettings(database_url=database_url, tables=TableDesign(4, 1))).database.close()
-    with pytest.raises(IncompatibleDatabaseError) as caught:
-        Deduplicator(DedupSettings(database_url=database_url))
-    assert "DEDUP_TABLES = '4 choose 1'" in one_line(caught)
-
-
-@pytest.mark.parametrize("mode", Mode)
-def test_another_mode_is_refused_with_the_setting_that_fits(database_url: str, mode: Mode) -> None:
-    # In the paper's mode neither words nor bands are stored.
-    Deduplicator(DedupSettings(database_url=database_url, mode=mode)).database.close()
-    [other] = set(Mode) - {mode}
-    with pytest.raises(IncompatibleDatabaseError) as caught:
-        Deduplicator(DedupSettings(database_url=database_url, mode=other))
-    assert f"DEDUP_MODE = '{mode.value}'" in one_line(caught)
-
-
-def make_newer(url: str) -> None:
-    database = open_dedup_database(url, DEFAULT.name, "3 choose 1")
-    with database.write() as connection:
-        connection.execute(update(schema.properties).where(schema.properties.c.name == "schema").values(value="999"))
-        connection.execute(text("DROP TABLE dedup_verdicts"))
-    database.close()
-
-
-def test_a_newer_schema_is_refused(database_url: str) -> None:
-    make_newer(database_url)
-    for attempt in (
-        lambda: Deduplicator(DedupSettings(database_url=database_url)),
-        lambda: open_existing_database(database_url),
-    ):
-        with pytest.raises(IncompatibleDatabaseError) as caught:
-            attempt()
-        message = one_line(caught)
-        assert "another version of this program" in message
-        assert "install that one" in message
-
-
-def test_a_newer_schema_is_left_as_it_is(database_url: str) -> None:
-    make_newer(database_url)
-    with pytest.raises(IncompatibleDatabaseError):
-        Deduplicator(DedupSettings(database_url=database_url))
-    with closing(Database(database_url)) as database, database.read() as connection:
-        assert not database.engine.dialect.has_table(connection, "dedup_verdicts")
-
-
-def test_the_same_settings_are_accepted_again(database_url: str) -> None:
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        # Signatures of another version of a scheme.
+        ({"scheme": "2:other"}, ["'2:other'", repr(DEFAULT.name), "name another database"]),
+        ({"design": "4 choose 1"}, ["DEDUP_TABLES = '4 choose 1'"]),
+        # In the paper's mode neither words nor bands are stored.
+        ({"mode": "paper"}, ["DEDUP_MODE = 'paper'"]),
+        ({"scope": "spider"}, ["DEDUP_SCOPE = 'spider'"]),
+    ],
+    ids=lambda made: next(iter(made)),
+)
+def test_what_was_made_otherwise_is_refused_with_the_setting_that_fits(
+    database_url: str, made: dict[str, Any], told: list[str]
+) -> None:
+    usual = DedupSettings()
+    values: dict[str, Any] = {"scheme": DEFAULT.name, "design": str(usual.tables)}
     for _ in range(2):
-        Deduplicator(DedupSettings(database_url=database_url)).database.close()
+        open_dedup_database(database_url, **(values | made)).close()
+    with pytest.raises(IncompatibleDatabaseError) as caught:
+        Deduplicator(DedupSettings(database_url=database_url))
+    assert all(each in one_line(caught) for each in told)
+
+
+def test_a_database_of_the_papers_mode_is_no_other(database_url: str) -> None:
+    open_dedup_database(database_url, DEFAULT.name, str(DedupSettings().tables)).close()
+    with pytest.raises(IncompatibleDatabaseError, match="DEDUP_MODE = 'checked'"):
+        Deduplicator(DedupSettings(database_url=database_url, mode=Mode.PAPER))
 
 
 def test_a_locked_sqlite_database_is_an_error_after_the_time_allowed(
@@ -1059,32 +1003,24 @@ def test_a_locked_sqlite_database_is_an_error_after_the_time_allowed(
     crawl.database.close()
 
 
+@pytest.mark.parametrize("is_new", [False, True])
 def test_a_locked_sqlite_database_is_waited_for(
-    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_new: bool
 ) -> None:
+    """A new one is switched to WAL by the first process that comes; the second one must wait for that, not fail."""
     monkeypatch.setattr(DedupSettings, "lock_timeout", HANG)
-    crawl = Crawl(sqlite_url)
+    if not is_new:
+        Crawl(sqlite_url).database.close()
     with closing(sqlite3.connect(tmp_path / "test.db", isolation_level=None, check_same_thread=False)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        timer = threading.Timer(0.5, other.execute, ["ROLLBACK"])
-        timer.start()
-        assert crawl.see("a", TEXT).verdict is NEW
-        timer.join()
-    crawl.database.close()
-
-
-def test_a_new_sqlite_database_that_another_process_is_making_is_waited_for(
-    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(DedupSettings, "lock_timeout", HANG)
-    # The first one to come switches the file to WAL; the second one must wait, not fail.
-    with closing(sqlite3.connect(tmp_path / "test.db", isolation_level=None, check_same_thread=False)) as other:
-        other.execute("CREATE TABLE t (c)")
+        if is_new:
+            other.execute("CREATE TABLE t (c)")
         other.execute("BEGIN IMMEDIATE")
         timer = threading.Timer(0.5, other.execute, ["COMMIT"])
         timer.start()
         try:
-            Crawl(sqlite_url).database.close()
+            crawl = Crawl(sqlite_url)
+            assert crawl.see("a", TEXT).verdict is NEW
+            crawl.database.close()
         finally:
             timer.join()
 
@@ -1175,15 +1111,6 @@ def test_a_database_that_the_server_does_not_have_is_one_line(postgresql_url: st
     one_line(caught)
 
 
-@pytest.mark.slow
-def test_the_password_is_not_in_the_message_of_a_refused_database(postgresql_url: str) -> None:
-    url = postgresql_url.replace("postgres:@", "postgres:secret@")
-    open_dedup_database(url, "2:other", "3 choose 1").close()
-    with pytest.raises(IncompatibleDatabaseError) as caught:
-        Deduplicator(DedupSettings(database_url=url))
-    assert "postgres:***@" in one_line(caught)
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -1194,6 +1121,7 @@ def test_the_password_is_not_in_the_message_of_a_refused_database(postgresql_url
         "postgresql://user:top/secret@host:port/crawl",
         "postgresql//user:top:secret@host/crawl",
         "mysql://h/db",
+        "sqlite://",
         "sqlite://user:secret@host/crawl.db",
         "postgresql://user:top@secret@host/crawl",
         "postgresql://user:top@secret/of@host/crawl",
@@ -1207,17 +1135,15 @@ def test_a_url_that_is_none_is_refused_in_one_line_without_the_password(url: str
 
 
 @pytest.mark.slow
-def test_a_refused_database_keeps_no_connection(postgresql_url: str) -> None:
-    open_dedup_database(postgresql_url, "2:other", "3 choose 1").close()
-    with pytest.raises(IncompatibleDatabaseError):
-        Deduplicator(DedupSettings(database_url=postgresql_url))
-    database = Database(postgresql_url)
-    with database.read() as connection:
-        others = connection.execute(
-            text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()")
-        ).scalar_one()
-    database.close()
-    assert others == 0
+def test_a_refused_database_shows_no_password_and_keeps_no_connection(postgresql_url: str) -> None:
+    url = postgresql_url.replace("postgres:@", "postgres:secret@")
+    open_dedup_database(url, "2:other", "3 choose 1").close()
+    with pytest.raises(IncompatibleDatabaseError) as caught:
+        Deduplicator(DedupSettings(database_url=url))
+    assert "postgres:***@" in one_line(caught)
+    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
+    with closing(Database(postgresql_url)) as database, database.read() as connection:
+        assert connection.execute(text(others)).scalar_one() == 0
 
 
 # Databases that are only read
@@ -1237,21 +1163,14 @@ def test_a_missing_database_is_not_made_by_reading_it(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_database_without_verdicts_is_no_report(database_url: str) -> None:
-    with closing(Database(database_url)) as database, database.write() as connection:
-        connection.execute(text("CREATE TABLE bookmarks (url TEXT)"))
-    with pytest.raises(DatabaseError, match="holds no verdicts") as caught:
-        open_existing_database(database_url)
-    one_line(caught)
-
-
-def test_the_database_of_another_program_is_left_as_it_is_when_it_is_read(tmp_path: Path) -> None:
+def test_the_database_of_another_program_is_no_report_and_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "bookmarks.db"
     with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE bookmarks (url TEXT)")
     before = path.read_bytes()
-    with pytest.raises(DatabaseError):
+    with pytest.raises(DatabaseError, match="holds no verdicts") as caught:
         open_existing_database(f"sqlite:///{path}")
+    one_line(caught)
     assert path.read_bytes() == before
 
 

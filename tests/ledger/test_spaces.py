@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from dedup.errors import IncompatibleDatabaseError
 from dedup.ledger.runs import cancel_run
 from dedup.report.explanation.stored import find_dropped, find_page
 from dedup.rules.documents import Decision, Document, Verdict
@@ -60,10 +59,6 @@ def test_without_that_scope_the_spider_makes_no_difference(start: Callable[..., 
     assert see(crawl, "b", COPY, spider="two").verdict is NEAR
 
 
-def test_the_scope_is_one_of_the_database(start: Callable[..., Crawl]) -> None:
-    start(scope="spider")
-    with pytest.raises(IncompatibleDatabaseError, match="set DEDUP_SCOPE = 'spider'"):
-        start()
 
 
 def test_candidates_of_other_spaces_are_no_matches_whatever_the_bits_say(

@@ -157,12 +157,6 @@ def test_warning_names_the_field_in_which_there_is_no_text(pass_on: PassOn) -> N
     ]
 
 
-@pytest.mark.parametrize("setting", [{"DEDUP_TXT_FIELD": "a"}])
-def test_unknown_setting_is_named(setting: dict[str, Any], pass_on: PassOn) -> None:
-    outcome = pass_on(four(), setting)
-    assert "DEDUP_TXT_FIELD is no setting of dedup: is DEDUP_TEXT_FIELD meant?" in outcome.messages
-
-
 class Forgetful:
     """A pipeline that forgets to return the item."""
 
@@ -181,8 +175,10 @@ class Stringly(Forgetful):
 
 
 @pytest.mark.parametrize("earlier", [Forgetful, Stringly])
-def test_output_that_is_no_item_passes(earlier: type, pass_on: PassOn) -> None:
-    outcome = pass_on(four(), {"ITEM_PIPELINES": {earlier: 100}, "DEDUP_AFTER": [earlier]})
+def test_output_that_is_no_item_passes_and_an_unknown_setting_is_named(earlier: type, pass_on: PassOn) -> None:
+    settings = {"ITEM_PIPELINES": {earlier: 100}, "DEDUP_AFTER": [earlier], "DEDUP_TXT_FIELD": "a"}
+    outcome = pass_on(four(), settings)
+    assert "DEDUP_TXT_FIELD is no setting of dedup: is DEDUP_TEXT_FIELD meant?" in outcome.messages
     assert (len(outcome.items), outcome.failed, outcome.tracebacks) == (4, 0, [])
     [warning] = [message for message in outcome.messages if "not examined for duplicates: no item" in message]
     assert "has to stand before the pipeline that makes them" in warning
@@ -251,11 +247,6 @@ def test_short_texts_that_are_equal_are_similar_by_default(pass_on: PassOn) -> N
     assert first.kinds_of_drops == {"ExactDuplicate": 1}
     second = pass_on(items, IN_ORDER)
     assert (urls(second), second.count("dedup/unchanged")) == ([url(n) for n in range(5)], 5)
-
-
-def test_short_texts_that_are_equal_can_be_dropped(pass_on: PassOn) -> None:
-    items = [{"url": url(n), "text": text} for n, text in enumerate(("Great product", "Great product"))]
-    assert urls(pass_on(items, {"DEDUP_SHORT_TEXTS": "drop", **IN_ORDER})) == [url(0)]
 
 
 class Breaking:
