@@ -59,8 +59,6 @@ def test_without_that_scope_the_spider_makes_no_difference(start: Callable[..., 
     assert see(crawl, "b", COPY, spider="two").verdict is NEAR
 
 
-
-
 def test_candidates_of_other_spaces_are_no_matches_whatever_the_bits_say(
     monkeypatch: pytest.MonkeyPatch, start: Callable[..., Crawl]
 ) -> None:
