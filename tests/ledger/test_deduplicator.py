@@ -310,16 +310,6 @@ def test_of_several_near_duplicates_the_most_similar_one_is_matched_and_not_the_
     assert crawl.see("a", TEXT).matched == "similar"
 
 
-def test_the_same_url_twice_in_one_batch(crawl: Crawl) -> None:
-    documents = [crawl.document("a", TEXT), crawl.document("a", TEXT), crawl.document("a", NEAR_TEXT)]
-    assert crawl.see_all(documents) == [Decision(NEW), Decision(UNCHANGED), Decision(UPDATED)]
-
-
-def test_copies_in_one_batch_are_duplicates_of_the_first(crawl: Crawl) -> None:
-    decisions = crawl.see_all([crawl.document(key, TEXT) for key in "abc"])
-    assert [(each.verdict, each.original) for each in decisions] == [(NEW, None), (EXACT, "a"), (EXACT, "a")]
-
-
 def test_no_documents_give_no_decisions(crawl: Crawl) -> None:
     assert crawl.see_all([]) == []
 
@@ -434,11 +424,6 @@ def test_unknown_bytes_without_a_signature_get_no_decision_and_nothing_is_writte
     assert crawl.see_all([crawl.document("a", None, b"<html>")]) == [None]
     assert crawl.see_all([Document("a", None)]) == [None]
     assert crawl.count(schema.documents) == crawl.count(schema.verdicts) == 0
-
-
-def test_bytes_of_the_same_batch_are_known(crawl: Crawl) -> None:
-    documents = [crawl.document("a", TEXT, b"<html>"), crawl.document("b", None, b"<html>")]
-    assert [each and each.verdict for each in crawl.see_all(documents)] == [NEW, EXACT]
 
 
 def test_bytes_of_a_near_duplicate_lead_to_its_original(crawl: Crawl) -> None:
@@ -735,36 +720,6 @@ def test_whatever_is_seen_the_database_stays_consistent_and_the_verdicts_keep_th
 @pytest.mark.slow
 def test_whatever_is_seen_in_paper_mode_the_database_stays_consistent(paper: Crawl) -> None:
     assert_consistent_whatever_is_seen(paper, on_sqlite=50, on_postgresql=8)
-
-
-def test_verdicts_do_not_depend_on_how_documents_are_cut_into_batches(crawl: Crawl) -> None:
-    @runs_of(crawl, on_sqlite=15, on_postgresql=5)
-    @given(st.lists(SIGHTS, min_size=1, max_size=30), st.lists(st.integers(1, 30), min_size=1))
-    def law(sights: list[tuple[str, int, int]], sizes: list[int]) -> None:
-        documents = [sight.document for sight in sighted(sights)]
-        empty(crawl)
-        singly = [crawl.see_all([document])[0] for document in documents]
-        empty(crawl)
-        in_batches: list[Decision | None] = []
-        while len(in_batches) < len(documents):
-            start = len(in_batches)
-            in_batches += crawl.see_all(documents[start : start + sizes[start % len(sizes)]])
-        assert in_batches == singly
-
-    law()
-
-
-def test_thirty_documents_in_one_batch_get_the_verdicts_that_they_get_one_by_one(start: Callable[..., Crawl]) -> None:
-    crawl = start()
-    documents = [crawl.document(f"{base}/{edits}", edited(document(200, base), edits)) for base in range(6)
-                 for edits in (1, 3, 20, 40)]  # fmt: skip
-    for base in range(3):
-        documents += [crawl.document(f"{base}/form", form(200, 14, f"form {base}"))]
-        documents += [crawl.document(f"{base}/other", filled_in(form(200, 14, f"form {base}")))]
-    singly = [crawl.see_all([document])[0] for document in documents]
-    assert {each.verdict for each in singly if each} == {NEW, SIMILAR, NEAR}
-    empty(crawl)
-    assert crawl.see_all(documents) == singly
 
 
 @pytest.mark.slow

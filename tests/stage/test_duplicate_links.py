@@ -332,28 +332,6 @@ class AnswerEaten:
                 yield output
 
 
-def test_middleware_that_eats_items_does_not_hold_up_the_crawl(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    outcome = follow(settings={"SPIDER_MIDDLEWARES": {AnswerEaten: 543}})
-    assert (outcome.items, outcome.stats["finish_reason"]) == ([], "finished")
-    assert site.hits["/of-copy"] == 1
-
-
-class SlowPipeline:
-    """An item pipeline that takes its time."""
-
-    seconds = 0.05
-
-    async def process_item(self, item: dict[str, str]) -> dict[str, str]:
-        await asyncio.sleep(self.seconds)
-        return item
-
-
-def test_slow_pipeline_behind_the_stage_does_no_harm(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    outcome = follow(settings={"ITEM_PIPELINES": {SlowPipeline: 900}, "CONCURRENT_ITEMS": 1})
-    assert len(outcome.items) == 6
-    assert site.hits["/of-copy"] == 0
-
-
 class WaitingForTheEnd:
     """An item pipeline that keeps an item until the last page of the site was fetched."""
 
@@ -415,13 +393,14 @@ class ReplacingPipeline:
 @pytest.mark.parametrize(
     ("settings", "duplicates"),
     [
+        ({"SPIDER_MIDDLEWARES": {AnswerEaten: 543}}, 0),
         ({"SPIDER_MIDDLEWARES": {LeavingItemsOut: 1}}, 0),
         ({"SPIDER_MIDDLEWARES": {SortingItems: 1}}, 1),
         ({"SPIDER_MIDDLEWARES": {ReplacingItems: 1}}, 1),
         ({"ITEM_PIPELINES": {ReplacingPipeline: 100}}, 1),
     ],
 )
-def test_items_that_are_kept_back_or_replaced_do_not_hold_up_the_crawl(
+def test_items_that_are_eaten_kept_back_or_replaced_do_not_hold_up_the_crawl(
     settings: dict[str, Any],
     duplicates: int,
     follow: Callable[..., Outcome],
