@@ -168,9 +168,11 @@ class NearDuplicatePipeline:
         run = self._crawler.stats.get_value("dedup/run")
         if not self.settings.report or not run:
             return
-        error = await asyncio.to_thread(write_report_of_run, self.settings, run)
-        if error is not None:
-            logger.error("no report: %s; write it later: scrapy duplicates -o %s", error, self.settings.report)
+        try:
+            await asyncio.to_thread(write_report_of_run, self.settings, run)
+        except DedupError as error:
+            later = f"write it later: scrapy duplicates -o {self.settings.report}"
+            logger.error("no report: %s; %s", error, later)  # noqa: TRY400 -- in one line
             mark_failed(self._crawler, "no_report")
 
     async def process_item(self, item: Any) -> Any:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import pytest
 
@@ -183,20 +182,6 @@ async def test_closing_ends_the_thread_and_a_value_is_refused_then(
     assert threading.active_count() == before
     with pytest.raises(RuntimeError):
         await batcher.submit(2)
-
-
-@pytest.mark.parametrize("results", [[], [1], [1, 2, 3]], ids=["none", "too few", "too many"])
-def test_a_wrong_number_of_results_is_an_error_and_nobody_waits_for_ever(results: list[int]) -> None:
-    async def main() -> list[Any]:
-        batcher: MicroBatcher[int, int] = MicroBatcher(lambda values: results, limit=10)
-        submitted = [asyncio.create_task(batcher.submit(i)) for i in range(2)]
-        done, waiting = await asyncio.wait(submitted, timeout=SECONDS)
-        for task in waiting:
-            task.cancel()
-        assert not waiting, "waits for ever"
-        return [task.exception() for task in done]
-
-    assert any(isinstance(error, ValueError) for error in asyncio.run(main()))
 
 
 def test_nobody_waits_for_others_that_cannot_come() -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 from urllib.parse import urljoin
 
@@ -230,16 +230,15 @@ class ItemReader:
         is_named = rules[0] is not None and rules[0].names != TEXT_FIELDS
         if is_named or any(actual_name(adapter, name) for rule in rules if rule is not None for name in rule.names):
             return ItemContent()
-        name, title = next(_texts_at(self._settings.title_field, item), ("", ""))
+        name, title = _first_text(self._settings.title_field, item)
         return self._with_details(item, ItemContent(text=title, source=name)) if title else ItemContent()
 
     def _title_of(self, item: Any) -> str:
         # Where a title shall not be compared, it is still what people know the item by.
-        found = chain(_texts_at(self._settings.title_field, item), _texts_at(_TITLE_FIELDS, item))
-        return next(found, ("", ""))[1]
+        return _first_text(self._settings.title_field, item)[1] or _first_text(_TITLE_FIELDS, item)[1]
 
     def _with_title(self, item: Any, text: str, field: str) -> ItemContent:
-        name, title = next(_texts_at(self._settings.title_field, item), ("", ""))
+        name, title = _first_text(self._settings.title_field, item)
         if not title:
             return ItemContent(text=text, source=field)
         is_inside = text.lstrip().casefold().startswith(title.strip().casefold())
@@ -271,8 +270,10 @@ def _text_or_page(value: Any) -> tuple[str, bytes | str]:
     return (_without_markup(value) if _MARKUP.search(value) else value), ""
 
 
-def _texts_at(rule: FieldRule, item: Any) -> Iterator[tuple[str, str]]:
-    return ((name, text) for name, value in rule.find(item) if (text := _text_or_page(value)[0]))
+def _first_text(rule: FieldRule, item: Any) -> tuple[str, str]:
+    """Return the first field of a rule that holds a text, and that text; nothing: none does."""
+    found = ((name, text) for name, value in rule.find(item) if (text := _text_or_page(value)[0]))
+    return next(found, ("", ""))
 
 
 def _is_placeholder(value: bytes | str) -> bool:
