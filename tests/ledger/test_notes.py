@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -20,11 +19,12 @@ from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
 from dedup.sql import schema
 from dedup.sql.database import open_existing_database
-from tests.crawling import run
+from tests.commands import run_dedup
 from tests.deciding import Crawl
 from tests.texts import document
 
 GONE = Skipped("http://news.example/gone", "not found", "404", "http://news.example/")
+NOTED = ("Quote", ("author",), "no text", 3)
 SLOW = Skipped("http://other.example/slow", "timed out")
 KEY, TEXT = "http://news.example/1", document(60, "notes")
 
@@ -91,7 +91,7 @@ def test_notes_go_with_their_run(crawl: Crawl, at_once: int, monkeypatch: pytest
     other = crawl.deduplicator.open_run("other")
     for run_id in (crawl.run, other):
         note_skipped(crawl.database, run_id, [GONE, SLOW])
-        note_unexamined(crawl.database, run_id, [("Quote", ("author",), "no text", 3)])
+        note_unexamined(crawl.database, run_id, [NOTED])
     crawl.deduplicator.close_run(crawl.run, "finished")
     cancel_run(crawl.database, "test")
     assert {row.run_id for row in crawl.query(select(schema.skipped))} == {other}
@@ -122,7 +122,7 @@ def test_a_run_that_decided_nothing_says_what_it_did_not(crawl: Crawl) -> None:
 def test_json_has_all_of_it_and_the_table_the_first_ones(crawl: Crawl) -> None:
     crawl.show(KEY, TEXT)
     note_skipped(crawl.database, crawl.run, [GONE, SLOW])
-    note_unexamined(crawl.database, crawl.run, [("Quote", ("author",), "no text", 3)])
+    note_unexamined(crawl.database, crawl.run, [NOTED])
     table = written(crawl, max_skipped=1)
     assert "/gone" in table
     assert "/slow" not in table
@@ -144,38 +144,27 @@ def test_json_has_all_of_it_and_the_table_the_first_ones(crawl: Crawl) -> None:
     assert "gone" not in written(crawl, Format.CSV)
 
 
-def test_a_report_on_a_host_has_its_skipped_pages_alone(crawl: Crawl) -> None:
-    note_skipped(crawl.database, crawl.run, [GONE, SLOW])
-    note_unexamined(crawl.database, crawl.run, [("Quote", ("author",), "no text", 3)])
-    facts = json.loads(written(crawl, Format.JSON, host="news.example"))
-    assert [page["key"] for page in facts["skipped"]] == [GONE.key]
-    assert facts["not_examined"] == []
-
-
-def test_all_runs_are_added_up(crawl: Crawl) -> None:
+def test_a_report_on_a_host_has_its_skipped_pages_alone_and_one_on_all_runs_adds_them_up(crawl: Crawl) -> None:
     for run_id in (crawl.run, crawl.deduplicator.open_run("other")):
-        note_skipped(crawl.database, run_id, [GONE])
-        note_unexamined(crawl.database, run_id, [("Quote", ("author",), "no text", 3)])
-    facts = json.loads(written(crawl, Format.JSON, all_runs=True))
-    assert facts["skip_counts"] == {"not found": 2}
-    assert [each["count"] for each in facts["not_examined"]] == [6]
+        note_skipped(crawl.database, run_id, [GONE, SLOW])
+        note_unexamined(crawl.database, run_id, [NOTED])
+    of_host = json.loads(written(crawl, Format.JSON, host="news.example"))
+    assert ([page["key"] for page in of_host["skipped"]], of_host["not_examined"]) == ([GONE.key], [])
+    of_all = json.loads(written(crawl, Format.JSON, all_runs=True))
+    assert of_all["skip_counts"] == {"not found": 2, "timed out": 2}
+    assert [each["count"] for each in of_all["not_examined"]] == [6]
 
 
-@pytest.mark.parametrize("content", ["decided", "skipped", "unexamined"])
+@pytest.mark.parametrize("content", ["decided", "skipped", "unexamined", ""])
 def test_an_empty_run_hides_no_run_with_content(crawl: Crawl, content: str) -> None:
     if content == "decided":
         crawl.show(KEY, TEXT)
     elif content == "skipped":
         note_skipped(crawl.database, crawl.run, [GONE])
-    else:
-        note_unexamined(crawl.database, crawl.run, [("Quote", ("author",), "no text", 3)])
+    elif content == "unexamined":
+        note_unexamined(crawl.database, crawl.run, [NOTED])
     crawl.deduplicator.open_run("empty")
-    assert written(crawl).startswith("run test\n")
-
-
-def test_of_empty_runs_the_last_one_is_told_of(crawl: Crawl) -> None:
-    crawl.deduplicator.open_run("empty")
-    assert written(crawl).startswith("run empty\n")
+    assert written(crawl).startswith("run test\n" if content else "run empty\n")
 
 
 def test_the_same_text_again_makes_no_cluster_and_is_told_of(crawl: Crawl) -> None:
@@ -199,16 +188,9 @@ def test_what_is_only_marked_is_kept_and_said_so(start: Callable[..., Crawl]) ->
 @pytest.mark.parametrize(
     ("name", "status"), [("x.html", 0), ("x.xlsx", 2), ("x.txt", 0), ("x", 0), ("x.JSON", 0), ("x.csv", 0)]
 )
-@pytest.mark.slow
-def test_a_name_that_says_another_format_is_refused(tmp_path: Path, name: str, status: int) -> None:
-    url = f"sqlite:///{tmp_path / 'crawl.db'}"
-    crawl = Crawl(url)
-    crawl.show(KEY, TEXT)
-    crawl.database.close()
-    command = [sys.executable, "-m", "scrapy", "duplicates", "--database", url, "-o", name]
-    done = run(command, folder=tmp_path)
-    assert done.status == status, done.stderr
+def test_a_name_that_says_another_format_is_refused(tmp_path: Path, sqlite_url: str, name: str, status: int) -> None:
+    with closing(Crawl(sqlite_url).database):
+        done = run_dedup("duplicates", "--database", sqlite_url, "-o", name, folder=tmp_path)
+    assert done.returncode == status, done.stderr
     assert (tmp_path / name).exists() == (status == 0)
-    if status:
-        [line] = done.stderr.splitlines()
-        assert all(word in line for word in (name, *Format))
+    assert not status or (done.stderr.count("\n") == 1 and all(word in done.stderr for word in (name, *Format)))

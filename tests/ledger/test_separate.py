@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dedup.errors import OutageError
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.runs import cancel_run
 from dedup.rules.documents import Decision, Document, Kept, Verdict
 from dedup.rules.scope import host_of
@@ -105,22 +104,13 @@ def test_without_separate_another_text_is_an_update(crawl: Crawl) -> None:
     assert [row.key for row in crawl.stored().values()] == [PAGE]
 
 
-def test_a_run_that_goes_on_passes_on_once_more_what_was_under_way(crawl: Crawl) -> None:
+def test_another_process_of_the_run_passes_on_once_more_what_was_under_way(crawl: Crawl) -> None:
     decide(crawl, item(A), item(B))
     crawl.reopen()
     assert [each.verdict for each in decide(crawl, item(B), item(A))] == [UNCHANGED, UNCHANGED]
     assert crawl.count(schema.verdicts) == 2
     # And from then on this process has decided them, too.
     assert [each.verdict for each in decide(crawl, item(A), item(SHORT_A))] == [EXACT, NEW]
-
-
-def test_another_process_of_the_run_does_not_drop_what_this_one_had_under_way(crawl: Crawl) -> None:
-    other = Deduplicator(crawl.settings)
-    decide(crawl, item(A))
-    [decision] = other.decide([item(A)], crawl.run)
-    other.close()
-    assert decision is not None
-    assert decision.verdict is UNCHANGED
 
 
 @pytest.mark.parametrize("is_written", [True, False])
@@ -275,21 +265,15 @@ def _decide(crawl: Crawl, some: list[tuple[str, str, bool]]) -> list[Decision]:
 
 def test_renamed_item_class_is_no_copy_of_what_came_before(crawl: Crawl) -> None:
     texts = TEXTS[PAGE]
-    decide(crawl, *(item(text, f"{PAGE}{n}", item_class="Article") for n, text in enumerate(texts)))
+    # Each under a key of its own, and all under one.
+    shown = [(text, f"{PAGE}{n}") for n, text in enumerate(texts)] + [(text, ELSEWHERE) for text in TEXTS[ELSEWHERE]]
+    decide(crawl, *(item(text, key, item_class="Article") for text, key in shown))
     for run, name in enumerate(("Story", "Tale", "Story", "", "Article")):
         crawl.reopen(f"run {run}")
-        again = decide(crawl, *(item(text, f"{PAGE}{n}", item_class=name) for n, text in enumerate(texts)))
-        assert [decision.verdict for decision in again] == [UNCHANGED] * len(texts)
+        again = decide(crawl, *(item(text, key, item_class=name) for text, key in reversed(shown)))
+        assert [decision.verdict for decision in again] == [UNCHANGED] * len(shown)
         # In one run they are two things of the same text, one of which is passed on.
         assert decide(crawl, item(texts[0], f"{PAGE}0", item_class="Other"))[0].verdict is EXACT
-
-
-def test_renamed_item_class_of_several_texts_under_one_key(crawl: Crawl) -> None:
-    texts = TEXTS[PAGE]
-    decide(crawl, *(item(text, item_class="Article") for text in texts))
-    crawl.reopen("later")
-    again = decide(crawl, *(item(text, item_class="Story") for text in reversed(texts)))
-    assert [decision.verdict for decision in again] == [UNCHANGED] * len(texts)
 
 
 def test_item_of_a_renamed_class_that_was_under_way_at_a_crash_passes(crawl: Crawl) -> None:
