@@ -85,8 +85,7 @@ near-duplicate, its bands, and its words with a line feed between them, deflated
 
 _OF_MEMBERS = f"id long, key string, memberships {MEMBERSHIPS}"
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-_SKETCH = ("minima", "shingles", "tokens")
-_COMPARED = ("fingerprint", *_SKETCH)
+_COMPARED = ("fingerprint", "minima", "shingles", "tokens")
 _OF_LEADER = ("leader", "leader_key", "distance")
 
 
@@ -320,9 +319,6 @@ def _read(
     return pa.RecordBatch.from_pydict(columns)
 
 
-SKETCH = ("minima", "shingles", "tokens")
-"""The columns of a sketch."""
-
 COMPARED = "id long, candidate long, jaccard double"
 """What `estimate` yields."""
 
@@ -393,7 +389,7 @@ def candidates_of(contents: DataFrame, prior: PriorIndex, settings: RuleSettings
         keys = keys.union(keys_in(earlier, settings, marks_of(keys)))
     by_key = keys.repartition("key").sortWithinPartitions("key", "id")
     shared = steps.keep("shared", _chosen(by_key.mapInArrow(partial(read, first_asked=prior.end), READ)))
-    ours = asked.select("id", "fingerprint", *SKETCH)
+    ours = asked.select("id", *_COMPARED)
     stored = ours.union(earlier.select(*ours.columns))
     theirs = stored.toDF("candidate", *(f"their_{name}" for name in stored.columns[1:]))
     is_near = f.bit_count(f.col("fingerprint").bitwiseXOR(f.col("their_fingerprint"))) <= RADIUS
