@@ -38,7 +38,7 @@ def kept_folder() -> Path | None:
 
 def is_in_use() -> bool:
     """Say whether compiled code is used: the compiler is installed, its code is kept, and nobody has put it off."""
-    return not _put_off and _can_be_used()
+    return not _put_off and is_installed() and kept_folder() is not None
 
 
 def put_off() -> None:
@@ -57,11 +57,6 @@ def take_up() -> None:
 def is_installed() -> bool:
     """Say whether the compiler is installed."""
     return find_spec("numba") is not None
-
-
-@cache
-def _can_be_used() -> bool:
-    return is_installed() and kept_folder() is not None
 
 
 _put_off = False

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from dedup.compiled import compiled, inner, signed
 from dedup.rules.word_comparison import Bounds
-from dedup.signature.kernels import murmur3_of_tokens
+from dedup.signature.kernels import edges_of_words, murmur3_of_tokens
 from dedup.signature.signature import SHINGLE_WORDS
 
-_LINE_FEED, _ZERO, _NINE, _NOT_ASCII = 10, 48, 57, 128
+_ZERO, _NINE, _NOT_ASCII = 48, 57, 128
 # What the hash function reads behind a token.
 _SLACK = b"\n" * 16
 # Any odd number with bits everywhere: neighbours of a shingle must not be beside it in the table.
@@ -48,11 +48,7 @@ def shared_tokens(text: bytes, other: bytes) -> bytes:
 
 @compiled
 def _shared_tokens(both: NDArray[np.uint8], middle: int, end: int) -> NDArray[np.uint8]:
-    edges = _edges(both, end)
-    tokens, distinct = _numbers_of(both, edges)
-    count = 0
-    while edges[2 * count] < middle:
-        count += 1
+    _, tokens, distinct, count = _tokens_of(both, middle, end)
     ours, theirs = _shingles(tokens[:count], distinct), _shingles(tokens[count:], distinct)
     slots = _empty_slots(len(theirs))
     for place in range(len(theirs)):
@@ -66,11 +62,7 @@ def _shared_tokens(both: NDArray[np.uint8], middle: int, end: int) -> NDArray[np
 
 @compiled
 def _bounds(both: NDArray[np.uint8], middle: int, end: int) -> tuple[float, float, float, float, float, bool, bool]:
-    edges = _edges(both, end)
-    tokens, distinct = _numbers_of(both, edges)
-    count = 0
-    while edges[2 * count] < middle:
-        count += 1
+    edges, tokens, distinct, count = _tokens_of(both, middle, end)
     ours, theirs = tokens[:count], tokens[count:]
     shorter, longer = min(len(ours), len(theirs)), max(len(ours), len(theirs))
     our_shingles, their_shingles = _shingles(ours, distinct), _shingles(theirs, distinct)
@@ -96,16 +88,14 @@ def _bounds(both: NDArray[np.uint8], middle: int, end: int) -> tuple[float, floa
 
 
 @inner
-def _edges(data: NDArray[np.uint8], end: int) -> NDArray[np.int32]:
-    """Return start and end of each token, one after the other."""
-    edges = np.empty(end + 2, np.int32)
-    count = start = 0
-    for place in range(end + 1):
-        if data[place] == _LINE_FEED:
-            edges[count], edges[count + 1] = start, place
-            count += 2
-            start = place + 1
-    return edges[:count]
+def _tokens_of(data: NDArray[np.uint8], middle: int, end: int) -> tuple[NDArray[np.int32], NDArray[np.int64], int, int]:
+    """Return the edges and `_numbers_of` the tokens of two texts, and how many tokens are before the middle."""
+    edges = edges_of_words(data, end)
+    numbers, distinct = _numbers_of(data, edges)
+    count = 0
+    while edges[2 * count] < middle:
+        count += 1
+    return edges, numbers, distinct, count
 
 
 @inner

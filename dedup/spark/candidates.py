@@ -335,7 +335,7 @@ def estimate(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Itera
         batches: `id` and `candidate`; the sketches of both, those of the candidate's with `their_` before their names.
         settings: what is to be reached.
     """
-    worth_it: Any = np.frompyfunc(partial(_is_worth_it, Thresholds.of(settings)), 4, 1)
+    worth_it: Any = np.frompyfunc(partial(may_be_alike, needed=Thresholds.of(settings)), 4, 1)
     for batch in batches:
         if not len(batch):
             continue
@@ -350,10 +350,6 @@ def estimate(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Itera
         columns = [batch.column("id"), batch.column("candidate"), pa.array(jaccard)]
         rows = pa.RecordBatch.from_arrays(columns, ["id", "candidate", "jaccard"])
         yield rows.filter(pa.array(found.astype(np.bool_)))
-
-
-def _is_worth_it(needed: Thresholds, jaccard: float, containment: float, length_ratio: float, tokens: int) -> bool:
-    return may_be_alike(jaccard, containment, length_ratio, tokens, needed)
 
 
 def _sketches(batch: pa.RecordBatch, before: str) -> dict[str, NDArray[Any]]:

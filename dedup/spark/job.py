@@ -70,7 +70,7 @@ class Written:
     known: DataFrame | None
 
 
-def result_of(written: Written, settings: RuleSettings) -> Result:
+def result_of(written: Written) -> Result:
     """Count what was written."""
     size = f.sum(f.octet_length("text"))
     counted = (
@@ -298,7 +298,7 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], tel
     result = deduplicate(documents, work, job.settings, known, about, telling=telling)
     written = _write(result, read_documents, rejected, known, Steps(root, telling=telling))
     with telling("counting"):
-        found = result_of(written, job.settings)
+        found = result_of(written)
     if job.report is not None:
         names = [file.name if isinstance(file, CorpusFile) else file.path for file in files]
         with telling("writing the report"):
