@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from dedup.errors import DedupError, InputError
-from dedup.report.changes.contents import Change, ChangeRow
-from dedup.report.changes.queries import open_changes
+from dedup.report.changes.queries import Change, ChangeRow, open_changes
 from dedup.report.changes.render import write_changes
 from dedup.report.render import Format
 from dedup.rules.documents import Verdict

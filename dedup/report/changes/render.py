@@ -25,7 +25,7 @@ from dedup.console import (
     width_of,
     write_lines,
 )
-from dedup.report.changes.contents import Change, ChangeRow, Changes
+from dedup.report.changes.queries import Change, ChangeRow, Changes
 from dedup.report.explanation.render import place_line
 from dedup.report.explanation.words import WordDiff
 from dedup.report.render import Format, csv_cell, write_json

@@ -171,6 +171,11 @@ class Side:
     text: str | None
     guessed_encoding: str = ""
 
+    @property
+    def tokens(self) -> int:
+        """How many tokens it has."""
+        return self.signature.sketch.tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Material:

@@ -15,12 +15,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dedup.console import unit_for
-from dedup.report.changes.contents import ChangeRow, Changes
+from dedup.report.changes.queries import ChangeRow, Changes
 from dedup.report.contents import Report
 from dedup.report.html.model import LONGEST_KEY, MOST_ROWS, Compare, Texts, difference_of, page_of
 
 if TYPE_CHECKING:
-    from dedup.report.changes.contents import Changes
+    from dedup.report.changes.queries import Changes
 
 
 def data_of_changes(changes: Changes) -> dict[str, Any]:

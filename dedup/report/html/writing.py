@@ -12,7 +12,7 @@ from dedup.sql.database import Database
 
 if TYPE_CHECKING:
     # What compares words takes time to load.
-    from dedup.report.changes.contents import Changes
+    from dedup.report.changes.queries import Changes
     from dedup.report.explanation.words import WordDiff
 
 

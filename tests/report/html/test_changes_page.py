@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dedup.report.changes.contents import Change, ChangeRow, Changes
+from dedup.report.changes.queries import Change, ChangeRow, Changes
 from dedup.report.html.page import write_changes_page
 from dedup.rules.documents import Verdict
 from tests.report.html.browsing import OpenFile, Seen, needs_chromium
