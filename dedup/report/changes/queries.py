@@ -441,7 +441,7 @@ def _seen(connection: Connection, span: _Span, host: str) -> Iterator[tuple[Sequ
     total = connection.scalar(select(func.count()).select_from(verdicts).where(of_both)) or 0
     rows = connection.execute(_statement(span, host), execution_options={"yield_per": _ROWS_AT_ONCE})
     for key, group in groupby(track(rows, "comparing", total), key=lambda row: bytes(row.digest)):
-        said = list(group)
+        said: Sequence[Any] = list(group)
         before, now = _last(said, span.first.id), _last(said, span.second.id)
         was_gone = _why(said, span.first) in _GONE
         if before is None and now is not None and now.first_run_id not in span.later and not was_gone:
