@@ -33,6 +33,9 @@ NEXT = 20_000
 SILENT_SECONDS = 60.0
 """How long a run may decide nothing, and nobody hold a lease of it, until it counts as killed: as long as a lease."""
 
+SHARE_OF_RECOUNTS = 50
+"""How many times as long as all verdicts are counted they are then counted from the last one that was seen on."""
+
 _RATE_SECONDS = 30.0
 # More than any crawl decides in that time.
 _DECIDED_LATELY = 20_000
@@ -59,8 +62,8 @@ class _Run(NamedTuple):
 class Follower:
     """Says how far a run is, as JSON: counts, pages a second, the queue, the latest copies, and whether it goes on.
 
-    Verdicts are counted anew for each answer, 400 ms a million, because some change later; answers are made a fifth of
-    the time at most. Who asks at the same time gets the same answer.
+    What an answer costs does not grow with the run: verdicts are counted from the last one that was seen on, and all of
+    them anew a fiftieth of the time at most, because some change later. Who asks at the same time gets the same answer.
 
     Args:
         name_database: returns the URL of the database, which need not be there yet.
@@ -76,6 +79,10 @@ class Follower:
         self._database: Database | None = None
         self._answer: bytes = b""
         self._next = 0.0
+        self._run_id = 0
+        self._last = 0
+        self._recount = 0.0
+        self._counts: Counter[tuple[str, bool]] = Counter()
 
     def open(self) -> Database:
         """Return the database, opened for marks too.
@@ -127,6 +134,7 @@ class Follower:
                 if found is None:
                     return _waiting(f"run {self._wanted!r} has not begun" if self._wanted else "no crawl has begun")
                 run = _Run(*found)
+                self._count(connection, run)
                 state = self._look_at(connection, run)
             state["latest"] = [_row(each) for each in read_latest(self.open(), run.name, "", LATEST)]
         except DatabaseError as error:
@@ -135,9 +143,7 @@ class Follower:
 
     def _look_at(self, connection: Connection, run: _Run) -> dict[str, Any]:
         now = self._clock()
-        # Not by the index of runs: what is wanted is the end of the table.
-        is_late = verdicts.c.id > select(func.max(verdicts.c.id)).scalar_subquery() - _DECIDED_LATELY
-        lately = select(verdicts.c.decided).where(is_late, verdicts.c.run_id + 0 == run.id).subquery()
+        lately = select(verdicts.c.decided).where(verdicts.c.id > self._last - _DECIDED_LATELY, _is_of(run)).subquery()
         newest = select(func.max(lately.c.decided), func.count().filter(lately.c.decided > now - _RATE_SECONDS))
         decided, count = connection.execute(newest).one()
         lease, queue = _read_queue(connection, run.name)
@@ -148,25 +154,45 @@ class Follower:
             "state": state,
             "told": told,
             "run": run.name,
-            "counts": _count(connection, run),
+            "counts": self._totals(),
             "rate": count / seconds if state == "going on" else None,
             "queue": queue,
         }
 
+    def _count(self, connection: Connection, run: _Run) -> None:
+        started = time.monotonic()
+        top = connection.scalar(select(func.max(verdicts.c.id))) or 0
+        kind = (verdicts.c.verdict, verdicts.c.kept.is_not(None))
+        counted = select(*kind, func.count()).where(verdicts.c.id <= top).group_by(*kind)
+        is_anew = run.id != self._run_id or top < self._last or started >= self._recount
+        if is_anew:
+            counted = counted.where(verdicts.c.run_id == run.id)
+            self._counts.clear()
+        else:
+            counted = counted.where(verdicts.c.id > self._last, _is_of(run))
+        for verdict, is_kept, count in connection.execute(counted):
+            self._counts[verdict, bool(is_kept)] += count
+        self._run_id, self._last = run.id, top
+        if is_anew:
+            self._recount = started + SHARE_OF_RECOUNTS * (time.monotonic() - started)
 
-def _count(connection: Connection, run: _Run) -> dict[str, int]:
-    kind = (verdicts.c.verdict, verdicts.c.kept.is_not(None))
-    counted = select(*kind, func.count()).where(verdicts.c.run_id == run.id).group_by(*kind)
-    counts = Counter({(verdict, bool(is_kept)): count for verdict, is_kept, count in connection.execute(counted)})
-    exact, near = (counts[each.value, False] for each in (Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE))
-    return {
-        "decided": counts.total(),
-        "kept": counts.total() - exact - near,
-        "exact": exact,
-        "near": near,
-        "similar": sum(counts[Verdict.SIMILAR.value, is_kept] for is_kept in (False, True)),
-        "marked": sum(counts[verdict, True] for verdict in DUPLICATES),
-    }
+    def _totals(self) -> dict[str, int]:
+        counts, copies = self._counts, {verdict.value for verdict in DUPLICATES}
+        decided = counts.total()
+        exact, near = (counts[each.value, False] for each in (Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE))
+        return {
+            "decided": decided,
+            "kept": decided - exact - near,
+            "exact": exact,
+            "near": near,
+            "similar": sum(counts[Verdict.SIMILAR.value, is_kept] for is_kept in (False, True)),
+            "marked": sum(count for (verdict, is_kept), count in counts.items() if is_kept and verdict in copies),
+        }
+
+
+def _is_of(run: _Run) -> Any:
+    # Not by the index of runs: what is wanted is the end of the table.
+    return verdicts.c.run_id + 0 == run.id
 
 
 def _waiting(why: str) -> dict[str, Any]:

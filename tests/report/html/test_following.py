@@ -111,7 +111,9 @@ def test_named_run_is_waited_for(crawl: Crawl) -> None:
         assert follower.look()["run"] == "tuesday"
 
 
-def test_counts_are_those_of_the_report_also_where_a_run_is_taken_back(crawl: Crawl) -> None:
+@pytest.mark.parametrize("share", [0, 10**9])
+def test_counts_are_those_of_the_report(crawl: Crawl, share: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "SHARE_OF_RECOUNTS", share)
     crawl.begin("before")
     crawl.decide("https://a.example/0")
     crawl.begin("monday")
@@ -122,8 +124,15 @@ def test_counts_are_those_of_the_report_also_where_a_run_is_taken_back(crawl: Cr
             counts = follower.look()["counts"]
             assert counts["decided"] == sum(total.documents for total in totals.values())
             assert counts["exact"] == sum(total.documents for verdict, total in totals.items() if verdict.is_duplicate)
+
+
+def test_what_is_taken_back_is_counted_no_more(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "SHARE_OF_RECOUNTS", 0)
+    crawl.begin("monday")
+    crawl.decide("https://a.example/0", "https://a.example/1")
+    with follower_of(crawl.database_url) as follower:
+        assert follower.look()["counts"]["decided"] == 2
         cancel_run(crawl.deduplicator.database, "monday", force=True)
-        cancel_run(crawl.deduplicator.database, "before", force=True)
         assert follower.look()["state"] == "waiting"
 
 
