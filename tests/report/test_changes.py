@@ -267,13 +267,6 @@ def test_all_formats_say_the_same(changed: Site, monkeypatch: pytest.MonkeyPatch
 # Without stored texts
 
 
-@pytest.fixture
-def crawls(database_url: str) -> Iterator[Crawls]:
-    crawls = Crawls(database_url)
-    yield crawls
-    crawls.deduplicator.database.close()
-
-
 def told(database_url: str, *runs: str) -> dict[str, Any]:
     return {row.key: row.change for row in read(database_url, *runs)}
 
