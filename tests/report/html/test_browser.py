@@ -49,6 +49,8 @@ def open_page(open_file: OpenFile, tmp_path: Path) -> Open:
 
 
 def test_most_doubtful_drop_is_the_first_thing_in_the_list(open_page: Open) -> None:
+    nothing = open_page(report_of())
+    assert (nothing.page.inner_text("h1"), nothing.messages) == ("0 of 10 documents dropped", [])
     seen = open_page(report_of(*ROWS))
     assert seen.keys() == ["doubtful", "less"]
     told = seen.page.inner_text("#list .row >> nth=0")
@@ -76,18 +78,8 @@ def test_titles_of_both_pages_are_in_the_row_and_once_where_they_are_equal(open_
     assert "each says in 4 places or more what the other does not" in seen.page.inner_text("dialog")
 
 
-def test_nothing_is_logged_and_nothing_but_the_page_is_asked_for(open_page: Open) -> None:
+def test_each_view_shows_its_own_and_asks_for_nothing_but_the_page(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS, over_limit=[OverLimit("host", "www.example", 300, 290, "monday")]))
-    for view in ("look", "dropped", "similar", "clusters", "hosts", "numbers"):
-        seen.view(view)
-    seen.view("dropped")
-    seen.open_row(0)
-    assert seen.messages == []
-    assert len(seen.requests) == 1
-
-
-def test_each_view_shows_its_own(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS))
     seen.view("dropped")
     assert seen.keys() == ["doubtful", "less", "sure", "港", "same"]
     seen.view("similar")
@@ -96,6 +88,13 @@ def test_each_view_shows_its_own(open_page: Open) -> None:
     assert "review: 1 worth a look" in seen.page.inner_text("#hosts")
     seen.view("numbers")
     seen.page.wait_for_function("() => document.querySelectorAll('#numbers svg').length === 3")
+    seen.view("clusters")
+    seen.view("look")
+    seen.open_row(0)
+    assert "Both texts in full: dedup review --run monday" in seen.page.inner_text("dialog")
+    seen.page.keyboard.press("t")
+    assert seen.messages == []
+    assert len(seen.requests) == 1
 
 
 def test_cluster_opens_with_its_copies(open_page: Open) -> None:
@@ -108,47 +107,41 @@ def test_cluster_opens_with_its_copies(open_page: Open) -> None:
     assert len(seen.keys()) == 5
 
 
-def test_report_without_drops_says_so(open_page: Open) -> None:
-    seen = open_page(report_of())
-    assert seen.page.inner_text("h1") == "0 of 10 documents dropped"
-    assert seen.messages == []
+# Filters# Filters
 
 
-# Filters
+FILTERS: list[tuple[Callable[[Any], None], list[str]]] = [
+    (lambda page: page.fill("#f-search", "DOUBT"), ["doubtful"]),
+    (lambda page: page.fill("#f-search", "港"), ["港"]),
+    (lambda page: page.fill("#f-search", "%e6%b8"), ["港"]),
+    (lambda page: page.fill("#f-search", "example/two"), ["港"]),
+    (lambda page: page.fill("#f-search", "host:www alike:<80"), ["less"]),
+    (lambda page: page.fill("#f-search", "rule:most lost:>5"), ["doubtful"]),
+    (lambda page: page.fill("#f-search", "lost:0 less"), ["less"]),
+    (lambda page: page.fill("#f-search", "last ferry"), ["doubtful"]),
+    (lambda page: page.fill("#f-search", "title:THE places:<3"), ["sure"]),
+    (lambda page: page.fill("#f-search", "Night Bus"), ["doubtful", "less", "sure", "港"]),
+    (lambda page: page.select_option("#f-host", "www.example"), ["less", "same"]),
+    (lambda page: page.select_option("#f-verdict", "exact duplicate"), ["same"]),
+    (lambda page: page.select_option("#f-rule", "same_text"), ["same"]),
+    (lambda page: page.fill("#f-least", "0.96"), ["港", "same"]),
+    (lambda page: page.fill("#f-most", "0.6"), ["doubtful"]),
+    (lambda page: page.fill("#f-from", "2024-10-06"), ["less"]),
+    (lambda page: page.fill("#f-to", "2024-10-05"), ["doubtful", "sure", "港", "same"]),
+    (lambda page: page.select_option("#order", "likely"), ["same", "港", "sure", "less", "doubtful"]),
+]
 
 
-@pytest.mark.parametrize(
-    ("fill", "left"),
-    [
-        (lambda page: page.fill("#f-search", "DOUBT"), ["doubtful"]),
-        (lambda page: page.fill("#f-search", "港"), ["港"]),
-        (lambda page: page.fill("#f-search", "%e6%b8"), ["港"]),
-        (lambda page: page.fill("#f-search", "example/two"), ["港"]),
-        (lambda page: page.fill("#f-search", "host:www alike:<80"), ["less"]),
-        (lambda page: page.fill("#f-search", "rule:most lost:>5"), ["doubtful"]),
-        (lambda page: page.fill("#f-search", "lost:0 less"), ["less"]),
-        (lambda page: page.fill("#f-search", "last ferry"), ["doubtful"]),
-        (lambda page: page.fill("#f-search", "title:THE places:<3"), ["sure"]),
-        (lambda page: page.fill("#f-search", "Night Bus"), ["doubtful", "less", "sure", "港"]),
-        (lambda page: page.select_option("#f-host", "www.example"), ["less", "same"]),
-        (lambda page: page.select_option("#f-verdict", "exact duplicate"), ["same"]),
-        (lambda page: page.select_option("#f-rule", "same_text"), ["same"]),
-        (lambda page: page.fill("#f-least", "0.96"), ["港", "same"]),
-        (lambda page: page.fill("#f-most", "0.6"), ["doubtful"]),
-        (lambda page: page.fill("#f-from", "2024-10-06"), ["less"]),
-        (lambda page: page.fill("#f-to", "2024-10-05"), ["doubtful", "sure", "港", "same"]),
-        (lambda page: page.select_option("#order", "likely"), ["same", "港", "sure", "less", "doubtful"]),
-    ],
-)
-def test_filter(open_page: Open, fill: Callable[[Any], None], left: list[str]) -> None:
+def test_filters(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS), timezone_id="UTC")
     seen.view("dropped")
     seen.open_filters()
-    fill(seen.page)
-    assert seen.keys() == left
-    assert seen.page.inner_text("#count") == ("1 pair" if len(left) == 1 else f"{len(left)} pairs")
-    seen.page.click("#f-clear")
-    assert len(seen.keys()) == 5
+    for fill, left in FILTERS:
+        fill(seen.page)
+        assert seen.keys() == left
+        assert seen.page.inner_text("#count") == ("1 pair" if len(left) == 1 else f"{len(left)} pairs")
+        seen.page.click("#f-clear")
+        assert len(seen.keys()) == 5
 
 
 def test_only_what_is_seen_is_in_the_page(open_page: Open) -> None:
@@ -237,6 +230,10 @@ def mark(seen: Seen, at: int, said: str) -> None:
 def test_marks_outlive_the_page_and_are_saved_as_labelled_pairs(open_page: Open, tmp_path: Path) -> None:
     seen = open_page(report_of(*ROWS))
     mark(seen, 0, "no")
+    # One that is given twice is taken back.
+    mark(seen, 0, "no")
+    assert seen.page.is_hidden("#marks")
+    mark(seen, 0, "no")
     mark(seen, 1, "yes")
     seen.page.reload()
     seen.page.wait_for_selector("html[data-ready]")
@@ -253,13 +250,6 @@ def test_marks_outlive_the_page_and_are_saved_as_labelled_pairs(open_page: Open,
         LabelledPair("https://news.example/ferry", "https://www.example/less", is_duplicate=True, kind="jaccard"),
     ]
     assert seen.messages == []
-
-
-def test_mark_that_is_given_twice_is_taken_back(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS))
-    mark(seen, 0, "no")
-    mark(seen, 0, "no")
-    assert seen.page.is_hidden("#marks")
 
 
 def said(seen: Seen) -> list[str | None]:
@@ -309,14 +299,6 @@ def test_marks_have_two_colours_and_say_what_they_are(open_page: Open, scheme: s
     assert red > green
     assert other_green > other_red
     assert seen.page.locator("#list .said").all_text_contents() == ["✗ not a duplicate", "✓ rightly dropped"]
-
-
-def test_file_says_how_both_texts_are_seen_in_full(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS))
-    seen.open_row(0)
-    assert "Both texts in full: dedup review --run monday" in seen.page.inner_text("dialog")
-    seen.page.keyboard.press("t")
-    assert len(seen.requests) == 1
 
 
 def test_page_without_storage_says_that_marks_are_not_kept(open_page: Open) -> None:
@@ -377,9 +359,13 @@ def test_hostile_fields_are_text(open_page: Open) -> None:
     assert len(seen.requests) == 1
 
 
-def test_key_that_is_cut_cannot_be_marked(open_page: Open) -> None:
-    seen = open_page(report_of(row(HOSTILE[-1], similarity=0.56)))
-    seen.open_row(0)
+def test_marks_are_json_whatever_is_in_the_keys_and_keys_that_are_cut_have_none(open_page: Open) -> None:
+    key = 'https://evil.example/"\n\u2028'
+    seen = open_page(report_of(row(key, similarity=0.5, places=9), row(HOSTILE[-1], similarity=0.56, places=9)))
+    mark(seen, 0, "no")
+    kept = seen.page.evaluate("() => Object.values(localStorage)[0]")
+    assert json.loads(json.loads(kept)[0][0])[1] == key
+    seen.open_row(1)
     assert seen.page.locator("dialog button.mark:disabled").count() == 2
 
 
@@ -454,10 +440,8 @@ def test_every_control_has_a_name_and_every_row_a_role(open_page: Open) -> None:
     first = seen.page.locator("#list .row").first
     assert [first.get_attribute(name) for name in ("role", "aria-setsize", "aria-posinset")] == ["listitem", "2", "1"]
     assert seen.page.get_attribute("#tab-look", "aria-selected") == "true"
-
-
-def test_row_opens_by_a_button_for_those_who_do_not_see_it(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS))
+    # Those who do not see it open a row by its button.
+    seen.page.keyboard.press("Escape")
     seen.page.get_by_role("listitem").nth(1).get_by_role("button").click()
     assert "https://www.example/less" in seen.page.inner_text("dialog")
 
@@ -471,10 +455,3 @@ def test_data_that_is_not_whole_is_told(browser: Any, tmp_path: Path) -> None:
     page.wait_for_selector("#trouble:not([hidden])")
     assert "write the report once more" in page.inner_text("#trouble")
     page.close()
-
-
-def test_marks_are_json_whatever_is_in_the_keys(open_page: Open) -> None:
-    seen = open_page(report_of(row('https://evil.example/"\n\u2028', similarity=0.56)))
-    mark(seen, 0, "no")
-    kept = seen.page.evaluate("() => Object.values(localStorage)[0]")
-    assert json.loads(json.loads(kept)[0][0])[1] == 'https://evil.example/"\n\u2028'

@@ -112,21 +112,14 @@ def test_verdicts_are_counted_over_the_time_of_the_run() -> None:
     assert timeline["seconds"] == pytest.approx(2.0)
     assert sum(timeline["bars"]["near duplicate"]) == 80
     assert len(timeline["bars"]["near duplicate"]) == 40
+    of_a_moment = page_of(report_of(row("https://news.example/a")), COMPARED).data["timeline"]
+    assert of_a_moment["bars"] == {"near duplicate": [1]}
 
 
-def test_run_of_a_moment_has_one_bar() -> None:
-    assert page_of(report_of(row("https://news.example/a")), COMPARED).data["timeline"]["bars"] == {
-        "near duplicate": [1]
-    }
-
-
-def test_report_of_nothing_is_a_page(tmp_path: Path) -> None:
+def test_head_is_there_without_a_script_also_of_nothing(tmp_path: Path) -> None:
     page = write(tmp_path, report_of())
     assert "0 of 10 documents dropped" in page.read_text(encoding="utf-8")
     assert data_in(page)["rows"]["dropped"] == []
-
-
-def test_head_is_there_without_a_script(tmp_path: Path) -> None:
     html = write(tmp_path, report_of(*ROWS)).read_text(encoding="utf-8")
     head = re.sub(r"\s+", " ", html[html.index("<h1>") : html.index("</h1>")])
     assert head == '<h1>4 of 15 pages dropped; <span class="look">2 of them are worth a look</span>'
@@ -138,11 +131,7 @@ def test_names_of_runs_are_text_in_the_head(tmp_path: Path) -> None:
     assert "run &lt;script&gt;alert(1)&lt;/script&gt;" in html
 
 
-def test_page_is_the_same_for_the_same_report(tmp_path: Path) -> None:
-    first = write(tmp_path, report_of(*ROWS)).read_bytes()
-    assert write(tmp_path, report_of(*ROWS)).read_bytes() == first
-
-
-def test_page_names_no_address_to_load_from(tmp_path: Path) -> None:
+def test_page_is_the_same_for_the_same_report_and_names_no_address_to_load_from(tmp_path: Path) -> None:
     html = write(tmp_path, report_of(*ROWS)).read_text(encoding="utf-8")
+    assert write(tmp_path, report_of(*ROWS)).read_text(encoding="utf-8") == html
     assert not re.search(r"<(link|img|iframe|object|embed)\b|<script[^>]*\bsrc|@import|url\(", html)
