@@ -111,25 +111,33 @@ def test_an_index_of_a_crawl(database_url: str, tmp_path: Path, capsys: pytest.C
     assert [each for each in answers[0] if each["key"] != "copy"] == answers[1]
 
 
-def test_another_scheme_than_the_database_has_is_refused(
-    sqlite_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("own", "other", "told", "shown"),
+    [
+        ({"scheme": "pairs"}, ("--scheme", "words"), "was made with pair-bigrams/", ("scheme", "2:pair-bigrams/")),
+        (
+            {"mode": "paper"},
+            ("--mode", "checked"),
+            "was made with paper; leave it out",
+            ("settings", "mode paper instead of checked"),
+        ),
+    ],
+)
+def test_an_index_has_the_scheme_and_the_mode_of_its_database(
+    own: dict[str, Any],
+    other: tuple[str, str],
+    told: str,
+    shown: tuple[str, str],
+    sqlite_url: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    Deduplicator(DedupSettings(database_url=sqlite_url, scheme="pairs")).database.close()
+    Deduplicator(DedupSettings(database_url=sqlite_url, **own)).database.close()
     made = ("build", "--database", sqlite_url, "-o", tmp_path / "index")
-    assert "was made with pair-bigrams/" in run(*made, "--scheme", "words", capsys=capsys, status=2)
+    assert told in run(*made, *other, capsys=capsys, status=2)
     assert not (tmp_path / "index").exists()
     run(*made, capsys=capsys)
-    assert asked("info", tmp_path / "index", capsys=capsys)["scheme"].startswith("2:pair-bigrams/")
-
-
-def test_an_index_has_the_mode_of_its_database(
-    sqlite_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Deduplicator(DedupSettings(database_url=sqlite_url, mode="paper")).database.close()
-    made = ("build", "--database", sqlite_url, "-o", tmp_path / "index")
-    assert "was made with paper; leave it out" in run(*made, "--mode", "checked", capsys=capsys, status=2)
-    run(*made, capsys=capsys)
-    assert asked("info", tmp_path / "index", capsys=capsys)["settings"] == "mode paper instead of checked"
+    assert asked("info", tmp_path / "index", capsys=capsys)[shown[0]].startswith(shown[1])
 
 
 def test_texts_of_which_no_words_are_stored_are_told_of(
@@ -278,12 +286,8 @@ def test_what_cannot_be_done_is_refused_in_one_line(
         ("query", str(index), "text:a", "--radius", "65"): "--radius 65: expected 0 to 64 bits",
         ("export", str(index), "-o", "new.csv"): "new.csv: an index is Parquet itself",
         ("export", str(index), "-o", "file.txt"): "file.txt: is there already",
-        (
-            "export",
-            str(index),
-            "-o",
-            "new.parquet",
-        ): "new.parquet: an index is Parquet itself, and exported as lines; the name must end",
+        ("export", str(index), "-o", "new.parquet"): "new.parquet: an index is Parquet itself, and exported as lines; "
+        "the name must end",
         ("export", "absent", "-o", "new.jsonl"): "absent: no index",
         ("load", "absent", "x.db"): "absent: no index",
     }.items():

@@ -30,15 +30,18 @@ def test_what_editors_add_is_passed_over(text: str, tmp_path: Path) -> None:
     assert len(read_pairs(written(tmp_path, text))) == 1
 
 
-def test_lines_are_counted_with_empty_ones(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 3: not JSON"):
-        read_pairs(written(tmp_path, PAIR + "\n\nnothing\n"))
-
-
-@pytest.mark.parametrize("start", ["[", '{"a": ['])
-def test_deep_nesting_is_refused_in_one_line(start: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 1: not usable JSON: nested too deeply"):
-        read_pairs(written(tmp_path, start + "[" * 200_000))
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (PAIR + "\n\nnothing\n", "line 3: not JSON"),
+        ("[" * 200_000, "line 1: not usable JSON: nested too deeply"),
+        ('{"a": ' + "[" * 200_000, "line 1: not usable JSON: nested too deeply"),
+    ],
+    ids=["empty lines count", "list", "object"],
+)
+def test_what_is_no_json_is_refused_with_its_line(text: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=told):
+        read_pairs(written(tmp_path, text))
 
 
 def test_a_missing_file_of_pairs_is_not_told_to_be_a_set(tmp_path: Path) -> None:

@@ -61,16 +61,12 @@ def test_a_run_that_has_ended_is_shown_once(
     assert any(line.startswith("it has ended") for line in shown)
 
 
-def test_a_run_without_documents_is_shown(
+def test_a_run_without_documents_is_shown_and_nothing_where_nothing_can_be_drawn(
     deduplicator: Deduplicator, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     deduplicator.close_run(deduplicator.open_run("empty"), "finished")
     assert "no documents" in seen(watched(sqlite_url, Terminal()))
-
-
-def test_it_is_refused_where_nothing_can_be_drawn(deduplicator: Deduplicator, sqlite_url: str) -> None:
-    deduplicator.close_run(deduplicator.open_run("empty"), "finished")
     stream = Terminal()
     stream.isatty = lambda: False  # type: ignore[method-assign]
     with pytest.raises(InputError, match="--watch draws on a terminal"):

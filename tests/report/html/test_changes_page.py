@@ -58,9 +58,6 @@ def test_every_change_is_in_the_list(seen: Seen) -> None:
         assert text in told
     assert seen.messages == []
     assert len(seen.requests) == 1
-
-
-def test_tabs_and_search_choose_among_them(seen: Seen) -> None:
     seen.view("changed")
     assert seen.keys() == ["ferry", "bridge"]
     seen.page.fill("#f-search", "bri")
