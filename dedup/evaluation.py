@@ -404,24 +404,16 @@ def as_object(results: Sequence[SetResult]) -> list[dict[str, Any]]:
 
 
 def _figures(quality: Quality) -> dict[str, Any]:
-    return {
-        "pairs": quality.pairs,
-        "true_positives": quality.true_positives,
-        "false_positives": quality.false_positives,
-        "false_negatives": quality.false_negatives,
-        "precision": quality.precision,
-        "recall": quality.recall,
-        "f1": quality.f1,
-    }
+    counts = ("pairs", "true_positives", "false_positives", "false_negatives")
+    return {name: getattr(quality, name) for name in (*counts, "precision", "recall", "f1")}
 
 
 def _row(name: str, quality: Quality) -> str:
+    head = f"{cut(plain(name), _NAME_WIDTH):{_NAME_WIDTH}}"
     if not quality.pairs:
-        return f"{cut(plain(name), _NAME_WIDTH):{_NAME_WIDTH}}  {'none':>7}"
-    shares = (f"{share:.4f}" for share in (quality.precision, quality.recall, quality.f1))
-    precision, recall, f1 = shares
+        return f"{head}  {'none':>7}"
     return (
-        f"{cut(plain(name), _NAME_WIDTH):{_NAME_WIDTH}}  {quality.pairs:>7,}  {precision:>9}  {recall:>6}  {f1:>6}  "
+        f"{head}  {quality.pairs:>7,}  {quality.precision:>9.4f}  {quality.recall:>6.4f}  {quality.f1:>6.4f}  "
         f"{quality.false_positives:>5,}  {quality.false_negatives:>6,}"
     )
 

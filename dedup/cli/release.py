@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +11,7 @@ from dedup.console import counted, plain, readable
 from dedup.errors import InputError
 from dedup.evaluation import read_pairs
 from dedup.ledger.store import Released, release
-from dedup.report.render import open_output
+from dedup.report.render import print_result
 from dedup.sql.database import open_existing_database, url_of
 
 _TOLD = {
@@ -50,13 +49,7 @@ def run(options: argparse.Namespace) -> int:
         outcome = release(database, pairs)
         if len(outcome.unknown) == len(pairs):
             raise InputError(f"database {database.name} knows none of the pages of {options.marks}: name another one")
-    with open_output("") as stream:
-        if options.json:
-            json.dump(vars(outcome), stream, indent=2)
-            stream.write("\n")
-            return 0
-        for line in _lines(outcome):
-            stream.write(f"{line}\n")
+    print_result(_lines(outcome), vars(outcome), as_json=options.json)
     return 0
 
 

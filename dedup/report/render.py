@@ -46,6 +46,12 @@ def open_output(path: str) -> Iterator[TextIO]:
         raise DedupError(f"cannot write {path}: {error.strerror or error}") from error
 
 
+def print_result(lines: Iterable[str], found: object, *, as_json: bool) -> None:
+    """Print what a command has found: lines for people, or an object for a program."""
+    with open_output("") as stream:
+        write_lines([json.dumps(found, indent=2)] if as_json else lines, stream)
+
+
 def csv_cell(value: object) -> object:
     """Return a value as it may stand in a cell of a CSV file.
 

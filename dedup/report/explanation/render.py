@@ -16,7 +16,7 @@ from dedup.report.explanation.stored import Side
 from dedup.report.explanation.words import Place
 from dedup.report.table import LABEL, STYLES, label_of, labelled, labelled_name
 from dedup.rules.documents import Verdict
-from dedup.rules.settings import Mode, RuleSettings
+from dedup.rules.settings import Limits, Mode, RuleSettings
 from dedup.rules.verification import is_comparable
 from dedup.signature.schemes import SCHEMES, Scheme, find_scheme
 from dedup.signature.signature import BANDS, BITS
@@ -88,23 +88,9 @@ _OUTCOMES = {
     Verdict.NEAR_DUPLICATE: "near duplicate: B is dropped because of A",
 }
 _SETTINGS_SHOWN = (
-    "mode",
-    "tables",
-    "min_tokens",
-    "short_tokens",
-    "short_jaccard",
-    "caution",
-    "min_jaccard",
-    "min_containment",
-    "min_length_ratio",
-    "max_replaced",
-    "max_rewritten",
-    "max_added",
-    "max_swapped",
-    "min_numbers",
-    "max_compared",
-    "leader_jaccard",
-    "leader_containment",
+    *("mode", "tables", "min_tokens", "short_tokens", "short_jaccard", "caution"),
+    *(name for name in Limits._fields if name != "max_lost"),
+    *("max_compared", "leader_jaccard", "leader_containment"),
 )
 
 

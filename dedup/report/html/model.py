@@ -28,6 +28,13 @@ def cut_key(key: str) -> str:
     return f"{key[:LONGEST_KEY]}… ({len(key):,} characters)" if len(key) > LONGEST_KEY else key
 
 
+class Numbers(dict[str, int]):
+    """The numbers of some words, in the order in which they are asked for."""
+
+    def __missing__(self, word: str) -> int:
+        return self.setdefault(word, len(self))
+
+
 @dataclass
 class Texts:
     """Texts, each once, by its number.
@@ -36,18 +43,15 @@ class Texts:
         cut: the numbers of those that were too long, and are not whole.
     """
 
-    all: dict[str, int] = field(default_factory=dict)
+    all: Numbers = field(default_factory=Numbers)
     cut: list[int] = field(default_factory=list)
 
     def number(self, text: str) -> int:
         """Return the number of a text."""
         kept = cut_key(text)
-        known = self.all.get(kept)
-        if known is None:
-            known = self.all[kept] = len(self.all)
-            if kept is not text:
-                self.cut.append(known)
-        return known
+        if kept is not text and kept not in self.all:
+            self.cut.append(len(self.all))
+        return self.all[kept]
 
     def shown(self) -> dict[int, str]:
         """Return how those are shown whose letters are escaped in them."""
@@ -190,7 +194,7 @@ def _counts(report: Report, seen: Counter[str], *, are_pages: bool) -> Counts:
 
 def _columns(rows: list[RelatedRow], texts: Texts, titles: Texts) -> dict[str, Any]:
     """Return the columns of the rows; words of which there are few stand as their numbers in a list beside them."""
-    verdicts, rules, kept, hosts, runs = (_Numbers() for _ in range(5))
+    verdicts, rules, kept, hosts, runs = (Numbers() for _ in range(5))
     return {
         "verdict": [verdicts[row.verdict.value] for row in rows],
         "distance": [row.distance for row in rows],
@@ -216,13 +220,6 @@ def _columns(rows: list[RelatedRow], texts: Texts, titles: Texts) -> dict[str, A
         "hosts": list(hosts),
         "runs": list(runs),
     }
-
-
-class _Numbers(dict[str, int]):
-    """The numbers of some words, in the order in which they are asked for."""
-
-    def __missing__(self, word: str) -> int:
-        return self.setdefault(word, len(self))
 
 
 def _differences(rows: list[RelatedRow], compare: Compare) -> Iterator[tuple[int, dict[str, Any]]]:
