@@ -17,7 +17,7 @@ from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.cli.warm_up import compile_first, say
 from dedup.console import program
 from dedup.corpus.outputs import FORMATS
-from dedup.corpus.reading.documents import ReadOptions
+from dedup.corpus.reading.documents import DATE_FIELD, Keep, ReadOptions
 from dedup.corpus.reading.files import KNOWN, FoundFiles, find_files, preloads
 from dedup.corpus.reading.streams import is_url
 from dedup.errors import InputError
@@ -58,6 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs, and forget an interrupted run")
     add_reading_arguments(parser)
+    parser.add_argument(
+        "--keep",
+        choices=list(Keep),
+        default=Keep.FIRST,
+        help="which of a group of copies; longest and newest read all before they decide",
+    )
+    parser.add_argument("--date-field", metavar="NAME", help="of the date, for --keep newest; default: date")
     parser.add_argument("--against", type=local, metavar="INDEX", help="documents of this index are known already")
     parser.add_argument("--save-index", type=local, metavar="INDEX", help="keep what is known for a later --against")
     parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
@@ -157,6 +164,8 @@ def run(options: argparse.Namespace) -> int:
         value = getattr(options, name)
         if value is not None and not value > 0:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected more than 0")
+    if options.date_field is not None and options.keep != Keep.NEWEST:
+        raise InputError("--date-field goes with --keep newest")
     found = find_files(options.inputs)
     outputs = _outputs(options)
     compile_first("files", *SIGNATURES, "files")
@@ -188,6 +197,8 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
         checkpoint_seconds=options.checkpoint,
         against=options.against,
         save_index=options.save_index,
+        keep=Keep(options.keep),
+        date_field=options.date_field or DATE_FIELD,
     )
     # What was loaded stays: a look through all of it for what can be thrown away takes a tenth of a second.
     gc.freeze()

@@ -34,6 +34,7 @@ from dedup.corpus.index_tools import (
     require_mergeable,
     verify,
 )
+from dedup.corpus.reading.documents import Keep
 from dedup.corpus.reading.files import KNOWN
 from dedup.corpus.state import about_settings
 from dedup.errors import IndexFileError, InputError, SettingsError, exit_status
@@ -119,6 +120,7 @@ def _build(options: argparse.Namespace) -> int:
 def _build_of_files(options: argparse.Namespace) -> int:
     """Do what `dedup files --save-index` does without other outputs."""
     outputs = {"output": None, "format": "jsonl", "report": None, "dry_run": False, **dict.fromkeys(files.OUTPUTS)}
+    outputs |= {"keep": Keep.FIRST, "date_field": None}
     outputs["rejected"] = options.output.with_name(f"{options.output.name}.rejected.jsonl")
     return files.run(argparse.Namespace(**{**vars(options), **outputs, "save_index": options.output}))
 

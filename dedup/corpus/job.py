@@ -13,7 +13,7 @@ from typing import Any
 from dedup.console import counted, duration, exact_and_near, lost_text, plain, readable, unit_for
 from dedup.corpus.index import require_free
 from dedup.corpus.outputs import discard_part
-from dedup.corpus.reading.documents import ReadOptions
+from dedup.corpus.reading.documents import DATE_FIELD, Keep, ReadOptions
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.state import Checkpoint, Tally, about_settings
 from dedup.errors import InputError
@@ -37,6 +37,8 @@ class Job:
         checkpoint_seconds: how often the state is saved.
         against: a saved index, whose documents count as known.
         save_index: where one is written, once all is decided.
+        keep: which document of a group of copies is kept.
+        date_field: the field that says when a document was made, for `Keep.NEWEST`.
     """
 
     files: list[CorpusFile]
@@ -49,6 +51,8 @@ class Job:
     checkpoint_seconds: float = 30.0
     against: Path | None = None
     save_index: Path | None = None
+    keep: Keep = Keep.FIRST
+    date_field: str = DATE_FIELD
 
     @property
     def about(self) -> dict[str, Any]:
@@ -63,6 +67,7 @@ class Job:
             "limit": self.limit,
             "against": None if self.against is None else str(self.against),
             "save_index": None if self.save_index is None else str(self.save_index),
+            "keep": [self.keep, self.date_field],
         }
 
 

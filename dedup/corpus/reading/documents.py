@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedup.signature.normalise import clean
@@ -77,6 +78,18 @@ class ReadOptions:
     def __post_init__(self) -> None:
         # No file takes a larger number.
         object.__setattr__(self, "max_bytes", min(self.max_bytes, sys.maxsize - 1))
+
+
+class Keep(StrEnum):
+    """Which document of a group of copies is kept."""
+
+    FIRST = "first"
+    LONGEST = "longest"
+    NEWEST = "newest"
+
+
+DATE_FIELD = "date"
+"""The field that says when a document was made, if no other is named."""
 
 
 class Position(NamedTuple):

@@ -82,10 +82,15 @@ def document_of(line: bytes, file: CorpusFile, position: Position, options: Read
     Raises:
         BadRecordError: it holds none.
     """
-    return documents.document_of(_object(line), line.removesuffix(b"\n"), file, position, options)
+    return documents.document_of(fields_of(line), line.removesuffix(b"\n"), file, position, options)
 
 
-def _object(line: bytes) -> dict[str, object]:
+def fields_of(line: bytes) -> dict[str, object]:
+    """Return the object that a line holds.
+
+    Raises:
+        BadRecordError: it holds none.
+    """
     try:
         value = _DECODER.decode(line)
     except (ValueError, RecursionError):
