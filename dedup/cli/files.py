@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.cli.warm_up import compile_first, say
-from dedup.console import program
+from dedup.console import print_answer, program
 from dedup.corpus.outputs import FORMATS
 from dedup.corpus.reading.documents import DATE_FIELD, Keep, ReadOptions
 from dedup.corpus.reading.files import KNOWN, FoundFiles, find_files, preloads
@@ -218,16 +218,12 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
     rejected = result.tally.rejected
     # On a terminal the command to give next shall be the last line.
     status = status_of("files", rejected, outputs.get("rejected"), are_allowed=options.allow_rejects)
-    if options.json:
-        print(json.dumps(summary_object(result, seconds)), flush=True)
-        return status
     written = [path for name, path in outputs.items() if name != "rejected" or rejected]
     written += [job.save_index] if job.save_index else []
     command = next_command(options, result.tally, outputs)
     documents = result.tally.documents - before
-    for line in summary_lines(result, len(job.files), written, seconds, documents, command=command):
-        print(line)
-    sys.stdout.flush()
+    lines = summary_lines(result, len(job.files), written, seconds, documents, command=command)
+    print_answer(summary_object(result, seconds), lines, as_json=options.json)
     return status
 
 

@@ -1,8 +1,7 @@
-"""An explanation for people, in a terminal, and for programs, as JSON."""
+"""An explanation for people, in a terminal, and for programs."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, fields
@@ -109,11 +108,11 @@ _SETTINGS_SHOWN = (
 )
 
 
-def as_json(explanation: Explanation) -> str:
-    """Write an explanation as JSON, in ASCII; fingerprints are hexadecimal."""
+def as_object(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as an object for a program; fingerprints are hexadecimal."""
     scheme = find_scheme(explanation.settings.scheme)
     member, record = explanation.member, explanation.record
-    content = {
+    return {
         "a": _side_object(explanation.a),
         "b": _side_object(explanation.b),
         "verdict": explanation.verdict,
@@ -130,7 +129,6 @@ def as_json(explanation: Explanation) -> str:
         "settings": {name: _json_value(getattr(explanation.settings, name)) for name in _SETTINGS_SHOWN},
         "scheme": {"name": scheme.spec, **asdict(scheme)},
     }
-    return json.dumps(content, indent=1, allow_nan=False)
 
 
 def _side_object(side: Side) -> dict[str, Any]:
