@@ -20,6 +20,9 @@ from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import digest
 
+_LABEL = 10
+_REASON = 120
+
 
 @dataclass(frozen=True)
 class Job:
@@ -132,10 +135,6 @@ class Result:
     largest: list[tuple[str, int]] = field(default_factory=list)
     memory_bytes: int | None = None
     known: int | None = None
-
-
-_LABEL = 10
-_REASON = 120
 
 
 def summary_lines(

@@ -31,6 +31,13 @@ from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
 from dedup.workers.pool import WorkerPool
 
+InFlight = tuple[Batch, "Future[list[Related]]"]
+"""Documents, and what will say which of them are duplicates or similar."""
+
+_LARGEST = 5
+# A page that takes trafilatura longer than all others of its chunk together is not worth it.
+_CHUNK_SECONDS = 120.0
+
 
 class CorpusProgress:
     """Shows how far a run is.
@@ -63,14 +70,6 @@ class CorpusProgress:
         """Take the live line away."""
         if self._progress is not None:
             self._progress.erase()
-
-
-InFlight = tuple[Batch, "Future[list[Related]]"]
-"""Documents, and what will say which of them are duplicates or similar."""
-
-_LARGEST = 5
-# A page that takes trafilatura longer than all others of its chunk together is not worth it.
-_CHUNK_SECONDS = 120.0
 
 
 def run_job(job: Job, stream: TextIO) -> Result:

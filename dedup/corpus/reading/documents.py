@@ -17,6 +17,16 @@ NO_VALUE = (ValueError, OverflowError, LookupError)
 """What pyarrow raises for what Python has no value for: nanoseconds, the year 10000, a time zone that is not known."""
 
 
+MEGABYTE = 1 << 20
+
+DATE_FIELD = "date"
+"""The field that says when a document was made, if no other is named."""
+
+_SHOWN = 200
+
+KEY_FIELDS = ("url", "id", "key")
+
+
 class ParquetRow:
     """A row of a batch of rows: no column is converted that nobody asks for.
 
@@ -55,9 +65,6 @@ def _value(column: Any, index: int) -> Any:
     return column.slice(index, 1).to_string(skip_new_lines=True)[1:-1]
 
 
-MEGABYTE = 1 << 20
-
-
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """How documents are found in what files hold.
@@ -86,10 +93,6 @@ class Keep(StrEnum):
     FIRST = "first"
     LONGEST = "longest"
     NEWEST = "newest"
-
-
-DATE_FIELD = "date"
-"""The field that says when a document was made, if no other is named."""
 
 
 class Position(NamedTuple):
@@ -172,11 +175,6 @@ Item = CorpusDocument | Rejected
 def source_of(file: str, position: Position) -> str:
     """Name a place as `FILE:LINE`; a file as a whole by its name alone."""
     return f"{file}:{position.ordinal}" if position.ordinal else file
-
-
-_SHOWN = 200
-
-KEY_FIELDS = ("url", "id", "key")
 
 
 class BadRecordError(ValueError):

@@ -23,6 +23,10 @@ _DECODER = msgspec.json.Decoder()
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+RANGE_BYTES = 1 << 21
+_LINE_FEED = b"\n"
+
+
 def read(
     file: CorpusFile, number: int, options: ReadOptions, after: Position | None, end: int | None = None
 ) -> Iterator[CorpusDocument | Rejected]:
@@ -111,10 +115,6 @@ def _python_object(line: bytes) -> object:
         raise BadRecordError(f"not JSON: {error}") from None
     except RecursionError:
         raise BadRecordError("not usable JSON: nested too deeply") from None
-
-
-RANGE_BYTES = 1 << 21
-_LINE_FEED = b"\n"
 
 
 @dataclass(frozen=True, slots=True)
