@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from dedup.console import counted, plain, readable
+from dedup.console import counted, plain, print_answer, readable
 from dedup.errors import InputError
 from dedup.evaluation import read_pairs
 from dedup.ledger.store import Released, release
-from dedup.report.render import print_result
 from dedup.sql.database import open_existing_database, url_of
 
 _TOLD = {
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         outcome = release(database, pairs)
         if len(outcome.unknown) == len(pairs):
             raise InputError(f"database {database.name} knows none of the pages of {options.marks}: name another one")
-    print_result(_lines(outcome), vars(outcome), as_json=options.json)
+    print_answer(vars(outcome), _lines(outcome), as_json=options.json)
     return 0
 
 

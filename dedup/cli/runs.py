@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 
-from dedup.console import NEAR, WARNING, counted, plain, styled, width_of
+from dedup.console import NEAR, WARNING, counted, plain, print_answer, styled, width_of
 from dedup.ledger.document_rows import CANCELLING
 from dedup.ledger.runs import Rollback, Run, cancel_run, read_runs
-from dedup.report.render import print_result
 from dedup.report.table import aligned
 from dedup.rules.documents import Verdict
 from dedup.sql.database import (
@@ -64,8 +63,8 @@ def run(options: argparse.Namespace) -> int:
 def _list(options: argparse.Namespace) -> int:
     with closing(open_existing_database(url_or_usual(options.database))) as database:
         found = read_runs(database)
-    rows = {"database": database.name, "runs": [_object(each) for each in found]}
-    print_result(_table(found, width_of(sys.stdout)), rows, as_json=options.json)
+    value = {"database": database.name, "runs": [_object(each) for each in found]}
+    print_answer(value, _table(found, width_of(sys.stdout)), as_json=options.json)
     return 0
 
 
@@ -76,7 +75,7 @@ def _cancel(options: argparse.Namespace) -> int:
         for other in others:
             require_file(other)
         taken = cancel_run(database, options.run, force=options.force, others=others)
-    print_result(_summary(options.run, taken), {"run": options.run, **vars(taken)}, as_json=options.json)
+    print_answer({"run": options.run, **vars(taken)}, _summary(options.run, taken), as_json=options.json)
     return 0
 
 

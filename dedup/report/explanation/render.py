@@ -1,8 +1,7 @@
-"""An explanation for people, in a terminal, and for programs, as JSON."""
+"""An explanation for people, in a terminal, and for programs."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, fields
@@ -94,31 +93,27 @@ _SETTINGS_SHOWN = (
 )
 
 
-def as_json(explanation: Explanation) -> str:
-    """Write an explanation as JSON, in ASCII; fingerprints are hexadecimal."""
-    pair, settings, scheme = explanation.pair, explanation.settings, find_scheme(explanation.settings.scheme)
-    known, member = _known(pair), explanation.member
-    content = {
+def as_object(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as an object for a program; fingerprints are hexadecimal."""
+    pair, settings, member = explanation.pair, explanation.settings, explanation.member
+    scheme = find_scheme(settings.scheme)
+    return {
         "a": _side_object(pair.a),
         "b": _side_object(pair.b),
         "verdict": explanation.verdict,
         "rule": explanation.rule,
-        "missed": [asdict(each) for each in explanation.missed],
+        "missed": list(map(asdict, explanation.missed)),
         "is_certain": explanation.is_certain,
-        "distance": known["distance"],
         "differing_bits": _differing_bits(pair),
-        "keys": known["keys"],
         "estimated": asdict(pair.decision.similarity),
-        "exact": known["exact"],
+        **_pair_object(pair),
         "diff": explanation.diff and asdict(explanation.diff),
         "record": explanation.record and asdict(explanation.record),
-        "member": member and {"name": member.a.name, **_known(member), **_words_object(member)},
+        "member": member and {"name": member.a.name, **_pair_object(member)},
         "notes": explanation.notes,
         "settings": {name: _json_value(getattr(settings, name)) for name in _SETTINGS_SHOWN},
         "scheme": {"name": scheme.spec, **asdict(scheme)},
-        **_words_object(pair),
     }
-    return json.dumps(content, indent=1, allow_nan=False)
 
 
 def _side_object(side: Side) -> dict[str, Any]:
@@ -131,17 +126,11 @@ def _side_object(side: Side) -> dict[str, Any]:
     }
 
 
-def _known(pair: Comparison) -> dict[str, Any]:
-    return {
-        "distance": pair.decision.distance,
-        "keys": {"tables": pair.decision.tables, "bands": pair.bands},
-        "exact": pair.exact and asdict(pair.exact),
-    }
-
-
-def _words_object(pair: Comparison) -> dict[str, Any]:
-    """Return the comparison by words, null where it is not known."""
-    return {each.name: pair.words and getattr(pair.words, each.name) for each in fields(WordComparison)}
+def _pair_object(pair: Comparison) -> dict[str, Any]:
+    """Return how two documents compare, with the figures by words among the others, null where they are not known."""
+    keys = {"tables": pair.decision.tables, "bands": pair.bands}
+    words = {each.name: pair.words and getattr(pair.words, each.name) for each in fields(WordComparison)}
+    return {"distance": pair.decision.distance, "keys": keys, "exact": pair.exact and asdict(pair.exact), **words}
 
 
 def _differing_bits(pair: Comparison) -> list[int]:
