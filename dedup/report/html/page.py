@@ -9,7 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TextIO
+from itertools import islice
+from typing import Any, TextIO
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -19,25 +20,16 @@ from dedup.report.changes.queries import ChangeRow, Changes
 from dedup.report.contents import Report
 from dedup.report.html.model import LONGEST_KEY, MOST_ROWS, Compare, Texts, difference_of, page_of
 
-if TYPE_CHECKING:
-    from dedup.report.changes.queries import Changes
-
 
 def data_of_changes(changes: Changes) -> dict[str, Any]:
     """Read what changed, whose rows are used up; all of what is returned can be JSON."""
     texts = Texts()
-    rows: list[dict[str, Any]] = []
-    cut = 0
-    for row in changes.rows:
-        if len(rows) < MOST_ROWS:
-            rows.append(_object(row, texts))
-        else:
-            cut += 1
     return {
         "runs": list(changes.runs),
         "counts": {change.value: count for change, count in changes.counts.items()},
-        "rows": rows,
-        "rows_cut": cut,
+        "rows": [_object(row, texts) for row in islice(changes.rows, MOST_ROWS)],
+        "rows_cut": sum(1 for _ in changes.rows),
+        # Last, as the rows number them.
         "keys": list(texts.all),
         "shown": texts.shown(),
     }
