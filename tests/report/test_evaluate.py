@@ -103,10 +103,7 @@ def test_the_table_and_the_errors(labelled: Path) -> None:
     ("arguments", "said"),
     [
         (["--set", "min_jacquard=1"], "min_jacquard=1"),
-        (["--set", "min_jaccard=much"], "DEDUP_MIN_JACCARD = 'much'"),
         (["--with", "caution"], "NAME=VALUE"),
-        (["--scheme", "poems"], "no scheme 'poems'"),
-        (["--mode", "strict"], "DEDUP_MODE = 'strict'"),
         (["--limit", "0"], "--limit 0"),
     ],
 )

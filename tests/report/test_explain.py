@@ -348,7 +348,7 @@ def test_width_is_kept(tmp_path: Path) -> None:
         (["a b", "c d", "--width", "79"], "--width '79': give a whole number from 80 to 1000"),
         (["a b", "c d", "--width", "²"], "--width '²': give a whole number from 80 to 1000"),
         (["a b", "c d", "--set", "caution"], "--set 'caution': write NAME=VALUE, such as min_jaccard=.6"),
-        (["a b", "c d", "--set", "x=1"], "--set 'x=1': DEDUP_X is no setting"),
+        (["a b", "c d", "--set", "min_jaccard=much"], "DEDUP_MIN_JACCARD = 'much'"),
         (["a b", "c d", "--set", "radius=9"], "--set 'radius=9': DEDUP_RADIUS is no setting"),
         (["a b", "c d", "--set", "tables=3 choose 1"], "DEDUP_TABLES = '3 choose 1': expected 'N choose R' with N - R"),
         (["a b", "c d", "--scheme", "poems"], "DEDUP_SCHEME = 'poems': no scheme 'poems': take words or pairs"),

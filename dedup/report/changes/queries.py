@@ -187,31 +187,23 @@ def portions(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 _LEFT = (Change.REMOVED, Change.NOT_SEEN)
 
 
-def find_moves(
-    rows: Sequence[ChangeRow], texts: StoredTexts, runs_before: Collection[str], runs_now: Collection[str]
-) -> list[ChangeRow]:
+def _find_moves(rows: Sequence[ChangeRow], texts: StoredTexts, span: _Span) -> list[ChangeRow]:
     """Make one row of a document that is not at its address any more and of the same one at another.
 
     A document has moved where its old address leads to the new one for good; where the text that is stored of
     the new one is that of the old one; and where the new one was dropped as an exact duplicate of the old one.
     One whose address leads to a page that was there before is removed, and so is one that the crawl calls gone.
-
-    Args:
-        rows: what became of documents, nothing of it moved yet.
-        texts: the stored texts.
-        runs_before: the names of the first run and of those before it.
-        runs_now: the names of the second run and of those before it.
     """
     left = {row.key: row for row in rows if row.change in _LEFT}
     added = {row.key: row for row in rows if row.change is Change.ADDED}
-    later = set(runs_now) - set(runs_before)
+    later = span.names_second - span.names_first
     redirects = texts.moved(left, later)
     moved: dict[str, str] = {}
     gone: set[str] = set()
     # What a server says itself counts most.
     for new_key, old_key in chain(
         ((new_key, old_key) for old_key, new_key in redirects.items() if new_key in added),
-        _by_texts(left, added, texts, runs_before, runs_now),
+        _by_texts(left, added, texts, span),
         _by_verdicts(left, added),
     ):
         if new_key not in moved and old_key not in gone:
@@ -233,23 +225,19 @@ def find_moves(
 
 
 def _by_texts(
-    left: Mapping[str, ChangeRow],
-    added: Mapping[str, ChangeRow],
-    texts: StoredTexts,
-    runs_before: Collection[str],
-    runs_now: Collection[str],
+    left: Mapping[str, ChangeRow], added: Mapping[str, ChangeRow], texts: StoredTexts, span: _Span
 ) -> list[tuple[str, str]]:
     """Return the new and the old keys of texts that are stored under both."""
     old_keys: dict[bytes, str] = {}
     for some in portions([key for key, row in left.items() if _is_stored(row.before)], _KEYS_AT_ONCE):
-        for key, text in texts.as_of(some, runs_before).items():
+        for key, text in texts.as_of(some, span.names_first).items():
             old_keys.setdefault(_digest(text), key)
     if not old_keys:
         return []
     return [
         (key, old_keys[_digest(text)])
         for some in portions([key for key, row in added.items() if _is_stored(row.now)], _KEYS_AT_ONCE)
-        for key, text in texts.as_of(some, runs_now).items()
+        for key, text in texts.as_of(some, span.names_second).items()
         if text and _digest(text) in old_keys
     ]
 
@@ -342,7 +330,7 @@ def open_changes(database: Database, first: str = "", second: str = "", host: st
         scheme = read_made_with(connection, database.name).scheme
         comparing = _Comparing(span, texts, scheme)
         changed, unchanged = _read(connection, span, host)
-        settled = find_moves(changed, texts, span.names_first, span.names_second)
+        settled = _find_moves(changed, texts, span)
         found = list(comparing.without_same_texts(settled))
         found.sort(key=lambda row: (_ORDER.index(row.change), row.key))
         counts = Counter(row.change for row in found)

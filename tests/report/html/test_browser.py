@@ -182,6 +182,11 @@ def test_pair_shows_the_differing_words_side_by_side(open_page: Open) -> None:
     told = dialog.inner_text()
     for text in ("https://news.example/doubtful", "56%", "jaccard: Jaccard similarity", ".56", "9 bits of 64"):
         assert text in told
+    # It has an address of its own.
+    assert seen.page.evaluate("() => location.hash").startswith("#pair-")
+    seen.page.reload()
+    seen.page.wait_for_selector("html[data-ready]")
+    assert "https://news.example/doubtful" in seen.page.inner_text("dialog[open]")
 
 
 def test_keyboard_alone_does_it(open_page: Open) -> None:
@@ -205,16 +210,6 @@ def test_keyboard_alone_does_it(open_page: Open) -> None:
     assert seen.page.get_attribute("#list .row >> nth=1", "data-said") == "none"
     keys.press("/")
     assert seen.page.evaluate("() => document.activeElement.id") == "f-search"
-
-
-def test_pair_has_an_address_of_its_own(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS))
-    seen.view("similar")
-    seen.open_row(0)
-    assert seen.page.evaluate("() => location.hash").startswith("#pair-")
-    seen.page.reload()
-    seen.page.wait_for_selector("html[data-ready]")
-    assert "https://news.example/other" in seen.page.inner_text("dialog[open]")
 
 
 # Marks
@@ -289,7 +284,7 @@ def test_whole_host_and_whole_cluster_are_marked_at_once(open_page: Open) -> Non
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_marks_have_two_colours_and_say_what_they_are(open_page: Open, scheme: str) -> None:
+def test_page_is_light_or_dark_and_marks_have_two_colours_and_say_what_they_are(open_page: Open, scheme: str) -> None:
     seen = open_page(report_of(*ROWS), color_scheme=scheme)
     mark(seen, 0, "no")
     mark(seen, 1, "yes")
@@ -298,6 +293,9 @@ def test_marks_have_two_colours_and_say_what_they_are(open_page: Open, scheme: s
     (red, green, _), (other_red, other_green, _) = seen.page.evaluate(colours)
     assert red > green
     assert other_green > other_red
+    background = "() => getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/g).map(Number)"
+    brightness = seen.page.evaluate(background)
+    assert min(brightness) > 200 if scheme == "light" else max(brightness) < 60
     assert seen.page.locator("#list .said").all_text_contents() == ["✗ not a duplicate", "✓ rightly dropped"]
 
 
@@ -407,14 +405,6 @@ def test_nothing_is_wider_than_the_screen(open_page: Open, width: int) -> None:
     seen.view("look")
     seen.open_row(0)
     assert seen.page.evaluate("() => document.querySelector('dialog').scrollWidth") <= width
-
-
-def test_dark_mode_is_dark(open_page: Open) -> None:
-    brightness = "() => getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/g).map(Number)"
-    light = open_page(report_of(*ROWS), color_scheme="light").page.evaluate(brightness)
-    dark = open_page(report_of(*ROWS), color_scheme="dark").page.evaluate(brightness)
-    assert min(light) > 200
-    assert max(dark) < 60
 
 
 def test_print_has_the_rows_one_below_the_other(open_page: Open) -> None:
