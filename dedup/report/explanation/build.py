@@ -27,19 +27,13 @@ from dedup.signature.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
-    """How alike two texts are by all their words.
+class Exact(Similarity):
+    """How alike two texts are by all their words, not estimated.
 
     Attributes:
-        jaccard: the share of the shingles of both that both have, 0 to 1.
-        containment: the share of the smaller one's shingles that the other has, 0 to 1.
-        length_ratio: tokens of the shorter text by tokens of the longer one, 0 to 1.
         shared: how many shingles both have.
     """
 
-    jaccard: float
-    containment: float
-    length_ratio: float
     shared: int
 
 

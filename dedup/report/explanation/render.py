@@ -295,36 +295,32 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
         return
     is_short = words.short_similarity is not None
     # In short texts there is too little around it for any word to be noise.
-    is_noise = words.is_noise and words.replaced and not is_short
-    noise = ", which are noise: no number and no name of a thing gave way" if is_noise else ""
-    if words.replaced:
-        yield from labelled("replaced", f"{_replaced(words)} (at most {settings.max_replaced:g}){noise}", width)
-    if is_short:
-        return
-    if words.rewritten:
-        yield from labelled(
-            "rewritten",
-            f"{similarity(words.rewritten)} of the shorter text, in long stretches "
-            f"(at most {similarity(settings.max_rewritten)})",
-            width,
-        )
-    if words.added:
-        yield from labelled(
-            "added", f"{similarity(words.added)} as much in the middle ({_at_most(settings.max_added)})", width
-        )
-    if words.swapped:
-        yield from labelled(
-            "swapped",
-            f"{words.swapped:.2f} of 100 words, for the same ones throughout ({_at_most(settings.max_swapped)})",
-            width,
-        )
-    if words.numbers_gone:
-        yield from labelled(
-            "numbers",
-            f"{words.numbers_gone:.2f} of 100 words are numbers that gave way; {similarity(words.numbers_shared)} of "
-            f"all numbers are in both (at least {similarity(words.least_numbers(settings))})",
-            width,
-        )
+    noise = "" if is_short or not words.is_noise else ", which are noise: no number and no name of a thing gave way"
+    told = [("replaced", words.replaced, f"{_replaced(words)} (at most {settings.max_replaced:g}){noise}")]
+    if not is_short:
+        rewritten, shared = similarity(words.rewritten), similarity(words.numbers_shared)
+        told += [
+            (
+                "rewritten",
+                words.rewritten,
+                f"{rewritten} of the shorter text, in long stretches (at most {similarity(settings.max_rewritten)})",
+            ),
+            ("added", words.added, f"{similarity(words.added)} as much in the middle ({_at_most(settings.max_added)})"),
+            (
+                "swapped",
+                words.swapped,
+                f"{words.swapped:.2f} of 100 words, for the same ones throughout ({_at_most(settings.max_swapped)})",
+            ),
+            (
+                "numbers",
+                words.numbers_gone,
+                f"{words.numbers_gone:.2f} of 100 words are numbers that gave way; {shared} of all numbers are in both "
+                + f"(at least {similarity(words.least_numbers(settings))})",
+            ),
+        ]
+    for label, value, text in told:
+        if value:
+            yield from labelled(label, text, width)
 
 
 def _at_most(limit: float) -> str:
