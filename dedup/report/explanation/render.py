@@ -299,6 +299,8 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
     told = [("replaced", words.replaced, f"{_replaced(words)} (at most {settings.max_replaced:g}){noise}")]
     if not is_short:
         rewritten, shared = similarity(words.rewritten), similarity(words.numbers_shared)
+        gone = f"{words.numbers_gone:.2f} of 100 words are numbers that gave way"
+        least = similarity(words.least_numbers(settings))
         told += [
             (
                 "rewritten",
@@ -311,12 +313,7 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
                 words.swapped,
                 f"{words.swapped:.2f} of 100 words, for the same ones throughout ({_at_most(settings.max_swapped)})",
             ),
-            (
-                "numbers",
-                words.numbers_gone,
-                f"{words.numbers_gone:.2f} of 100 words are numbers that gave way; {shared} of all numbers are in both "
-                + f"(at least {similarity(words.least_numbers(settings))})",
-            ),
+            ("numbers", words.numbers_gone, f"{gone}; {shared} of all numbers are in both (at least {least})"),
         ]
     for label, value, text in told:
         if value:
