@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from dedup.console import unit_for
+from dedup.console import in_unit
 from dedup.report.changes.queries import ChangeRow, Changes
 from dedup.report.contents import Report
 from dedup.report.html.model import LONGEST_KEY, MOST_ROWS, Compare, Texts, difference_of, page_of
@@ -91,8 +91,8 @@ def write_page(report: Report, compare: Compare, stream: TextIO, about: str = ""
         "counts": page.counts,
         "about": about or _run_of(report),
         "host": report.host,
-        "saved": _in_unit(page.counts.saved_bytes, total),
-        "total": _in_unit(total, total),
+        "saved": in_unit(page.counts.saved_bytes, total),
+        "total": in_unit(total),
         "licence": (_ASSETS / "chartist.LICENSE").read_text(encoding="utf-8").strip(),
     }
     _write("page.html.j2", scripts, page.data, shown, stream)
@@ -138,9 +138,3 @@ def _compressed(data: dict[str, Any]) -> str:
     # letter, half of a pair of surrogates, is replaced.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(text, mtime=0)).decode()
-
-
-def _in_unit(size: int, total: int) -> str:
-    """Write a part of a total in the unit in which the total is best read."""
-    unit, factor = unit_for(total)
-    return f"{size / factor:,.0f} {unit}"
