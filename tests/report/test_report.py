@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from dedup import DedupError, Verdict
 from dedup.report import queries
+from dedup.report.contents import FEWEST_PLACES, SURE_SIMILARITY, is_doubtful, order_of_doubt
 from dedup.report.queries import read_largest_clusters, read_totals
 from dedup.rules.documents import Document
 from dedup.rules.scope import host_of
 from dedup.sql.database import Database
 from tests.crawls import BRIDGE, BUDGET, Crawls, document, form_of, report_on, text_of
+from tests.report.html.reports import EXACT, SIMILAR, row
 
 PRINT = "https://print.example:8080"
 
@@ -116,7 +119,7 @@ def test_cluster_names_the_first_three_members_each_once(crawls: Crawls, databas
 def test_duplicates_name_their_original_and_the_member_they_were_found_by(database: Database) -> None:
     with report_on(database) as report:
         duplicates = list(report.duplicates)
-    assert [row.places for row in duplicates] == [1, 0, 2, 4]
+    assert [each.places for each in duplicates] == [1, 0, 2, 4]
     found = {duplicate.dropped: duplicate for duplicate in duplicates}
     wire = found[f"{PRINT}/wire"]
     assert (wire.original, wire.matched) == (BRIDGE, f"{PRINT}/bridge")
@@ -175,12 +178,12 @@ def test_what_is_similar_is_listed_with_what_it_resembles_and_is_no_member(crawl
     crawls.run("forms", (BRIDGE, text_of(1)), (BRIDGE + "?sid=81", text_of(1)), (form, form_of(1)))
     with report_on(database) as report:
         assert [duplicate.dropped for duplicate in report.duplicates] == [BRIDGE + "?sid=81"]
-        [row] = report.similar
-        assert (row.verdict, row.dropped, row.original) == (Verdict.SIMILAR, form, BRIDGE)
-        assert (row.kept, row.rule) == ("similar", "replaced")
-        assert 0 < row.similarity < 1
+        [found] = report.similar
+        assert (found.verdict, found.dropped, found.original) == (Verdict.SIMILAR, form, BRIDGE)
+        assert (found.kept, found.rule) == ("similar", "replaced")
+        assert 0 < found.similarity < 1
         assert report.totals[Verdict.SIMILAR].documents == 1
-        assert report.totals[Verdict.SIMILAR].similarities == (row.similarity, row.similarity)
+        assert report.totals[Verdict.SIMILAR].similarities == (found.similarity, found.similarity)
         assert [(cluster.leader, cluster.duplicates) for cluster in report.clusters] == [(BRIDGE, 1)]
         assert [host.kept for host in report.hosts if host.host == "forms.example"] == [1]
         assert sum(report.kept.values()) == 0
@@ -191,8 +194,12 @@ def test_what_is_similar_is_listed_with_what_it_resembles_and_is_no_member(crawl
         assert len(list(report.similar)) == 1
     crawls.run("updates", (BUDGET, form_of(3)))
     with report_on(database) as report:
-        [row] = report.similar
-        assert (row.verdict, row.dropped, row.original.split("/")[2]) == (Verdict.UPDATED, BUDGET, "other.example")
+        [updated] = report.similar
+        assert (updated.verdict, updated.dropped, updated.original.split("/")[2]) == (
+            Verdict.UPDATED,
+            BUDGET,
+            "other.example",
+        )
         assert list(report.duplicates) == []
 
 
@@ -209,6 +216,39 @@ def test_titles_of_both_are_told_in_one_line_as_they_were_seen_last(crawls: Craw
     # Nobody knows its title now, and the text is the same.
     crawls.deduplicator.decide([replace(pages["b"], title=""), replace(pages["a"], title="Bridge closed")], run)
     with report_on(crawls.deduplicator.database) as report:
-        titles = {row.dropped: (row.title, row.original_title) for row in report.duplicates}
+        titles = {each.dropped: (each.title, each.original_title) for each in report.duplicates}
     original = "Bridge closed"
     assert titles == {"b": (("x " * 100), original), "c": ("Bridge opens", original), "d": ("", original)}
+
+
+# What is worth a look
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"places": FEWEST_PLACES}, True),
+        ({"places": FEWEST_PLACES - 1, "similarity": 0.56}, False),
+        ({"places": None, "similarity": 0.56}, False),
+        ({"similarity": 0.99, "rule": "short_alike"}, True),
+        ({"places": 9, "kept": "marked"}, False),
+        ({"places": 9, "verdict": SIMILAR, "kept": "similar"}, False),
+        # The paper compares no words.
+        ({"rule": "paper", "similarity": SURE_SIMILARITY - 0.01}, True),
+        ({"rule": "paper", "similarity": SURE_SIMILARITY}, False),
+        ({"similarity": 1.0, "verdict": EXACT}, False),
+    ],
+)
+def test_doubtful(values: dict[str, Any], expected: bool) -> None:
+    assert is_doubtful(row("https://news.example/a", **values)) is expected
+
+
+def test_doubtful_drops_come_before_what_was_kept_and_that_before_sure_ones() -> None:
+    rows = [
+        row("sure", similarity=0.8),
+        row("exact", verdict=EXACT, similarity=1.0),
+        row("kept", verdict=SIMILAR, similarity=0.5, kept="similar"),
+        row("near", similarity=0.7, distance=2, places=3),
+        row("far", similarity=0.7, distance=9, places=3),
+    ]
+    assert [each.dropped for each in sorted(rows, key=order_of_doubt)] == ["far", "near", "kept", "sure", "exact"]
