@@ -80,8 +80,7 @@ def run(options: argparse.Namespace) -> int:
     lines = [table(methods[0].name, results[0], pooled[0])]
     if len(methods) > 1:
         lines += ["", comparison([(each.name, all_) for each, all_ in zip(methods, pooled, strict=True)])]
-    if options.show_errors and pooled[0].errors:
-        lines += ["", differences(pooled[0].errors, options.show_errors)]
+    lines += differences(pooled[0].errors, options.show_errors)
     print_answer(_object(methods, results, pooled), lines, as_json=options.json)
     return 0
 

@@ -89,6 +89,12 @@ def test_each_view_shows_its_own_and_asks_for_nothing_but_the_page(open_page: Op
     seen.view("numbers")
     seen.page.wait_for_function("() => document.querySelectorAll('#numbers svg').length === 3")
     seen.view("clusters")
+    assert seen.page.locator("#cluster-list .row").count() == 2
+    # A cluster opens with its copies.
+    seen.page.click("#cluster-list .row >> nth=1", position={"x": 10, "y": 10})
+    assert seen.keys() == ["港"]
+    seen.page.click("#cluster-chip button")
+    assert len(seen.keys()) == 5
     seen.view("look")
     seen.open_row(0)
     assert "Both texts in full: dedup review --run monday" in seen.page.inner_text("dialog")
@@ -97,17 +103,7 @@ def test_each_view_shows_its_own_and_asks_for_nothing_but_the_page(open_page: Op
     assert len(seen.requests) == 1
 
 
-def test_cluster_opens_with_its_copies(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS))
-    seen.view("clusters")
-    assert seen.page.locator("#cluster-list .row").count() == 2
-    seen.page.click("#cluster-list .row >> nth=1", position={"x": 10, "y": 10})
-    assert seen.keys() == ["港"]
-    seen.page.click("#cluster-chip button")
-    assert len(seen.keys()) == 5
-
-
-# Filters# Filters
+# Filters
 
 
 FILTERS: list[tuple[Callable[[Any], None], list[str]]] = [
