@@ -95,56 +95,21 @@ _TICKS_A_SECOND = 10
 _LETTERS_OF_IDENTITY = 16
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What the page begins with.
+def page_of(report: Report, compare: Compare) -> dict[str, Any]:
+    """Return what a page shows of an open report, whose rows are used up; all of it can be JSON.
 
-    Attributes:
-        documents: how many documents were decided.
-        dropped: how many of them were dropped.
-        exact: how many of these are exact duplicates.
-        near: how many are near-duplicates.
-        doubtful: how many of the dropped are worth a look.
-        similar: how many were kept and resemble others.
-        marked: how many duplicates were kept all the same.
-        text_bytes: the size of all texts in UTF-8.
-        saved_bytes: that of the dropped ones.
-        are_pages: whether they have addresses.
+    `compare` says which words of rows' documents differ.
     """
-
-    documents: int
-    dropped: int
-    exact: int
-    near: int
-    doubtful: int
-    similar: int
-    marked: int
-    text_bytes: int
-    saved_bytes: int
-    are_pages: bool
-
-
-@dataclass(frozen=True)
-class Page:
-    """What a page shows: the counts of its head, and everything that its script shows, all of which can be JSON."""
-
-    counts: Counts
-    data: dict[str, Any]
-
-
-def page_of(report: Report, compare: Compare) -> Page:
-    """Read an open report, whose rows are used up; `compare` says which words of rows' documents differ."""
     seen = Counter(asdict(report.left_out))
     # The most doubtful, and the most doubtful first.
     rows = heapq.nsmallest(MOST_ROWS, _counted(chain(report.duplicates, report.similar), seen), key=order_of_doubt)
     texts, titles = Texts(), Texts()
     columns = _columns(rows, texts, titles)
-    counts = _counts(report, seen, are_pages=any(columns["hosts"]) or bool(report.hosts))
-    data = {
+    return {
         "identity": _identity(report),
         "runs": list(report.runs),
         "host": report.host,
-        "counts": asdict(counts),
+        "counts": _counts(report, seen, are_pages=any(columns["hosts"]) or bool(report.hosts)),
         "rules": {rule.short: [rule.plain, str(rule)] for rule in Rule},
         "rows": columns,
         "rows_cut": seen["rows"] - len(rows),
@@ -163,7 +128,6 @@ def page_of(report: Report, compare: Compare) -> Page:
         "titles": list(titles.all),
         "keys_cut": texts.cut,
     }
-    return Page(counts, data)
 
 
 def _counted(rows: Iterable[RelatedRow], seen: Counter[str]) -> Iterator[RelatedRow]:
@@ -175,21 +139,28 @@ def _counted(rows: Iterable[RelatedRow], seen: Counter[str]) -> Iterator[Related
         yield row
 
 
-def _counts(report: Report, seen: Counter[str], *, are_pages: bool) -> Counts:
+def _counts(report: Report, seen: Counter[str], *, are_pages: bool) -> dict[str, int]:
+    """Return what the page begins with.
+
+    Args:
+        report: the report.
+        seen: how many of its rows are doubtful, and how many similar.
+        are_pages: whether the documents have addresses.
+    """
     exact, near = report.totals[Verdict.EXACT_DUPLICATE], report.totals[Verdict.NEAR_DUPLICATE]
     dropped = exact.documents - exact.kept, near.documents - near.kept
-    return Counts(
-        documents=sum(total.documents for total in report.totals.values()),
-        dropped=sum(dropped),
-        exact=dropped[0],
-        near=dropped[1],
-        doubtful=seen["doubtful"],
-        similar=seen["similar"],
-        marked=exact.kept + near.kept,
-        text_bytes=sum(total.text_bytes for total in report.totals.values()),
-        saved_bytes=exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes,
-        are_pages=are_pages,
-    )
+    return {
+        "documents": sum(total.documents for total in report.totals.values()),
+        "dropped": sum(dropped),
+        "exact": dropped[0],
+        "near": dropped[1],
+        "doubtful": seen["doubtful"],
+        "similar": seen["similar"],
+        "marked": exact.kept + near.kept,
+        "text_bytes": sum(total.text_bytes for total in report.totals.values()),
+        "saved_bytes": exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes,
+        "are_pages": are_pages,
+    }
 
 
 def _columns(rows: list[RelatedRow], texts: Texts, titles: Texts) -> dict[str, Any]:

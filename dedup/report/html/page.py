@@ -80,22 +80,22 @@ def write_page(report: Report, compare: Compare, stream: TextIO, about: str = ""
         about: what the report is about; empty: its runs.
         is_served: whether it is served by `dedup.report.html.serving`, so that marks act at once.
     """
-    page = page_of(report, compare)
-    page.data["is_served"] = is_served
+    data = page_of(report, compare)
+    data["is_served"] = is_served
     # What is about files says so, and has no database that `dedup review` could ask.
-    page.data["has_database"] = not about
+    data["has_database"] = not about
     scripts = [_Inline.of("chartist.umd.js"), _Inline.of(*_COMMON, *_OF_REPORT)]
-    total = page.counts.text_bytes
+    saved, total = (data["counts"][name] for name in ("saved_bytes", "text_bytes"))
     shown = {
         "is_served": is_served,
-        "counts": page.counts,
+        "counts": data["counts"],
         "about": about or _run_of(report),
         "host": report.host,
-        "saved": in_unit(page.counts.saved_bytes, total),
+        "saved": in_unit(saved, total),
         "total": in_unit(total),
         "licence": (_ASSETS / "chartist.LICENSE").read_text(encoding="utf-8").strip(),
     }
-    _write("page.html.j2", scripts, page.data, shown, stream)
+    _write("page.html.j2", scripts, data, shown, stream)
 
 
 def write_changes_page(changes: Changes, stream: TextIO) -> None:
