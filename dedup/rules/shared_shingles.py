@@ -48,7 +48,11 @@ def shared_tokens(text: bytes, other: bytes) -> bytes:
 
 @compiled
 def _shared_tokens(both: NDArray[np.uint8], middle: int, end: int) -> NDArray[np.uint8]:
-    _, tokens, distinct, count = _tokens_of(both, middle, end)
+    edges = edges_of_words(both, end)
+    tokens, distinct = _numbers_of(both, edges)
+    count = 0
+    while edges[2 * count] < middle:
+        count += 1
     ours, theirs = _shingles(tokens[:count], distinct), _shingles(tokens[count:], distinct)
     slots = _empty_slots(len(theirs))
     for place in range(len(theirs)):
@@ -62,7 +66,11 @@ def _shared_tokens(both: NDArray[np.uint8], middle: int, end: int) -> NDArray[np
 
 @compiled
 def _bounds(both: NDArray[np.uint8], middle: int, end: int) -> tuple[float, float, float, float, float, bool, bool]:
-    edges, tokens, distinct, count = _tokens_of(both, middle, end)
+    edges = edges_of_words(both, end)
+    tokens, distinct = _numbers_of(both, edges)
+    count = 0
+    while edges[2 * count] < middle:
+        count += 1
     ours, theirs = tokens[:count], tokens[count:]
     shorter, longer = min(len(ours), len(theirs)), max(len(ours), len(theirs))
     our_shingles, their_shingles = _shingles(ours, distinct), _shingles(theirs, distinct)
@@ -85,17 +93,6 @@ def _bounds(both: NDArray[np.uint8], middle: int, end: int) -> tuple[float, floa
         gone[0] and come[0],
         gone[1] and come[1],
     )
-
-
-@inner
-def _tokens_of(data: NDArray[np.uint8], middle: int, end: int) -> tuple[NDArray[np.int32], NDArray[np.int64], int, int]:
-    """Return the edges and `_numbers_of` the tokens of two texts, and how many tokens are before the middle."""
-    edges = edges_of_words(data, end)
-    numbers, distinct = _numbers_of(data, edges)
-    count = 0
-    while edges[2 * count] < middle:
-        count += 1
-    return edges, numbers, distinct, count
 
 
 @inner
