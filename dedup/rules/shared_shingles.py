@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from dedup.compiled import compiled, inner, signed
 from dedup.rules.word_comparison import Bounds
-from dedup.signature.kernels import edges_of_words, murmur3_of_tokens
+from dedup.signature.kernels import murmur3_of_tokens
 from dedup.signature.signature import SHINGLE_WORDS
 
-_ZERO, _NINE, _NOT_ASCII = 48, 57, 128
+_LINE_FEED, _ZERO, _NINE, _NOT_ASCII = 10, 48, 57, 128
 # What the hash function reads behind a token.
 _SLACK = b"\n" * 16
 # Any odd number with bits everywhere: neighbours of a shingle must not be beside it in the table.
@@ -48,7 +48,7 @@ def shared_tokens(text: bytes, other: bytes) -> bytes:
 
 @compiled
 def _shared_tokens(both: NDArray[np.uint8], middle: int, end: int) -> NDArray[np.uint8]:
-    edges = edges_of_words(both, end)
+    edges = _edges(both, end)
     tokens, distinct = _numbers_of(both, edges)
     count = 0
     while edges[2 * count] < middle:
@@ -66,7 +66,7 @@ def _shared_tokens(both: NDArray[np.uint8], middle: int, end: int) -> NDArray[np
 
 @compiled
 def _bounds(both: NDArray[np.uint8], middle: int, end: int) -> tuple[float, float, float, float, float, bool, bool]:
-    edges = edges_of_words(both, end)
+    edges = _edges(both, end)
     tokens, distinct = _numbers_of(both, edges)
     count = 0
     while edges[2 * count] < middle:
@@ -93,6 +93,19 @@ def _bounds(both: NDArray[np.uint8], middle: int, end: int) -> tuple[float, floa
         gone[0] and come[0],
         gone[1] and come[1],
     )
+
+
+@inner
+def _edges(data: NDArray[np.uint8], end: int) -> NDArray[np.int32]:
+    """Return start and end of each token, one after the other."""
+    edges = np.empty(end + 2, np.int32)
+    count = start = 0
+    for place in range(end + 1):
+        if data[place] == _LINE_FEED:
+            edges[count], edges[count + 1] = start, place
+            count += 2
+            start = place + 1
+    return edges[:count]
 
 
 @inner

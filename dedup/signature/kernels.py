@@ -147,22 +147,14 @@ def hashes_of_words(words: NDArray[np.uint8]) -> NDArray[np.uint64]:
     for place in range(len(words)):
         data[place] = words[place]
     data[len(words) :] = _LINE_FEED
-    if not len(words):
-        return np.empty(0, np.uint64)
-    return murmur3_of_tokens(data, edges_of_words(data, len(words)))
-
-
-@inner
-def edges_of_words(data: NDArray[np.uint8], end: int) -> NDArray[np.int32]:
-    """Return start and end of each of the tokens up to a place, one after the other; behind each is a line feed."""
-    edges = np.empty(end + 2, np.int32)
+    edges = np.empty(len(words) + 2, np.int32)
     count = start = 0
-    for place in range(end + 1):
+    for place in range(len(words) + 1 if len(words) else 0):
         if data[place] == _LINE_FEED:
             edges[count], edges[count + 1] = start, place
             count += 2
             start = place + 1
-    return edges[:count]
+    return murmur3_of_tokens(data, edges[:count])
 
 
 # A word of 64 bits is eight counters of 8 bits.
