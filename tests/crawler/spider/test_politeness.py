@@ -151,27 +151,27 @@ def with_header(body: str, *values: str) -> Reply:
 
 
 @pytest.mark.slow
-def test_robots_txt_is_asked_for_once_and_first_and_obeyed(crawling: Crawling, site: LocalSite) -> None:
+def test_robots_txt_is_asked_for_once_and_first_and_obeyed_and_can_be_switched_off(
+    crawling: Crawling, site: LocalSite
+) -> None:
     site.pages |= {
         "/robots.txt": robots("User-agent: *", "Disallow: /page", "Disallow: /target"),
         "/": article("front", ["/page", "/moved", "/next"]),
         "/moved": redirect("/target"),
+        "/page": article("page"),
     }
     outcome = crawling()
     assert crawling.kept == ["/", "/next"]
     assert [asked.path for asked in site.asked[:2]] == ["/robots.txt", "/"]
-    assert site.hits.keys() == {"/robots.txt", "/", "/moved", "/next"}
-    assert site.hits["/robots.txt"] == 1
+    assert site.hits == dict.fromkeys(("/robots.txt", "/", "/moved", "/next"), 1)
     assert outcome.count("crawler/skipped/robots_txt") == 2
     assert any(f"skipped {site.url}/page: robots txt" in message for message in outcome.messages)
-
-
-@pytest.mark.slow
-def test_robots_txt_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= {"/robots.txt": robots("User-agent: *", "Disallow: /"), "/page": article("page")}
-    crawling({"ROBOTSTXT_OBEY": False})
-    assert crawling.kept == ["/", "/page"]
+    assert {asked.headers["User-Agent"] for asked in site.asked} == {default.USER_AGENT}
+    site.asked.clear()
+    crawling({"ROBOTSTXT_OBEY": False, "USER_AGENT": "house-bot (+https://example.com/bot)"})
+    assert crawling.kept == ["/", "/next", "/page"]
     assert site.hits["/robots.txt"] == 0
+    assert {asked.headers["User-Agent"] for asked in site.asked} == {"house-bot (+https://example.com/bot)"}
 
 
 @pytest.mark.slow
@@ -198,7 +198,9 @@ OBEYED = ["/", "/header-nofollow", "/nofollow", "/of-another"] + [
 
 
 def asking_pages() -> dict[str, Page]:
-    pages: dict[str, Page] = {"/": article("front", [f"/{name}" for name in ASKING])}
+    links = [f"/{name}" for name in ASKING]
+    pages: dict[str, Page] = {"/": article("front", links, foot='<a rel="nofollow" href="/by-link">next</a>')}
+    pages["/by-link"] = article("by link")
     for name, (metas, headers) in ASKING.items():
         head = "".join(f'<meta name="robots" content="{content}">' for content in metas)
         pages[f"/{name}"] = with_header(article(name, [f"/to/{name}"], head=head), *headers)
@@ -207,23 +209,19 @@ def asking_pages() -> dict[str, Page]:
 
 
 @pytest.mark.slow
-def test_meta_robots_and_the_header_are_obeyed_and_what_is_not_indexed_leaves_no_trace(
+def test_what_pages_ask_for_is_obeyed_and_what_is_not_indexed_leaves_no_trace_and_that_can_be_switched_off(
     crawling: Crawling, site: LocalSite
 ) -> None:
-    site.pages |= asking_pages()
+    site.pages = asking_pages()
     outcome = crawling()
     assert crawling.kept == sorted(OBEYED)
+    assert site.hits["/by-link"] == 0
     assert outcome.count("crawler/skipped/noindex") == 3
     assert f"skipped {site.url}/noindex: noindex" in outcome.messages
     keys = {row["key"].removeprefix(site.url) for row in crawling.ask("SELECT key FROM dedup_documents")}
     assert keys == set(OBEYED)
-
-
-@pytest.mark.slow
-def test_meta_robots_and_the_header_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= asking_pages()
     crawling({"CRAWLER_OBEY_META_ROBOTS": False})
-    assert crawling.kept == sorted(set(site.pages) - {"/next"})
+    assert crawling.kept == sorted(site.pages)
 
 
 @pytest.mark.slow
@@ -237,15 +235,6 @@ def test_copy_of_a_page_with_noindex_is_kept_and_one_that_gets_it_later_is_not_u
     site.pages["/next"] = article("other", head=noindex)
     outcome = crawling()
     assert (outcome.count("crawler/skipped/noindex"), outcome.count("dedup/updated")) == (2, 0)
-
-
-@pytest.mark.slow
-def test_rel_nofollow_is_obeyed_and_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/"] = article("front", foot='<a rel="nofollow" href="/next">next</a>')
-    crawling()
-    assert (crawling.kept, site.hits["/next"]) == (["/"], 0)
-    crawling({"CRAWLER_OBEY_META_ROBOTS": False})
-    assert crawling.kept == ["/", "/next"]
 
 
 @pytest.mark.slow
@@ -265,27 +254,8 @@ def test_pages_with_a_canonical_are_kept_and_it_is_stored_and_not_fetched(crawli
 
 def test_user_agent_names_the_program_and_the_contact() -> None:
     program = "from settings import default; print(default.USER_AGENT)"
-    result = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env={**environment(), "CRAWLER_CONTACT": "you@example.com"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert result.stdout == "neardup/0.1 (+you@example.com)\n"
-
-
-@pytest.mark.slow
-def test_user_agent_is_sent_with_every_request_and_can_be_replaced(crawling: Crawling, site: LocalSite) -> None:
-    crawling()
-    assert {asked.headers["User-Agent"] for asked in site.asked} == {default.USER_AGENT}
+    environ = {**environment(), "CRAWLER_CONTACT": "you@example.com"}
+    told = subprocess.check_output([sys.executable, "-c", program], cwd=ROOT, env=environ, text=True)
+    assert told == "neardup/0.1 (+you@example.com)\n"
     assert default.USER_AGENT.startswith("neardup/0.1 (+")
-    site.asked.clear()
-    crawling({"USER_AGENT": "house-bot (+https://example.com/bot)"})
-    assert {asked.headers["User-Agent"] for asked in site.asked} == {"house-bot (+https://example.com/bot)"}
-
-
-def test_autothrottle_is_on_unless_switched_off() -> None:
-    assert default.AUTOTHROTTLE_ENABLED is True
-    assert default.ROBOTSTXT_OBEY is True
+    assert (default.AUTOTHROTTLE_ENABLED, default.ROBOTSTXT_OBEY) == (True, True)
