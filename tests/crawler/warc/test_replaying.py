@@ -25,7 +25,19 @@ from crawler.demo.server import DemoServer
 from crawler.warc import replaying
 from settings import site
 from tests.crawler.warc.archives import of_kind, read_warc
-from tests.crawling import ROOT, Crawl, ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, run, start
+from tests.crawling import (
+    NO_NETWORK,
+    ROOT,
+    Crawl,
+    ExitedError,
+    ask,
+    crawl,
+    crawl_command,
+    crawl_site_here,
+    finish,
+    run,
+    start,
+)
 from tests.localsite import article
 from tests.waiting import HANG, wait_until
 
@@ -71,6 +83,13 @@ def write(path: Path, *pages: tuple[str, bytes, dict[str, str]], compressed: boo
                 url, "response", payload=BytesIO(body), length=len(body), http_headers=head, warc_headers_dict=about
             )
             writer.write_record(record)
+
+
+def add_resource(path: Path, url: str, body: bytes, kind: str) -> None:
+    with path.open("ab") as file:
+        writer = WARCWriter(file, gzip=False)
+        record = writer.create_warc_record(url, "resource", BytesIO(body), len(body), warc_content_type=kind)
+        writer.write_record(record)
 
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
@@ -136,8 +155,14 @@ def test_hosts_and_patterns_choose(tmp_path: Path) -> None:
         page("shop/1"),
         ("http://example.org/news/2", article("o").encode(), HTML),
     )
+    # What else is in a folder is no page.
+    (tmp_path / "a.cdxj").touch()
+    (tmp_path / "pages.jsonl").write_text("{}")
     outcome = crawl_site_here(tmp_path / "a.db", warc=tmp_path, follow="/news/", allowed_domains="example.com")
     assert [item.url for item in outcome.items] == ["http://example.com/news/1"]
+    with pytest.raises(ExitedError) as refused:
+        crawl_site_here(tmp_path / "b.db", NO_NETWORK, warc=tmp_path / "pages.jsonl")
+    assert refused.value.status == 2
 
 
 def test_damage_is_told_and_costs_no_other_page(tmp_path: Path) -> None:
@@ -152,25 +177,16 @@ def test_damage_is_told_and_costs_no_other_page(tmp_path: Path) -> None:
     assert outcome.count("crawler/skipped/damaged_record") == 1
 
 
-@pytest.mark.parametrize("url", ["http://[bad/", "http://example.com:99999999/", "urn:uuid:1"])
-def test_what_is_no_address_costs_no_other_page(tmp_path: Path, url: str) -> None:
+def test_what_is_no_address_or_no_date_costs_no_other_page(tmp_path: Path) -> None:
     path = tmp_path / "a.warc"
-    write(path, page("one"), (url, article("two").encode(), HTML), page("three"), compressed=False)
-    if url.startswith("urn:"):
-        resource = path.read_bytes().replace(b"WARC-Type: response", b"WARC-Type: resource")
-        path.write_bytes(resource.replace(b"application/http; msgtype=response", b"text/html"))
-    outcome = crawl_site_here(tmp_path / "a.db", warc=path)
-    assert [item.url[-5:] for item in outcome.items][:: len(outcome.items) - 1] == ["m/one", "three"]
-    assert outcome.count("crawler/skipped/damaged_record") == 1
-
-
-def test_date_that_is_none_holds_nobody_up(tmp_path: Path) -> None:
-    path = tmp_path / "a.warc"
-    write(path, page("one"), page("two"), compressed=False)
+    urls = ("http://[bad/", "http://example.com:99999999/")
+    write(path, page("one"), *((url, article(url).encode(), HTML) for url in urls), page("two"), compressed=False)
+    add_resource(path, "urn:uuid:1", article("urn").encode(), "text/html")
     date, before_all = b"2020-02-03T04:05:06Z", b"0001-01-01T00:00:00+14:00"
     path.write_bytes(path.read_bytes().replace(date, before_all, 1))
     outcome = crawl_site_here(tmp_path / "a.db", warc=path)
     assert [item.url[-5:] for item in outcome.items] == ["m/one", "m/two"]
+    assert outcome.count("crawler/skipped/damaged_record") == len(urls) + 1
 
 
 def test_page_that_fails_on_its_way_holds_nobody_up(tmp_path: Path) -> None:
@@ -186,22 +202,13 @@ class RefusingMiddleware:
             raise IgnoreRequest("none of ours")
 
 
-def test_charset_of_a_resource_is_that_of_its_record(tmp_path: Path) -> None:
-    url, body = "http://example.com/a", article("é", text="Café déjà vu. " * 60).encode("latin-1")
-    with (tmp_path / "a.warc").open("wb") as file:
-        writer = WARCWriter(file, gzip=False)
-        kind = "text/html; charset=latin-1"
-        writer.write_record(
-            writer.create_warc_record(url, "resource", BytesIO(body), len(body), warc_content_type=kind)
-        )
-    (item,) = crawl_site_here(tmp_path / "a.db", warc=tmp_path / "a.warc").items
-    assert "Café déjà" in item.text
-
-
-def test_maxsize_of_0_is_none(tmp_path: Path) -> None:
-    write(tmp_path / "a.warc.gz", ("http://example.com/a", gzip.compress(article("a").encode()), PACKED))
-    outcome = crawl_site_here(tmp_path / "a.db", {"DOWNLOAD_MAXSIZE": 0}, warc=tmp_path / "a.warc.gz")
-    assert len(outcome.items) == 1
+def test_charset_of_a_resource_is_that_of_its_record_and_maxsize_of_0_is_none(tmp_path: Path) -> None:
+    body = article("é", text="Café déjà vu. " * 60).encode("latin-1")
+    add_resource(tmp_path / "a.warc", "http://example.com/a", body, "text/html; charset=latin-1")
+    write(tmp_path / "b.warc.gz", ("http://example.com/b", gzip.compress(article("b").encode()), PACKED))
+    first, second = crawl_site_here(tmp_path / "a.db", {"DOWNLOAD_MAXSIZE": 0}, warc=tmp_path).items
+    assert "Café déjà" in first.text
+    assert second.url == "http://example.com/b"
 
 
 def test_run_that_goes_on_finds_its_pages_though_a_file_was_added(tmp_path: Path) -> None:
@@ -241,16 +248,6 @@ def test_record_whose_content_is_elsewhere_is_told(tmp_path: Path) -> None:
     assert any(each.startswith("2 records without content") for each in outcome.messages)
 
 
-def test_what_else_is_in_a_folder_is_no_page(tmp_path: Path) -> None:
-    write(tmp_path / "a.warc.gz", page("one"))
-    (tmp_path / "a.cdxj").touch()
-    (tmp_path / "pages.jsonl").write_text("{}")
-    assert len(crawl_site_here(tmp_path / "a.db", warc=tmp_path).items) == 1
-    with pytest.raises(ExitedError) as refused:
-        crawl_site_here(tmp_path / "b.db", warc=tmp_path / "pages.jsonl")
-    assert refused.value.status == 2
-
-
 def test_records_of_one_member_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replaying, "_MANY_OF_A_MEMBER", 2)
     write(tmp_path / "a.warc", page("one"), page("two"), page("three"), compressed=False)
@@ -258,19 +255,6 @@ def test_records_of_one_member_are_told(tmp_path: Path, monkeypatch: pytest.Monk
     outcome = crawl_site_here(tmp_path / "a.db", warc=tmp_path / "a.warc.gz")
     assert len(outcome.items) == 3
     assert any("recompress" in each for each in outcome.messages)
-
-
-@pytest.mark.slow
-def test_file_that_is_read_is_not_written(tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.gz"
-    write(path, page("one"))
-    before = path.read_bytes()
-    done = crawl(tmp_path / "a.db", None, ("-O", str(path)), warc=path)
-    assert done.status == 2
-    assert done.errors == [
-        f"feed {path}: what is fetched is written there, and pages are taken from warc: leave it out"
-    ]
-    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -282,11 +266,23 @@ def test_file_that_is_read_is_not_written(tmp_path: Path) -> None:
         ({"warc": "a.warc.gz", "url": "http://127.0.0.1/"}, "url is for the web, and pages are taken from warc"),
     ],
 )
-@pytest.mark.slow
 def test_what_is_no_archive_is_refused(tmp_path: Path, arguments: dict[str, str], told: str) -> None:
-    done = crawl(tmp_path / "x.db", **arguments)
-    assert done.status == 2
-    assert [error[: len(told)] for error in done.errors] == [told]
+    with pytest.raises(ExitedError) as refused:
+        crawl_site_here(tmp_path / "x.db", NO_NETWORK, **arguments)
+    errors = [each.getMessage() for each in refused.value.outcome.log if each.levelname == "ERROR"]
+    assert (refused.value.status, [error[: len(told)] for error in errors]) == (2, [told])
+
+
+def test_file_that_is_read_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    write(path, page("one"))
+    before = path.read_bytes()
+    feeds = {"FEEDS": {str(path): {"format": "gz", "overwrite": True}}}
+    with pytest.raises(ExitedError) as refused:
+        crawl_site_here(tmp_path / "a.db", {**NO_NETWORK, **feeds}, warc=path)
+    told = f"feed {path}: what is fetched is written there, and pages are taken from warc: leave it out"
+    assert (refused.value.status, told in refused.value.outcome.messages) == (2, True)
+    assert path.read_bytes() == before
 
 
 REPLAY = """
