@@ -113,26 +113,20 @@ def test_every_way_in_which_a_request_can_end_is_done(
 
 
 @pytest.mark.slow
-def test_sitemaps_and_robots_end_too_and_nothing_is_left_of_a_finished_run(tmp_path: Path) -> None:
+def test_sitemaps_and_robots_end_too_and_a_finished_run_is_forgotten_and_its_name_begins_anew(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/": article("front"), "/a": article("a", ["/b"]), "/b": article("b")}
+    namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
     with LocalSite(pages) as site:
         site.pages["/robots.txt"] = f"Sitemap: {site.url}/sitemap.xml".encode()
-        site.pages["/sitemap.xml"] = (
-            f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>{site.url}/a</loc></url></urlset>'
-        )
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/", sitemap="auto")
-    depths = {item.url.removeprefix(site.url): item.depth for item in outcome.items}
-    assert depths == {"/": 0, "/a": 0, "/b": 1}
-    assert states(tmp_path / "crawl.db") == {}
-    assert ask(f"sqlite:///{tmp_path / 'crawl.db'}", "SELECT * FROM frontier_runs") == []
-
-
-@pytest.mark.slow
-def test_finished_run_of_the_same_name_begins_anew(tmp_path: Path) -> None:
-    with LocalSite({"/": article("front", ["/a"]), "/a": article("a")}) as site:
+        site.pages["/sitemap.xml"] = f'<urlset xmlns="{namespace}"><url><loc>{site.url}/a</loc></url></urlset>'
         for verdict in ("new", "unchanged"):
-            outcome = crawl_site_here(tmp_path / "crawl.db", {"DEDUP_RUN": "again"}, url=f"{site.url}/")
-            assert outcome.count(f"dedup/{verdict}") == 2
+            settings = {"DEDUP_RUN": "again"}
+            outcome = crawl_site_here(tmp_path / "crawl.db", settings, url=f"{site.url}/", sitemap="auto")
+            assert outcome.count(f"dedup/{verdict}") == 3
+            depths = {item.url.removeprefix(site.url): item.depth for item in outcome.items}
+            assert depths == {"/": 0, "/a": 0, "/b": 1}
+            assert states(tmp_path / "crawl.db") == {}
+            assert ask(f"sqlite:///{tmp_path / 'crawl.db'}", "SELECT * FROM frontier_runs") == []
 
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, pages: int) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from hashlib import sha1
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -17,9 +16,9 @@ from crawler.frontier.entries import Changes, Entry, ExchangeResult, LeaveResult
 from crawler.frontier.leases import LEASE_SECONDS, MOST_HOSTS, RENEWAL_SECONDS, TURN_SECONDS
 from crawler.frontier.store import FrontierStore
 from dedup.sql.database import Database
+from tests.crawler.frontier.test_store import ATTEMPTS, new_databases
 from tests.crawling import ask
 
-ATTEMPTS = 5
 DELAY = 0.5
 
 
@@ -309,16 +308,6 @@ def test_exchange_that_was_committed_before_the_connection_broke_counts_once(cre
     ]
 
 
-def test_end_that_was_committed_before_the_connection_broke_is_still_this_worker_s(crew: Crew) -> None:
-    one = crew.start("one")
-    one.find(entry("a", 1))
-    one.take()
-    one.finish_all()
-    assert not one.leave().goes_on
-    again = one.store.leave(Changes(), WorkerState(is_after_outage=True), is_finished=True)
-    assert not again.goes_on
-
-
 # The end of a run
 
 
@@ -367,29 +356,22 @@ def test_last_worker_of_a_run_that_was_stopped_tells_of_all_and_leaves_the_rest(
     assert three.take() == ["a/1", "a/2"]
 
 
-def test_run_that_has_finished_stays_so_for_workers_that_come_late_or_again(crew: Crew) -> None:
+def test_run_that_has_finished_stays_so_for_workers_that_come_late_and_a_single_one_begins_it_anew(crew: Crew) -> None:
     one, two = crew.start("one"), crew.start("two")
     one.find(entry("a", 1))
     one.take()
     one.finish_all()
-    one.leave()
+    assert not one.leave().goes_on
+    # The same again, as the connection broke after the commit.
+    assert not one.store.leave(Changes(), WorkerState(is_after_outage=True), is_finished=True).goes_on
     result = two.find(entry("a", 1), entry("a", 2))
     assert (result.added, result.is_left) == (0, False)
     three = crew.start("three")
     assert three.opened.is_over
     assert three.store.is_over()
     assert crew.rows("SELECT count(*) FROM frontier") == [(0,)]
-
-
-def test_single_worker_begins_a_shared_run_that_has_finished_anew(crew: Crew) -> None:
-    one = crew.start("one")
-    one.find(entry("a", 1))
-    one.take()
-    one.finish_all()
-    one.leave()
-    alone = FrontierStore(Database(crew.database_url), "run", ATTEMPTS, "alone")
-    assert alone.open() == OpenResult(0, 0, 0, [])
-    alone.close()
+    with closing(FrontierStore(Database(crew.database_url), "run", ATTEMPTS, "alone")) as alone:
+        assert alone.open() == OpenResult(0, 0, 0, [])
     assert crew.rows("SELECT count(*) FROM frontier_workers") == [(0,)]
 
 
@@ -405,15 +387,8 @@ def test_workers_go_on_with_what_a_single_one_began(crew: Crew) -> None:
     assert (one.opened.queued, one.opened.done, one.opened.kept) == (1, 1, 1)
     result = one.exchange(limit=5)
     assert ([each.url for each in result.taken], result.kept_elsewhere) == (["https://a/2"], 1)
-
-
-def test_pages_that_others_kept_are_known(crew: Crew) -> None:
-    one, two = crew.start("one"), crew.start("two")
-    one.find(entry("a", 1), entry("a", 2), entry("b", 1))
-    one.take()
-    two.take()
     one.finish_all()
-    assert two.exchange().kept_elsewhere == 2
+    assert crew.start("two").exchange().kept_elsewhere == 2
 
 
 # The law
@@ -510,26 +485,16 @@ def play(database_url: str, actions: list[tuple[str, str, object]]) -> None:
         played.finish()
 
 
-@settings(max_examples=12)
-@given(ACTIONS)
 @pytest.mark.slow
-def test_every_url_is_done_once_and_no_host_is_asked_by_two_on_sqlite(actions: list[tuple[str, str, object]]) -> None:
-    with TemporaryDirectory() as folder:
-        play(f"sqlite:///{Path(folder) / 'test.db'}", actions)
-
-
-@pytest.fixture(scope="module")
-def new_postgresql_url(postgresql_server: Callable[[], object]) -> Callable[[], str]:
-    return lambda: postgresql_server().create_database()  # type: ignore[attr-defined]
-
-
-@pytest.mark.slow
-def test_every_url_is_done_once_and_no_host_is_asked_by_two_on_postgresql(
-    new_postgresql_url: Callable[[], str],
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_every_url_is_done_once_and_no_host_is_asked_by_two(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    @settings(max_examples=3)
+    new_url = new_databases(kind, request, tmp_path)
+
+    @settings(max_examples=12 if kind == "sqlite" else 3)
     @given(ACTIONS)
     def check(actions: list[tuple[str, str, object]]) -> None:
-        play(new_postgresql_url(), actions)
+        play(new_url(), actions)
 
     check()

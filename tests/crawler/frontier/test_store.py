@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hashlib import sha1
+from itertools import count, repeat
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -31,6 +31,13 @@ def entry(number: int, priority: int = 0) -> Entry:
 
 def numbers(taken: list[TakenUrl]) -> list[int]:
     return [int(each.url.rpartition("/")[2]) for each in taken]
+
+
+def new_databases(kind: str, request: pytest.FixtureRequest, folder: Path) -> Callable[[], str]:
+    """Return what makes the URL of a new database of a kind."""
+    if kind == "postgresql":
+        return request.getfixturevalue("postgresql_server")().create_database  # type: ignore[no-any-return]
+    return map("sqlite:///{}/{}.db".format, repeat(folder), count()).__next__
 
 
 class Workers:
@@ -86,11 +93,11 @@ def add(store: FrontierStore, *entries: Entry) -> ExchangeResult:
     return store.exchange(Changes(found=list(entries)), 0)
 
 
-def finish(store: FrontierStore, *taken: TakenUrl, kept: bool = True) -> None:
-    store.exchange(Changes(done=[(each.id, kept) for each in taken]), 0)
+def finish(store: FrontierStore, *taken: TakenUrl) -> None:
+    store.exchange(Changes(done=[(each.id, True) for each in taken]), 0)
 
 
-def test_what_was_found_is_taken_once_and_comes_back_as_it_was(workers: Workers) -> None:
+def test_what_was_found_is_taken_once_and_comes_back_as_it_was_or_as_it_is_to_be_tried_again(workers: Workers) -> None:
     store, _ = workers.start("one")
     whole = Entry("https://a.example/7", b"7" * 20, "a.example", "sitemap", 3, -3, "https://a.example/", '{"a":1}')
     assert add(store, whole).added == 1
@@ -98,14 +105,10 @@ def test_what_was_found_is_taken_once_and_comes_back_as_it_was(workers: Workers)
     assert (taken.url, taken.kind, taken.depth, taken.priority) == (whole.url, "sitemap", 3, -3)
     assert (taken.referrer, taken.meta, taken.attempts) == (whole.referrer, whole.meta, 0)
     assert take(store, 5) == []
-
-
-def test_runs_do_not_know_of_each_other(workers: Workers) -> None:
-    one, _ = workers.start("one", "monday")
-    two, _ = workers.start("two", "tuesday")
-    add(one, entry(1))
-    assert add(two, entry(1)).added == 1
-    assert numbers(take(one, 5)) == numbers(take(two, 5)) == [1]
+    store.exchange(Changes(again=[(taken.id, -7, '{"retry_times":1}')]), 0)
+    assert take(store, 5) == [taken._replace(priority=-7, meta='{"retry_times":1}')]
+    other, _ = workers.start("two", "another run")
+    assert add(other, whole).added == 1
 
 
 def test_children_and_their_parents_end_are_written_together_with_what_is_taken_next(workers: Workers) -> None:
@@ -117,87 +120,34 @@ def test_children_and_their_parents_end_are_written_together_with_what_is_taken_
     assert workers.states() == {1: "done", 2: "taken"}
 
 
-def test_url_to_be_tried_again_is_queued_with_its_new_priority_and_meta(workers: Workers) -> None:
-    store, _ = workers.start("one")
-    add(store, entry(1), entry(2))
-    first, _ = take(store, 2)
-    store.exchange(Changes(again=[(first.id, -7, '{"retry_times":1}')]), 0)
-    [again] = take(store, 5)
-    assert (again.id, again.priority, again.meta, again.attempts) == (first.id, -7, '{"retry_times":1}', 0)
-
-
 def test_continued_run_knows_what_is_done_and_kept_and_queues_the_rest(workers: Workers) -> None:
     store, opened = workers.start("one")
     assert opened == OpenResult(0, 0, 0, [])
     add(store, *map(entry, range(6)))
-    taken = take(store, 4)
-    finish(store, taken[0])
-    finish(store, taken[1], kept=False)
+    first, second, *_ = take(store, 4)
+    store.exchange(Changes(done=[(first.id, True), (second.id, False)]), 0)
     workers.ended.add("one")
     store, opened = workers.start("two")
     assert opened == OpenResult(4, 2, 1, [])
     assert numbers(take(store, 10)) == [2, 3, 4, 5]
 
 
-def test_urls_of_a_living_worker_stay_its_own_until_the_lease_ends(workers: Workers) -> None:
-    one, _ = workers.start("one")
-    add(one, entry(1))
-    take(one, 1)
-    two, opened = workers.start("two")
-    assert opened.queued == 0
-    result = two.exchange(Changes(), 5)
-    assert (result.taken, result.is_left) == ([], True)
-    workers.now += LEASE_SECONDS + 1
-    assert numbers(take(two, 5)) == [1]
-
-
-def test_worker_that_is_alive_keeps_its_lease(workers: Workers) -> None:
-    one, _ = workers.start("one")
-    add(one, entry(1))
-    take(one, 1)
-    two, _ = workers.start("two")
-    for _ in range(10):
-        workers.now += LEASE_SECONDS / 2
-        one.exchange(Changes(), 0)
-        assert take(two, 5) == []
-
-
-def test_late_end_of_a_url_that_was_taken_over_counts_and_a_late_retry_does_not(workers: Workers) -> None:
+def test_urls_of_a_living_worker_stay_its_own_until_it_says_no_more_that_it_is_there(workers: Workers) -> None:
     one, _ = workers.start("one")
     add(one, entry(1), entry(2))
     first, second = take(one, 2)
+    two, opened = workers.start("two")
+    assert opened.queued == 0
+    for _ in range(10):
+        workers.now += LEASE_SECONDS / 2
+        one.exchange(Changes(), 0)
+        result = two.exchange(Changes(), 5)
+        assert (result.taken, result.is_left) == ([], True)
     workers.now += LEASE_SECONDS + 1
-    two, _ = workers.start("two")
     assert numbers(take(two, 5)) == [1, 2]
+    # Of what comes late an end counts, and another try does not.
     one.exchange(Changes(done=[(first.id, True)], again=[(second.id, 0, None)]), 0)
     assert workers.states() == {1: "done", 2: "taken"}
-
-
-def test_url_that_kills_is_found_out_alone_and_given_up_and_the_others_are_not(workers: Workers) -> None:
-    deaths = 0
-    given_up: list[str] = []
-    finished: set[int] = set()
-    while not given_up:
-        name = f"worker {deaths}"
-        store, opened = workers.start(name)
-        given_up = opened.given_up
-        add(store, *map(entry, range(20)))
-        while result := store.exchange(Changes(), 8):
-            if not result.taken:
-                break
-            suspects = [each for each in result.taken if each.attempts >= 2]
-            assert len(suspects) <= 1
-            if 3 in numbers(result.taken):
-                deaths += 1
-                workers.ended.add(name)
-                break
-            finish(store, *result.taken)
-            finished |= set(numbers(result.taken))
-        assert deaths <= ATTEMPTS
-    assert given_up == ["https://a.example/3"]
-    assert deaths == ATTEMPTS
-    assert finished == set(range(20)) - {3}
-    assert workers.states()[3] == "failed"
 
 
 def test_suspects_are_taken_one_at_a_time(workers: Workers) -> None:
@@ -229,18 +179,13 @@ def test_finished_run_is_forgotten_and_its_name_begins_anew(workers: Workers, mo
     assert workers.states() == {1: "queued"}
     store, opened = workers.start("two")
     assert opened == OpenResult(0, 0, 0, [])
-    assert add(store, entry(1)).added == 1
-
-
-def test_run_that_was_killed_while_it_was_forgotten_begins_anew(workers: Workers) -> None:
-    store, _ = workers.start("one")
-    add(store, entry(1), entry(2))
+    assert add(store, entry(1), entry(2)).added == 2
+    # As if the process had been killed while the run was forgotten.
     finish(store, *take(store, 2))
     with closing(Database(workers.database_url)) as database, database.write() as connection:
-        connection.exec_driver_sql("UPDATE frontier_runs SET finished = 1")
-    store, opened = workers.start("two")
-    assert opened.done == 0
-    assert add(store, entry(1)).added == 1
+        connection.exec_driver_sql("UPDATE frontier_runs SET finished = 1 WHERE name = 'run'")
+    store, opened = workers.start("three")
+    assert (opened.done, add(store, entry(1)).added) == (0, 1)
 
 
 def test_worker_is_gone_only_if_its_process_on_this_machine_is() -> None:
@@ -368,25 +313,15 @@ def play(database_url: str, actions: list[tuple[str, object]]) -> None:
         assert set(played.model.state.values()) <= {"done", "taken", "failed"}
 
 
-@settings(max_examples=40)
-@given(ACTIONS)
 @pytest.mark.slow
-def test_table_does_what_the_model_does_on_sqlite(actions: list[tuple[str, object]]) -> None:
-    with TemporaryDirectory() as folder:
-        play(f"sqlite:///{Path(folder) / 'test.db'}", actions)
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_table_does_what_the_model_does(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    new_url = new_databases(kind, request, tmp_path)
 
-
-@pytest.fixture(scope="module")
-def new_postgresql_url(postgresql_server: Callable[[], object]) -> Callable[[], str]:
-    return lambda: postgresql_server().create_database()  # type: ignore[attr-defined]
-
-
-@pytest.mark.slow
-def test_table_does_what_the_model_does_on_postgresql(new_postgresql_url: Callable[[], str]) -> None:
-    @settings(max_examples=10)
+    @settings(max_examples=40 if kind == "sqlite" else 10)
     @given(ACTIONS)
     def check(actions: list[tuple[str, object]]) -> None:
-        play(new_postgresql_url(), actions)
+        play(new_url(), actions)
 
     check()
 
