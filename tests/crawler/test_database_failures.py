@@ -6,9 +6,10 @@ import logging
 import resource
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from threading import Barrier, Thread, Timer
+from threading import Barrier, Timer
 from typing import Any
 
 import pytest
@@ -124,24 +125,25 @@ def test_database_that_cannot_be_used_is_refused_in_one_line(
     assert not (tmp_path / "missing").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "named"),
-    [("scheme", "scheme"), ("table design", "table design")],
-)
-def test_database_of_another_make_is_refused_and_left_alone(name: str, named: str, tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
-    prepare(database, f"UPDATE dedup_properties SET value = 'strange' WHERE name = '{name}'")
-    tells(refused({"DEDUP_DATABASE_URL": f"sqlite:///{database}"}), str(database), f"{named} 'strange'")
-    assert ask(f"sqlite:///{database}", "SELECT * FROM dedup_runs") == []
-
-
 OTHER = "made by another version of this program (this one has tables of version 1): begin anew, in a new database"
 
 
-def test_database_of_an_unreleased_version_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("value = 'strange' WHERE name = 'scheme'", "scheme 'strange'"),
+        ("value = 'strange' WHERE name = 'table design'", "table design 'strange'"),
+        ("name = 'schema version' WHERE name = 'schema'", OTHER),
+    ],
+)
+def test_database_of_another_make_is_refused_and_left_alone(change: str, told: str, tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
-    prepare(database, "UPDATE dedup_properties SET name = 'schema version' WHERE name = 'schema'")
-    tells(refused({"DEDUP_DATABASE_URL": f"sqlite:///{database}"}), str(database), OTHER)
+    Deduplicator(DedupSettings(database_url=f"sqlite:///{database}")).database.close()
+    with closing(sqlite3.connect(database)) as connection:
+        assert connection.execute(f"UPDATE dedup_properties SET {change}").rowcount == 1
+        connection.commit()
+    tells(refused({"DEDUP_DATABASE_URL": f"sqlite:///{database}"}), str(database), told)
+    assert ask(f"sqlite:///{database}", "SELECT * FROM dedup_runs") == []
 
 
 @pytest.mark.parametrize("tables", [visits.TABLES, frontier.TABLES], ids=lambda tables: tables.name)
@@ -159,39 +161,23 @@ def test_real_command_that_is_refused_prints_one_error_and_no_summary() -> None:
     assert "open-sesame" not in result.stderr
 
 
-def prepare(database: Path, change: str) -> None:
-    """Make a database and change its properties."""
-    Deduplicator(DedupSettings(database_url=f"sqlite:///{database}")).database.close()
-    with closing(sqlite3.connect(database)) as connection:
-        assert connection.execute(change).rowcount == 1
-        connection.commit()
-
-
 def test_new_database_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
-    errors: list[BaseException] = []
-
-    def open_it(url: str, barrier: Barrier, opener: Callable[[str], None]) -> None:
-        barrier.wait()
-        try:
-            opener(url)
-        except Exception as error:
-            errors.append(error)
-
     def open_for_pages(url: str) -> None:
         PageStore(Database(url), Outages(0)).close()
 
     def open_for_verdicts(url: str) -> None:
         Deduplicator(DedupSettings(database_url=url)).database.close()
 
-    for number in range(40):
-        url, barrier = f"sqlite:///{tmp_path / f'{number}.db'}", Barrier(4)
-        openers = [open_for_pages, open_for_verdicts] * 2
-        threads = [Thread(target=open_it, args=(url, barrier, opener)) for opener in openers]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert errors == []
+    def open_it(opener: Callable[[str], None], url: str, barrier: Barrier) -> None:
+        barrier.wait()
+        opener(url)
+
+    with ThreadPoolExecutor(4) as threads:
+        for number in range(40):
+            url, barrier = f"sqlite:///{tmp_path / f'{number}.db'}", Barrier(4)
+            openers = [open_for_pages, open_for_verdicts] * 2
+            for opened in [threads.submit(open_it, opener, url, barrier) for opener in openers]:
+                opened.result()
 
 
 # In the middle of a crawl
@@ -217,16 +203,6 @@ class Lock:
 LOCK_TIMEOUT = "dedup.rules.settings.DedupSettings.lock_timeout"
 
 
-def test_database_that_is_locked_from_the_start_ends_the_crawl(tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
-    Deduplicator(DedupSettings(database_url=f"sqlite:///{database}")).database.close()
-    lock = Lock(database)
-    lock.take()
-    result = crawl(database, constants={LOCK_TIMEOUT: 0.5}, url=NOBODY)
-    lock.release()
-    fails(result, str(database), "locked", "another process")
-
-
 def when_asked(site: LocalSite, path: str, action: Callable[[], None]) -> None:
     """Do something when a page of the site is fetched for the first time."""
     page = site.pages[path]
@@ -241,11 +217,13 @@ def when_asked(site: LocalSite, path: str, action: Callable[[], None]) -> None:
     site.pages[path] = answer  # type: ignore[assignment]
 
 
-def test_database_that_stays_locked_ends_a_running_crawl_and_the_next_one_completes(
-    tmp_path: Path, site: LocalSite
-) -> None:
+def test_database_that_stays_locked_ends_a_crawl_and_the_next_one_completes(tmp_path: Path, site: LocalSite) -> None:
     database = tmp_path / "crawl.db"
+    Deduplicator(DedupSettings(database_url=f"sqlite:///{database}")).database.close()
     lock = Lock(database)
+    lock.take()
+    fails(crawl(database, constants={LOCK_TIMEOUT: 0.5}, url=NOBODY), str(database), "locked", "another process")
+    lock.release()
     when_asked(site, "/15", lock.take)
     result = crawl(database, constants={LOCK_TIMEOUT: 0.5}, url=f"{site.url}/")
     lock.release()
@@ -319,19 +297,17 @@ def test_server_that_goes_away_ends_the_crawl_and_the_next_one_completes(
     completes(url, site)
 
 
-def test_pages_can_be_kept_in_a_database_of_their_own(tmp_path: Path, site: LocalSite) -> None:
-    pages = f"sqlite:///{tmp_path / 'pages.db'}"
-    crawl_site_here(tmp_path / "verdicts.db", {"CRAWLER_DATABASE_URL": pages}, url=f"{site.url}/")
-    assert sorted(row["text"].strip(".") for row in ask(pages, "SELECT text FROM pages")) == sorted(TEXTS)
-
-
-def test_pages_that_were_decided_but_not_stored_are_stored_by_the_next_crawl(tmp_path: Path, site: LocalSite) -> None:
-    database = tmp_path / "crawl.db"
-    crawl_site_here(database, url=f"{site.url}/")
-    with closing(sqlite3.connect(database)) as connection:
+def test_pages_that_were_decided_but_not_stored_are_stored_by_the_next_crawl_in_a_database_of_their_own(
+    tmp_path: Path, site: LocalSite
+) -> None:
+    settings = {"CRAWLER_DATABASE_URL": f"sqlite:///{tmp_path / 'pages.db'}"}
+    crawl_site_here(tmp_path / "verdicts.db", settings, url=f"{site.url}/")
+    with closing(sqlite3.connect(tmp_path / "pages.db")) as connection:
         connection.execute("DELETE FROM pages WHERE id % 2 = 0")
         connection.commit()
-    completes(database, site)
+    crawl_site_here(tmp_path / "verdicts.db", settings, url=f"{site.url}/")
+    stored = ask(settings["CRAWLER_DATABASE_URL"], "SELECT text FROM pages")
+    assert sorted(row["text"].strip(".") for row in stored) == sorted(TEXTS)
 
 
 def test_two_crawls_of_mirrors_into_one_database_at_once_keep_each_text_once(tmp_path: Path, site: LocalSite) -> None:

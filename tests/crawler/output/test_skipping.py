@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawling import Crawl, crawl, crawl_site_here, run
+from tests.crawling import Crawl, crawl, run
 from tests.localsite import LocalSite, Reply, article, redirect
 
 pytestmark = pytest.mark.slow
@@ -21,7 +21,7 @@ def block(result: Crawl) -> list[str]:
     return rest.split("\n\n")[0].splitlines()
 
 
-def test_screen_names_skipped_pages_and_where_they_are_linked_from(tmp_path: Path) -> None:
+def test_screen_and_report_name_skipped_pages_and_where_they_are_linked_from(tmp_path: Path) -> None:
     pages = {
         "/": article("front", ["/list", "/forbidden"]),
         "/list": article("list", ["/gone", "/moved", "/%E6%A1%A5"]),
@@ -32,12 +32,21 @@ def test_screen_names_skipped_pages_and_where_they_are_linked_from(tmp_path: Pat
     }
     with LocalSite(pages) as site:
         result = crawl(tmp_path / "crawl.db", options=["-L", "WARNING"], url=f"{site.url}/")
+    command = [sys.executable, "-m", "scrapy", "duplicates", "--database", result.database_url, "--format", "json"]
+    report = json.loads(run(command).stdout)
     told = {re.sub(" {2,}", "  ", line) for line in block(result)}
     assert told == {
         f"http 404  {site.url}/gone  linked from {site.url}/list",
         f"empty  {site.url}/nothing  linked from {site.url}/moved",
         f"not html  {site.url}/桥  linked from {site.url}/list",
     }
+    reported = [(row["key"], row["reason"], row["detail"], row["referrer"]) for row in report["skipped"]]
+    assert sorted(reported) == [
+        (f"{site.url}/%E6%A1%A5", "not html", "", f"{site.url}/list"),
+        (f"{site.url}/forbidden", "robots txt", "Forbidden by robots.txt", f"{site.url}/"),
+        (f"{site.url}/gone", "http 404", "", f"{site.url}/list"),
+        (f"{site.url}/nothing", "empty", f"redirected from {site.url}/moved", f"{site.url}/moved"),
+    ]
 
 
 def test_screen_names_five_and_counts_the_others(tmp_path: Path) -> None:
@@ -51,23 +60,3 @@ def test_screen_names_five_and_counts_the_others(tmp_path: Path) -> None:
     assert lines[-1].strip() == "and 4 more"
     assert result.says(f"skipped {site.url}/6: http 404")
     assert result.says(f"skipped {site.url}/new: http 404 (redirected from {site.url}/old)")
-
-
-def test_report_has_every_skipped_page_and_the_page_that_links_to_it(tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
-    pages = {
-        "/": article("front", ["/gone", "/old", "/forbidden"]),
-        "/old": redirect("/new"),
-        "/robots.txt": "User-agent: *\nDisallow: /forbidden\n",
-    }
-    with LocalSite(pages) as site:
-        crawl_site_here(database, url=f"{site.url}/")
-    front = f"{site.url}/"
-    command = [sys.executable, "-m", "scrapy", "duplicates", "--database", f"sqlite:///{database}", "--format", "json"]
-    report = json.loads(run(command).stdout)
-    told = [(row["key"], row["reason"], row["detail"], row["referrer"]) for row in report["skipped"]]
-    assert sorted(told) == [
-        (f"{site.url}/forbidden", "robots txt", "Forbidden by robots.txt", front),
-        (f"{site.url}/gone", "http 404", "", front),
-        (f"{site.url}/new", "http 404", f"redirected from {site.url}/old", f"{site.url}/old"),
-    ]
