@@ -8,7 +8,6 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -31,7 +30,7 @@ from tests.crawling import (
     crawl_site_here,
     environment,
     finish,
-    run,
+    scrapy,
     start,
 )
 from tests.feeds import READERS, read_feed, urls_of
@@ -69,11 +68,6 @@ def expected(site: LocalSite) -> list[str]:
 
 def url_of(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'crawl.db'}"
-
-
-def scrapy(tmp_path: Path, *words: str) -> Crawl:
-    command = [sys.executable, "-m", "scrapy", *words, "-s", f"DEDUP_DATABASE_URL={url_of(tmp_path)}"]
-    return run(command, database_url=url_of(tmp_path))
 
 
 def files(tmp_path: Path) -> list[Path]:
@@ -138,9 +132,9 @@ def test_interrupted_run_writes_what_it_has_and_scrapy_continue_replaces_it(tmp_
         assert urls_of(path) == sorted(first.pages), path
     other = tmp_path / "others.jsonl"
     other.write_text("{}\n")
-    assert scrapy(tmp_path, "continue", "-o", str(other)).status == 2
+    assert scrapy(tmp_path / "crawl.db", "continue", "-o", str(other)).status == 2
     assert other.read_text() == "{}\n"
-    result = scrapy(tmp_path, "continue")
+    result = scrapy(tmp_path / "crawl.db", "continue")
     assert (result.status, result.errors) == (0, [])
     assert_complete(tmp_path, site, result)
 
@@ -203,7 +197,7 @@ def test_crawl_without_the_stage_or_with_a_database_of_its_own_is_completed_too(
     assert (urls_of(feed) == every) if "DEDUP_ENABLED" in settings else clusters(site, urls_of(feed)) == expected(site)
     copy = tmp_path / "copy.json"
     words = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
-    assert scrapy(tmp_path, "export", "-o", str(copy), *words).status == 0
+    assert scrapy(tmp_path / "crawl.db", "export", "-o", str(copy), *words).status == 0
     assert copy.read_bytes() == feed.read_bytes()
 
 
@@ -225,7 +219,7 @@ def test_better_copies_pages_that_are_gone_and_those_without_a_verdict_are_as_in
         assert (row["url"], bool(row["problem"])) == (f"{site.url}/large", True)
         site.pages["/gone"] = Reply(status=404)
         crawl_some(tmp_path, site, {}, run="tuesday", recrawl="true", settings={**settings, "CRAWLER_GONE": "delete"})
-        assert scrapy(tmp_path, "export", RUN, "-o", str(left)).status == 0
+        assert scrapy(tmp_path / "crawl.db", "export", RUN, "-o", str(left)).status == 0
         assert urls_of(left) == [f"{site.url}/", f"{site.url}/story"]
 
 
@@ -357,11 +351,11 @@ def test_feed_on_a_full_disk_is_written_by_the_command_that_is_named(
         words = shlex.split(line.partition("write it again: ")[2])
         assert words[1] == "export"
         commands.append(words[1:])
-    failed = scrapy(tmp_path, *commands[0])
+    failed = scrapy(tmp_path / "crawl.db", *commands[0])
     assert (failed.status, failed.stderr) == (1, f"error: feed {feeds[0]} cannot be written: No space left on device\n")
     subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
     for feed, words in zip(feeds, commands, strict=True):
-        done = scrapy(tmp_path, *words)
+        done = scrapy(tmp_path / "crawl.db", *words)
         assert (done.status, done.stdout) == (0, "")
         assert re.fullmatch(rf"{len(result.pages)} pages of run \S+: {re.escape(str(feed))}\n", done.stderr)
         assert urls_of(feed) == sorted(result.pages)
@@ -438,7 +432,7 @@ def test_every_other_failure_is_told_in_one_line_too(
 
 
 def test_export_names_what_it_cannot_do(tmp_path: Path, site: LocalSite) -> None:
-    assert "there is no database" in scrapy(tmp_path, "export", "-o", "-:jsonl").stderr
+    assert "there is no database" in scrapy(tmp_path / "crawl.db", "export", "-o", "-:jsonl").stderr
     crawl_some(tmp_path, site, {}, max_pages=2)
     taken = tmp_path / "pages.jsonl"
     taken.write_text("{}\n")
@@ -448,7 +442,7 @@ def test_export_names_what_it_cannot_do(tmp_path: Path, site: LocalSite) -> None
         (["-o", "pages.warc.gz"], 2, "feed pages.warc.gz: a web archive is written while pages are fetched; "),
         (["tuesday", "-o", "-:csv"], 1, f"database {url_of(tmp_path)} holds no run 'tuesday': the last ones are '"),
     ):
-        result = scrapy(tmp_path, "export", *words)
+        result = scrapy(tmp_path / "crawl.db", "export", *words)
         assert (result.status, result.stdout) == (status, "")
         assert result.stderr.startswith(f"error: {line}"), result.stderr
         assert result.stderr.count("\n") == 1
@@ -459,18 +453,23 @@ def test_export_to_standard_output_has_all_pages_of_the_last_run_and_nothing_els
 ) -> None:
     crawl_some(tmp_path, site, {}, run="sunday", max_pages=9)
     crawl_some(tmp_path, site, {}, max_pages=2)
-    result = scrapy(tmp_path, "export", "-o", "-:jsonl")
+    result = scrapy(tmp_path / "crawl.db", "export", "-o", "-:jsonl")
     assert [json.loads(line)["verdict"] for line in result.stdout.splitlines()] == ["unchanged"] * 2
     assert result.stderr == f"2 pages of run {RUN}, which is not finished: stdout:\n"
-    assert scrapy(tmp_path, "export", "sunday", "-o", "-:csv", "-s", "FEED_EXPORT_FIELDS=url").stdout.count("\n") == 10
+    assert (
+        scrapy(tmp_path / "crawl.db", "export", "sunday", "-o", "-:csv", "-s", "FEED_EXPORT_FIELDS=url").stdout.count(
+            "\n"
+        )
+        == 10
+    )
 
 
 def test_export_knows_other_places_and_batches(tmp_path: Path, site: LocalSite) -> None:
     crawl_some(tmp_path, site, {}, max_pages=5)
     storages = json.dumps({"other": "tests.crawler.feeds.test_writing.OtherPlace"})
     words = ["-s", f"FEED_STORAGES={storages}", "-s", "FEED_EXPORT_BATCH_ITEM_COUNT=3"]
-    result = scrapy(tmp_path, "export", "-o", f"other://{tmp_path}/%(batch_id)d.csv", *words)
+    result = scrapy(tmp_path / "crawl.db", "export", "-o", f"other://{tmp_path}/%(batch_id)d.csv", *words)
     assert (result.status, result.stderr.partition(" of run")[0]) == (0, "5 pages")
     assert [len(read_feed(tmp_path / f"{number}.csv")) for number in (1, 2)] == [3, 2]
-    unknown = scrapy(tmp_path, "export", "-o", "nowhere://pages.csv")
+    unknown = scrapy(tmp_path / "crawl.db", "export", "-o", "nowhere://pages.csv")
     assert (unknown.status, "Unknown feed storage scheme: nowhere" in unknown.stderr) == (2, True)

@@ -15,12 +15,12 @@ from scrapy.http import TextResponse
 
 from crawler.frontier import scheduler as scheduler_module
 from crawler.frontier.entries import TakenUrl, to_entry, to_request
-from crawler.frontier.scheduler import BATCH, MOST_RETURNS, FrontierScheduler, InFlight
+from crawler.frontier.scheduler import BATCH, MOST_RETURNS, FrontierScheduler
 from crawler.frontier.store import FrontierStore
 from crawler.page import KIND, ROW
 from crawler.politeness.pausing import MOST_FAILURES
 from crawler.spider.site import RecentUrls, SiteSpider
-from tests.crawling import ExitedError, ask, crawl_command, crawl_site_here, finish, start
+from tests.crawling import ask, crawl_command, crawl_site_here, finish, start
 from tests.localsite import Asked, LocalSite, Page, Reply, article, redirect
 
 
@@ -127,52 +127,6 @@ def test_sitemaps_and_robots_end_too_and_a_finished_run_is_forgotten_and_its_nam
             assert depths == {"/": 0, "/a": 0, "/b": 1}
             assert states(tmp_path / "crawl.db") == {}
             assert ask(f"sqlite:///{tmp_path / 'crawl.db'}", "SELECT * FROM frontier_runs") == []
-
-
-def stop_after(monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
-    """End the process in which a crawl runs, as a crash does, once so many of its requests are done."""
-
-    done = Counter[str]()
-    take_finished = InFlight.take_finished
-
-    def count(self: InFlight) -> list[tuple[int, bool]]:
-        finished = take_finished(self)
-        done["pages"] += len(finished)
-        if done["pages"] >= pages:
-            raise SystemExit(9)
-        return finished
-
-    monkeypatch.setattr(InFlight, "take_finished", count)
-
-
-def forty_pages() -> dict[str, Page]:
-    links = {
-        number: [f"/{child}" for child in (3 * number + 1, 3 * number + 2, 3 * number + 3)] for number in range(13)
-    }
-    pages: dict[str, Page] = {f"/{number}": article(number, links.get(number, [])) for number in range(40)}
-    return {"/": article("front", ["/0"]), **pages}
-
-
-@pytest.mark.slow
-def test_crawl_that_crashed_goes_on_and_ends_as_one_that_did_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    database = tmp_path / "crawl.db"
-    settings = {"DEDUP_RUN": "crashed"}
-    with LocalSite(forty_pages()) as site:
-        with monkeypatch.context() as patched:
-            stop_after(patched, 17)
-            with pytest.raises(ExitedError):
-                crawl_site_here(database, settings, url=f"{site.url}/")
-        done = {path for path, state in states(database).items() if state == "done"}
-        before = site.hits
-        outcome = crawl_site_here(database, settings, url=f"{site.url}/")
-        again = site.hits - before
-    assert outcome.stats["frontier/done_before"] == len(done)
-    assert not done & set(again)
-    rows = ask(f"sqlite:///{database}", "SELECT url, text FROM pages")
-    assert sorted(row["url"].removeprefix(site.url) for row in rows) == sorted(forty_pages())
-    assert all(row["text"] for row in rows)
 
 
 @pytest.mark.slow

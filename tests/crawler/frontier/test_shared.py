@@ -122,22 +122,14 @@ def crew(sqlite_url: str) -> Iterator[Crew]:
 # Hosts
 
 
-def test_host_belongs_to_one_worker_and_the_other_waits(crew: Crew) -> None:
-    one, two = crew.start("one"), crew.start("two")
-    one.find(*(entry("a", number) for number in range(30)))
-    assert len(one.take(20)) == 20
-    result = two.exchange(limit=20)
-    assert (result.taken, result.is_left) == ([], True)
-    one.finish_all()
-    assert two.take() == []
-    assert len(one.take(20)) == 10
-
-
-def test_hosts_are_shared_evenly_whoever_comes_first(crew: Crew) -> None:
-    one, two = crew.start("one"), crew.start("two")
+def test_hosts_are_shared_evenly_whoever_comes_first_and_an_only_one_belongs_to_one(crew: Crew) -> None:
+    one, two, three = crew.start("one"), crew.start("two"), crew.start("three")
+    three.leave(is_finished=False)
     one.find(*(entry(host, number) for host in "abcd" for number in range(3)))
     assert {url[0] for url in one.take(64)} == {"a", "b"}
     assert {url[0] for url in two.take(64)} == {"c", "d"}
+    late = crew.start("late").exchange(limit=20)
+    assert (late.taken, late.is_left) == ([], True)
 
 
 def test_worker_that_joins_gets_hosts_once_nothing_of_them_is_under_way(crew: Crew) -> None:
@@ -229,9 +221,9 @@ def test_urls_and_hosts_of_a_dead_process_come_back_with_an_attempt(crew: Crew) 
     assert [taken.attempts for taken in two.held.values()] == [1, 1]
 
 
-def test_urls_of_a_silent_worker_come_back_when_its_lease_ends(crew: Crew) -> None:
+def test_urls_of_a_silent_worker_come_back_when_its_lease_ends_and_it_learns_what_it_has_lost(crew: Crew) -> None:
     one, two = crew.start("one"), crew.start("two")
-    one.find(entry("a", 1))
+    one.find(entry("a", 1), entry("a", 2))
     one.take()
     crew.now += LEASE_SECONDS - 1
     two.exchange()
@@ -239,17 +231,7 @@ def test_urls_of_a_silent_worker_come_back_when_its_lease_ends(crew: Crew) -> No
     crew.now += RENEWAL_SECONDS
     two.exchange()
     crew.now += DELAY
-    assert two.take() == ["a/1"]
-
-
-def test_silent_worker_that_comes_back_learns_what_it_has_lost(crew: Crew) -> None:
-    one, two = crew.start("one"), crew.start("two")
-    one.find(entry("a", 1), entry("a", 2))
-    one.take()
-    crew.now += LEASE_SECONDS + RENEWAL_SECONDS
-    two.exchange()
-    crew.now += DELAY
-    assert len(two.take()) == 2
+    assert two.take() == ["a/1", "a/2"]
     result = one.exchange(limit=5)
     assert (len(result.lost), result.taken, result.is_left) == (2, [], True)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.crawling import Outcome, ask, crawl, crawl_site_here, run
+from tests.crawling import Outcome, ask, crawl, crawl_site_here, scrapy
 from tests.localsite import Asked, LocalSite, Reply, article
 
 pytestmark = pytest.mark.slow
@@ -111,9 +110,7 @@ def test_host_that_fails_for_long_is_parked_told_and_continued(tmp_path: Path) -
         assert "scrapy continue" in result.summary["continue"]
         assert result.says("127.0.0.1 has failed", "robots.txt: http 503", "WARNING")
         is_down[0] = False
-        options = ["-s", f"DEDUP_DATABASE_URL=sqlite:///{database}"]
-        command = [sys.executable, "-m", "scrapy", "continue", *options]
-        again = run(command, database_url=f"sqlite:///{database}")
+        again = scrapy(database, "continue")
     assert again.status == 0, again.stderr
     assert len(again.pages) == PAGES + 1
     assert ask(f"sqlite:///{database}", "SELECT * FROM frontier") == []

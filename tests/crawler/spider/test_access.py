@@ -290,19 +290,21 @@ def test_spider_that_logs_in_by_a_form_does_so_again_when_a_killed_crawl_goes_on
     assert not result.errors
 
 
-def test_login_that_fails_ends_the_crawl_before_any_page(members: Members) -> None:
+@pytest.mark.parametrize(
+    ("source", "told", "asked"),
+    [
+        (FORM, "the login failed: ValueError: no such member", {"/robots.txt", "/login"}),
+        (FROM_START, "POST {url}/login was not made by make_request", set()),
+    ],
+)
+def test_login_that_cannot_be_ends_the_crawl_in_one_line_before_any_page(
+    source: str, told: str, asked: set[str], members: Members
+) -> None:
     with members_only(3) as site:
-        result = members.run(FORM.format(url=site.url, password="guess"), url=f"{site.url}/")
-        assert set(site.hits) == {"/robots.txt", "/login"}
+        result = members.run(source.format(url=site.url, password="guess"), url=f"{site.url}/")
+        assert set(site.hits) == asked
     assert result.status == 1
-    assert "the login failed: ValueError: no such member" in result.errors[0]
-
-
-def test_form_that_the_frontier_cannot_keep_ends_the_crawl_in_one_line(members: Members) -> None:
-    with members_only(3) as site:
-        result = members.run(FROM_START.format(url=site.url), url=f"{site.url}/")
-    assert result.status == 1
-    assert f"POST {site.url}/login was not made by make_request" in result.errors[0]
+    assert told.format(url=site.url) in result.errors[0]
 
 
 @pytest.mark.parametrize("way", ["settings", "spider"])

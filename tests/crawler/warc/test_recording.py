@@ -30,7 +30,7 @@ from crawler.warc.file import (
 from dedup.errors import SettingsError
 from tests.commands import run_dedup
 from tests.crawler.warc.archives import Record, of_kind, read_warc
-from tests.crawling import ROOT, Crawl, crawl, crawl_command, finish, run, start
+from tests.crawling import ROOT, Crawl, crawl, crawl_command, finish, scrapy, start
 from tests.localsite import EndlessSite, LocalSite, Reply, article, gzipped, redirect
 from tests.texts import document
 from tests.waiting import wait_until
@@ -212,8 +212,7 @@ def test_crawl_that_is_killed_and_goes_on_has_written_whatever_it_has_stored(tmp
         # What the kill has left is at least as bad.
         with path.open("ab") as file:
             file.write(path.read_bytes()[:200])
-        command = [*crawl_command({}, {})[:3], "continue", "-s", f"DEDUP_DATABASE_URL=sqlite:///{database}"]
-        done = run(command, database_url=f"sqlite:///{database}")
+        done = scrapy(database, "continue")
     assert done.status == 0
     records = read_warc(path)
     written = {each.url for each in records if each.kind in ("response", "revisit")}
@@ -243,8 +242,7 @@ def test_disk_that_is_full_ends_the_crawl_in_order_and_nothing_is_lost(tmp_path:
         written = {each.url for each in read_warc(path)}
         assert full.pages.keys() <= written
         assert len(full.pages) < len(noise)
-        command = [*crawl_command({}, {})[:3], "continue", "-s", f"DEDUP_DATABASE_URL={full.database_url}"]
-        done = run(command, database_url=full.database_url)
+        done = scrapy(full.database_url, "continue")
     assert done.status == 0
     assert len(done.pages) == len(noise) + 1
     assert done.pages.keys() <= {each.url for each in read_warc(path)}

@@ -35,7 +35,7 @@ from tests.crawling import (
     crawl_command,
     crawl_site_here,
     finish,
-    run,
+    scrapy,
     start,
 )
 from tests.localsite import article
@@ -135,7 +135,7 @@ def test_crawl_that_is_killed_goes_on_in_the_files(tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGKILL)
     finish(process, accidents=True)
     assert stored_so_far(database) < 200
-    done = run([*crawl_command({})[:3], "continue", "-s", f"DEDUP_DATABASE_URL={database}"], database_url=database)
+    done = scrapy(database, "continue")
     assert done.status == 0
     assert len(done.pages) == 200
     assert {row["verdict"] for row in done.verdicts} <= {"new", "unchanged"}
