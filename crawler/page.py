@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
+from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import (
     CannotResolveHostError,
@@ -55,6 +56,12 @@ EXCHANGE = "exchange"
 
 UNSETTLED = "unsettled"
 """Key of a request's meta: what it has led to could not be written, so that it is not done."""
+
+NOT_MODIFIED = "not modified"
+"""Flag of a response whose server has said that the page is the same as last time."""
+
+PASSED_OVER = "passed over"
+"""Flag of a response that was made without asking the server: the page was seen a short time ago."""
 
 STATIC = ("script", "stylesheet")
 """Types of resources that are asked for once in a crawl, and not at the pace of pages."""
@@ -187,6 +194,12 @@ class Unseen(DropItem):
 def is_page(kind: str | None) -> bool:
     """Say whether requests of a kind lead to pages."""
     return kind in (PAGE, ARCHIVED, *AGAIN)
+
+
+def referrer_of(request: Request | None) -> str | None:
+    """Return the page whose link has led to a request; None where no page has, or it is not known."""
+    referrer = request.headers.get("Referer") if request is not None else None
+    return referrer.decode("latin-1") if referrer else None
 
 
 @contextmanager

@@ -287,7 +287,7 @@ class StoragePipeline:
             except Exception as error:  # whatever a library makes of a broken page, the page is not lost
                 page.problem = f"no metadata could be extracted: {type(error).__name__}: {error}"
                 logger.warning("%s is stored without metadata: %s", clean(page.url), clean(page.problem))
-        return Description.of_nothing(page.html)
+        return Description(deflate(page.html))
 
     def _restore_all(self, urls: list[str]) -> list[tuple[Mapping[str, Any], bytes | None] | None]:
         return [self._store.restore(clean(url)) for url in urls]

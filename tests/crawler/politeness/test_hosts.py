@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawler.politeness.hosts import FASTER_AFTER, Hosts, Patience
+from crawler.politeness.hosts import FASTER_AFTER, Hosts
 
 
 class Clock:
@@ -22,7 +22,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def hosts(clock: Clock) -> Hosts:
-    return Hosts(Patience(600), lambda host: 1.0, clock, lambda: 0.5)
+    return Hosts(600, lambda host: 1.0, clock, lambda: 0.5)
 
 
 def test_host_that_fails_is_paused_and_no_other(hosts: Hosts, clock: Clock) -> None:

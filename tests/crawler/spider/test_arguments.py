@@ -7,18 +7,15 @@ import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
-from scrapy import Request
-from scrapy.core.downloader.handlers.base import BaseDownloadHandler
-from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
 from crawler.frontier.scheduler import MOST_IN_VAIN
 from crawler.spider.arguments import ArgumentError, SiteArguments, as_texts
 from crawler.spider.site import SiteSpider
-from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl, crawl_site_here, run
+from tests.crawler.conftest import Crawling
+from tests.crawling import NO_NETWORK, ExitedError, crawl, crawl_site_here, run
 from tests.localsite import LocalSite, Reply, article, gzipped
 
 XML = {"Content-Type": "application/xml"}
@@ -219,28 +216,6 @@ def site() -> Iterator[LocalSite]:
         yield site
 
 
-class Crawling:
-    def __init__(self, database: Path, site: LocalSite) -> None:
-        self.database = database
-        self.site = site
-
-    def __call__(self, **arguments: object) -> Outcome:
-        outcome = crawl_site_here(self.database, **arguments)
-        assert outcome.tracebacks == []
-        return outcome
-
-    @property
-    def kept(self) -> list[str]:
-        """The paths of the stored pages."""
-        rows = ask(f"sqlite:///{self.database}", "SELECT url FROM pages")
-        return sorted(row["url"].removeprefix(self.site.url) for row in rows)
-
-
-@pytest.fixture
-def crawling(tmp_path: Path, site: LocalSite) -> Crawling:
-    return Crawling(tmp_path / "crawl.db", site)
-
-
 def sitemap(*urls: str, of: str = "url") -> bytes:
     namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
     entries = "".join(f"<{of}><loc>\n  {url}\n</loc></{of}>" for url in urls)
@@ -254,50 +229,25 @@ def test_crawl_starts_with_every_url_once_and_skips_those_outside_of_allowed_dom
 ) -> None:
     site.pages["/b"] = article("b", [f"HTTP://LocalHost:{site.port}/a/deeper", "http://unreachable.example/"])
     starts = f"{site.url}/news/1,{site.other_url}/island,{site.url}/b,{site.url}/b,{site.url}"
-    crawling(url=starts, follow="/[12]$|deeper")
+    crawling(site, url=starts, follow="/[12]$|deeper")
     others = [f"{site.other_url}{path}" for path in ("/a/deeper", "/island", "/island/2")]
     assert crawling.kept == ["/", "/b", "/news/1", "/news/2", *others]
     assert (site.hits["/"], site.hits["/b"], site.hits["/a"]) == (1, 1, 0)
     starts = {"url": f"HTTP://127.0.0.1:{site.port}/b,{site.other_url}/a", "sitemap": f"{site.other_url}/map.xml"}
     site.asked.clear()
-    outcome = crawling(**starts, allowed_domains="127.0.0.1")
+    outcome = crawling(site, **starts, allowed_domains="127.0.0.1")
     assert site.hits == {"/robots.txt": 1, "/b": 1}
     for path in ("/a", "/map.xml"):
         assert f"skipped {site.other_url}{path}: other host (it is none of allowed_domains)" in outcome.messages
     assert outcome.count("crawler/skipped/other_host") == 2
 
 
-class EveryHost(BaseDownloadHandler):
-    """Answers for all hosts of the world."""
-
-    async def download_request(self, request: Request) -> Response:
-        path = urlsplit(request.url).path
-        if path == "/robots.txt":
-            return Response(request.url, status=404)
-        links = ["/by-path", "http://xn--bcher-kva.example/in-ascii", "http://b\xfccher.example/in-letters"]
-        return HtmlResponse(request.url, body=article(path, links).encode())
-
-    async def close(self) -> None:
-        pass
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "arguments",
-    [{"url": "http://b\xfccher.example/"}, {"url": f"{A}/", "allowed_domains": "a.example,B\xdcCHER.example"}],
-)
-def test_international_domain_name_is_fetched_in_both_of_its_forms(arguments: dict[str, str], tmp_path: Path) -> None:
-    handlers = {"DOWNLOAD_HANDLERS": {"http": EveryHost, "https": None}}
-    outcome = crawl_site_here(tmp_path / "crawl.db", handlers, **arguments)
-    assert {"/in-ascii", "/in-letters"} <= {urlsplit(item.url).path for item in outcome.items}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("depth", "kept"), [(0, ["/"]), (2, ["/", "/a", "/a/deep", "/b", "/news/1", "/news/2"])])
 def test_max_depth_is_how_far_from_the_start(depth: int, kept: list[str], crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=f"{site.url}/", max_depth=depth)
+    crawling(site, max_depth=depth)
     assert crawling.kept == kept
-    rows = ask(f"sqlite:///{crawling.database}", "SELECT depth FROM pages")
+    rows = crawling.ask("SELECT depth FROM pages")
     assert max(row["depth"] for row in rows) == depth
     assert sum(site.hits.values()) == len(kept) + 1  # robots.txt
 
@@ -320,7 +270,7 @@ def test_sitemaps_and_their_indexes_lead_to_pages_and_what_is_broken_is_named(
         "/news/3": article("news 3"),
     }
     # Whatever is asked of pages, sitemaps are followed.
-    outcome = crawling(sitemap=f"{site.url}/index.xml", follow="/news/", ignore="1$", max_depth=0)
+    outcome = crawling(site, sitemap=f"{site.url}/index.xml", follow="/news/", ignore="1$", max_depth=0)
     assert crawling.kept == ["/news/2", "/news/3"]
     assert outcome.count("crawler/skipped/http_404") == 1
     assert sum(f"{site.url}/broken" in message for message in outcome.messages) >= 2
@@ -333,7 +283,7 @@ def test_sitemap_auto_reads_those_that_robots_txt_names_or_says_that_there_are_n
     for robots in (None, b"User-agent: *\nDisallow:\n"):
         if robots:
             site.pages["/robots.txt"] = Reply(robots, headers={"Content-Type": "text/plain"})
-        outcome = crawling(url=f"{site.url}/b", sitemap="auto")
+        outcome = crawling(site, url=f"{site.url}/b", sitemap="auto")
         assert crawling.kept == ["/b"]
         told = f"{site.url}/robots.txt" + (" names no sitemap on this site" if robots else "")
         assert any(told in message for message in outcome.messages)
@@ -343,7 +293,7 @@ def test_sitemap_auto_reads_those_that_robots_txt_names_or_says_that_there_are_n
         "/one.xml": Reply(sitemap(f"{site.url}/island"), headers=XML),
         "/two.xml": Reply(sitemap(f"{site.url}/news/2"), headers=XML),
     }
-    crawling(url=f"{site.url}/b", sitemap="auto")
+    crawling(site, url=f"{site.url}/b", sitemap="auto")
     # Pages of a sitemap are those that a crawl starts with: their links are followed.
     assert crawling.kept == ["/b", "/island", "/island/2", "/news/2"]
 
@@ -370,7 +320,7 @@ def test_max_pages_is_kept_to_the_page_and_duplicates_do_not_count(
     limit: int, crawling: Crawling, site: LocalSite
 ) -> None:
     many_copies(site)
-    outcome = crawling(url=f"{site.url}/", max_pages=limit)
+    outcome = crawling(site, max_pages=limit)
     assert len(crawling.kept) == limit
     assert outcome.count("dedup/new") == outcome.count("crawler/stored") == limit
     assert outcome.stats["finish_reason"] == "max_pages"
@@ -380,7 +330,7 @@ def test_max_pages_is_kept_to_the_page_and_duplicates_do_not_count(
 def test_max_pages_fetches_little_for_the_bin(crawling: Crawling, site: LocalSite) -> None:
     site.pages |= {f"/many/{number}": article(f"many {number}") for number in range(200)}
     site.pages["/"] = article("front", [f"/many/{number}" for number in range(200)])
-    crawling(url=f"{site.url}/", max_pages=10)
+    crawling(site, max_pages=10)
     assert site.hits.total() - site.hits["/robots.txt"] <= 10 + MOST_IN_VAIN
 
 
@@ -389,11 +339,11 @@ def test_max_pages_above_what_there_is_ends_by_itself_and_counts_the_pages_of_ea
     crawling: Crawling, site: LocalSite
 ) -> None:
     many_copies(site)
-    crawling(url=f"{site.url}/", max_pages=5)
-    outcome = crawling(url=f"{site.url}/", max_pages=5)
+    crawling(site, max_pages=5)
+    outcome = crawling(site, max_pages=5)
     assert outcome.count("item_scraped_count") == 5
     assert len(crawling.kept) == 5 + outcome.count("dedup/new")
-    outcome = crawling(url=f"{site.url}/", max_pages=25)
+    outcome = crawling(site, max_pages=25)
     assert len(crawling.kept) == 24
     assert outcome.stats["finish_reason"] == "finished"
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from crawler.pages.extraction import Extraction, LinkRules, extract_page, read_directives, read_robots_header
 from settings import default
-from tests.crawling import ROOT, Outcome, ask, crawl, crawl_site_here, environment
+from tests.crawler.conftest import Crawling
+from tests.crawling import ROOT, crawl, environment
 from tests.localsite import HTML, LocalSite, Page, Reply, article, redirect
 
 A = "http://a.example"
@@ -113,33 +113,10 @@ def test_canonical_is_relative_to_the_base_element() -> None:
 # Crawls
 
 
-class Crawling:
-    """Crawls a site and says which paths were stored."""
-
-    def __init__(self, database: Path, site: LocalSite) -> None:
-        self.database = database
-        self.site = site
-
-    def __call__(self, settings: Mapping[str, Any] | None = None, **arguments: object) -> Outcome:
-        return crawl_site_here(self.database, settings, **{"url": f"{self.site.url}/", **arguments})
-
-    def ask(self, query: str) -> list[dict[str, Any]]:
-        return ask(f"sqlite:///{self.database}", query)
-
-    @property
-    def kept(self) -> list[str]:
-        return sorted(row["url"].removeprefix(self.site.url) for row in self.ask("SELECT url FROM pages"))
-
-
 @pytest.fixture
 def site() -> Iterator[LocalSite]:
     with LocalSite({"/": article("front", ["/page"]), "/next": article("next")}) as site:
         yield site
-
-
-@pytest.fixture
-def crawling(tmp_path: Path, site: LocalSite) -> Crawling:
-    return Crawling(tmp_path / "crawl.db", site)
 
 
 def robots(*lines: str) -> Reply:
@@ -160,7 +137,7 @@ def test_robots_txt_is_asked_for_once_and_first_and_obeyed_and_can_be_switched_o
         "/moved": redirect("/target"),
         "/page": article("page"),
     }
-    outcome = crawling()
+    outcome = crawling(site)
     assert crawling.kept == ["/", "/next"]
     assert [asked.path for asked in site.asked[:2]] == ["/robots.txt", "/"]
     assert site.hits == dict.fromkeys(("/robots.txt", "/", "/moved", "/next"), 1)
@@ -168,7 +145,7 @@ def test_robots_txt_is_asked_for_once_and_first_and_obeyed_and_can_be_switched_o
     assert any(f"skipped {site.url}/page: robots txt" in message for message in outcome.messages)
     assert {asked.headers["User-Agent"] for asked in site.asked} == {default.USER_AGENT}
     site.asked.clear()
-    crawling({"ROBOTSTXT_OBEY": False, "USER_AGENT": "house-bot (+https://example.com/bot)"})
+    crawling(site, {"ROBOTSTXT_OBEY": False, "USER_AGENT": "house-bot (+https://example.com/bot)"})
     assert crawling.kept == ["/", "/next", "/page"]
     assert site.hits["/robots.txt"] == 0
     assert {asked.headers["User-Agent"] for asked in site.asked} == {"house-bot (+https://example.com/bot)"}
@@ -213,14 +190,14 @@ def test_what_pages_ask_for_is_obeyed_and_what_is_not_indexed_leaves_no_trace_an
     crawling: Crawling, site: LocalSite
 ) -> None:
     site.pages = asking_pages()
-    outcome = crawling()
+    outcome = crawling(site)
     assert crawling.kept == sorted(OBEYED)
     assert site.hits["/by-link"] == 0
     assert outcome.count("crawler/skipped/noindex") == 3
     assert f"skipped {site.url}/noindex: noindex" in outcome.messages
     keys = {row["key"].removeprefix(site.url) for row in crawling.ask("SELECT key FROM dedup_documents")}
     assert keys == set(OBEYED)
-    crawling({"CRAWLER_OBEY_META_ROBOTS": False})
+    crawling(site, {"CRAWLER_OBEY_META_ROBOTS": False})
     assert crawling.kept == sorted(site.pages)
 
 
@@ -230,10 +207,10 @@ def test_copy_of_a_page_with_noindex_is_kept_and_one_that_gets_it_later_is_not_u
 ) -> None:
     noindex = '<meta name="robots" content="noindex">'
     site.pages |= {"/page": article("page", ["/next"], head=noindex), "/next": article("page")}
-    crawling()
+    crawling(site)
     assert crawling.kept == ["/", "/next"]
     site.pages["/next"] = article("other", head=noindex)
-    outcome = crawling()
+    outcome = crawling(site)
     assert (outcome.count("crawler/skipped/noindex"), outcome.count("dedup/updated")) == (2, 0)
 
 
@@ -242,7 +219,7 @@ def test_pages_with_a_canonical_are_kept_and_it_is_stored_and_not_fetched(crawli
     named = {"/one": "/two", "/two": "/one", "/three": "/missing", "/four": "https://origin.example/story"}
     site.pages = {"/": article("front", named)}
     site.pages |= {path: article(path, head=f'<link rel="canonical" href="{named[path]}">') for path in named}
-    crawling()
+    crawling(site)
     stored = {row["url"]: row["canonical"] for row in crawling.ask("SELECT url, canonical FROM pages")}
     absolute = {path: target if "://" in target else site.url + target for path, target in named.items()}
     assert stored == {f"{site.url}/": None, **{site.url + path: target for path, target in absolute.items()}}

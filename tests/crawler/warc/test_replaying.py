@@ -100,30 +100,44 @@ def page(name: str, **options: Any) -> tuple[str, bytes, dict[str, str]]:
     return f"http://example.com/{name}", article(name, ["/elsewhere"], **options).encode(), HTML
 
 
-@pytest.mark.parametrize("compressed", [True, False])
-def test_pages_are_those_of_the_files_and_nobody_is_asked(tmp_path: Path, compressed: bool) -> None:
-    path = tmp_path / ("a.warc.gz" if compressed else "a.warc")
-    latin = (
-        "http://example.com/latin",
-        article("é", text="Café déjà vu. " * 60).encode("latin-1"),
-        {"Content-Type": "text/html; charset=latin-1"},
-    )
+def test_pages_are_those_of_the_files_in_order_nobody_is_asked_and_damage_costs_no_other_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replaying, "_MANY_OF_A_MEMBER", 2)
+    folder = tmp_path / "files"
+    folder.mkdir()
+    latin = article("é", text="Café déjà vu. " * 60).encode("latin-1")
+    other = article("è", text="Déjà là, au café. " * 60).encode("latin-1")
     hidden = page("hidden", head='<meta name="robots" content="noindex">')
-    write(
-        path,
-        page("one"),
-        latin,
-        hidden,
-        ("http://example.com/picture", b"\x89PNG", {"Content-Type": "image/png"}),
-        compressed=compressed,
-    )
-    outcome = crawl_site_here(tmp_path / "a.db", warc=path)
-    items = {item.url: item for item in outcome.items}
-    assert sorted(items) == ["http://example.com/latin", "http://example.com/one"]
-    assert "Café déjà" in items["http://example.com/latin"].text
-    assert items["http://example.com/one"].fetched == datetime.fromisoformat("2020-02-03T04:05:06+00:00")
-    assert outcome.count("crawler/skipped/noindex") == 1
+    odd = [(url, article(url).encode(), HTML) for url in ("http://[bad/", "http://example.com:99999999/")]
+    odd.append(("http://example.com/picture", b"\x89PNG", {"Content-Type": "image/png"}))
+    plain, packed = folder / "a.warc", folder / "b.warc.gz"
+    of_latin = {"Content-Type": "text/html; charset=latin-1"}
+    pages = (page("undated"), ("http://example.com/latin", latin, of_latin), hidden, *odd, page("refused"))
+    write(plain, *pages, compressed=False)
+    date, before_all = b"2020-02-03T04:05:06Z", b"0001-01-01T00:00:00+14:00"
+    plain.write_bytes(plain.read_bytes().replace(date, before_all, 1))
+    add_resource(plain, "http://example.com/resource", other, "text/html; charset=latin-1")
+    add_resource(plain, "urn:uuid:1", article("urn").encode(), "text/html")
+    write(packed, page("one"), page("two"), page("three"))
+    content = bytearray(packed.read_bytes())
+    second = content.find(b"\x1f\x8b\x08", 10)
+    content[second + 200 : second + 210] = bytes(10)
+    packed.write_bytes(content)
+    write(folder / "c.warc.gz", ("http://example.com/packed", gzip.compress(article("packed").encode()), PACKED))
+    write(tmp_path / "d.warc", page("four"), page("five"), page("six"), compressed=False)
+    (folder / "d.warc.gz").write_bytes(gzip.compress((tmp_path / "d.warc").read_bytes()))
+    middlewares = {**site.SPIDER_MIDDLEWARES, RefusingMiddleware: 1}
+    settings = {"DOWNLOAD_MAXSIZE": 0, "SPIDER_MIDDLEWARES": middlewares}
+    outcome = crawl_site_here(tmp_path / "a.db", settings, warc=folder)
+    items = {item.url.removeprefix("http://example.com/"): item for item in outcome.items}
+    assert list(items) == ["undated", "latin", "resource", "one", "three", "packed", "four", "five", "six"]
+    assert ("Café déjà" in items["latin"].text, "Déjà là" in items["resource"].text) == (True, True)
+    assert items["one"].fetched == datetime.fromisoformat("2020-02-03T04:05:06+00:00")
+    counts = {name: outcome.count(f"crawler/skipped/{name}") for name in ("noindex", "damaged_record")}
+    assert counts == {"noindex": 1, "damaged_record": 4}
     assert outcome.count("downloader/request_count") == 0
+    assert any("recompress" in each for each in outcome.messages)
 
 
 @pytest.mark.slow
@@ -165,50 +179,10 @@ def test_hosts_and_patterns_choose(tmp_path: Path) -> None:
     assert refused.value.status == 2
 
 
-def test_damage_is_told_and_costs_no_other_page(tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.gz"
-    write(path, page("one"), page("two"), page("three"))
-    content = bytearray(path.read_bytes())
-    second = content.find(b"\x1f\x8b\x08", 10)
-    content[second + 200 : second + 210] = bytes(10)
-    path.write_bytes(content)
-    outcome = crawl_site_here(tmp_path / "a.db", warc=path)
-    assert [item.url[-5:] for item in outcome.items] == ["m/one", "three"]
-    assert outcome.count("crawler/skipped/damaged_record") == 1
-
-
-def test_what_is_no_address_or_no_date_costs_no_other_page(tmp_path: Path) -> None:
-    path = tmp_path / "a.warc"
-    urls = ("http://[bad/", "http://example.com:99999999/")
-    write(path, page("one"), *((url, article(url).encode(), HTML) for url in urls), page("two"), compressed=False)
-    add_resource(path, "urn:uuid:1", article("urn").encode(), "text/html")
-    date, before_all = b"2020-02-03T04:05:06Z", b"0001-01-01T00:00:00+14:00"
-    path.write_bytes(path.read_bytes().replace(date, before_all, 1))
-    outcome = crawl_site_here(tmp_path / "a.db", warc=path)
-    assert [item.url[-5:] for item in outcome.items] == ["m/one", "m/two"]
-    assert outcome.count("crawler/skipped/damaged_record") == len(urls) + 1
-
-
-def test_page_that_fails_on_its_way_holds_nobody_up(tmp_path: Path) -> None:
-    write(tmp_path / "a.warc.gz", page("one"), page("two"))
-    settings = {"SPIDER_MIDDLEWARES": {**site.SPIDER_MIDDLEWARES, RefusingMiddleware: 1}}
-    outcome = crawl_site_here(tmp_path / "a.db", settings, warc=tmp_path / "a.warc.gz")
-    assert [item.url[-5:] for item in outcome.items] == ["m/two"]
-
-
 class RefusingMiddleware:
     def process_spider_input(self, response: Response) -> None:
-        if response.url.endswith("/one"):
+        if response.url.endswith("/refused"):
             raise IgnoreRequest("none of ours")
-
-
-def test_charset_of_a_resource_is_that_of_its_record_and_maxsize_of_0_is_none(tmp_path: Path) -> None:
-    body = article("é", text="Café déjà vu. " * 60).encode("latin-1")
-    add_resource(tmp_path / "a.warc", "http://example.com/a", body, "text/html; charset=latin-1")
-    write(tmp_path / "b.warc.gz", ("http://example.com/b", gzip.compress(article("b").encode()), PACKED))
-    first, second = crawl_site_here(tmp_path / "a.db", {"DOWNLOAD_MAXSIZE": 0}, warc=tmp_path).items
-    assert "Café déjà" in first.text
-    assert second.url == "http://example.com/b"
 
 
 def test_run_that_goes_on_finds_its_pages_though_a_file_was_added(tmp_path: Path) -> None:
@@ -246,15 +220,6 @@ def test_record_whose_content_is_elsewhere_is_told(tmp_path: Path) -> None:
     add_revisit(path, "http://example.com/two", "sha1:AAAA", "304 Not Modified", "server-not-modified")
     outcome = crawl_site_here(tmp_path / "b.db", warc=path)
     assert any(each.startswith("2 records without content") for each in outcome.messages)
-
-
-def test_records_of_one_member_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replaying, "_MANY_OF_A_MEMBER", 2)
-    write(tmp_path / "a.warc", page("one"), page("two"), page("three"), compressed=False)
-    (tmp_path / "a.warc.gz").write_bytes(gzip.compress((tmp_path / "a.warc").read_bytes()))
-    outcome = crawl_site_here(tmp_path / "a.db", warc=tmp_path / "a.warc.gz")
-    assert len(outcome.items) == 3
-    assert any("recompress" in each for each in outcome.messages)
 
 
 @pytest.mark.parametrize(
