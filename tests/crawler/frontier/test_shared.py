@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
-from hashlib import sha1
 from pathlib import Path
 
 import pytest
@@ -16,15 +15,13 @@ from crawler.frontier.entries import Changes, Entry, ExchangeResult, LeaveResult
 from crawler.frontier.leases import LEASE_SECONDS, MOST_HOSTS, RENEWAL_SECONDS, TURN_SECONDS
 from crawler.frontier.store import FrontierStore
 from dedup.sql.database import Database
-from tests.crawler.frontier.test_store import ATTEMPTS, new_databases
+from tests.crawler.frontier.test_store import ATTEMPTS, DELAY, Workers, new_databases
+from tests.crawler.frontier.test_store import entry as entry_of
 from tests.crawling import ask
-
-DELAY = 0.5
 
 
 def entry(host: str, number: int, priority: int = 0) -> Entry:
-    url = f"https://{host}/{number}"
-    return Entry(url, sha1(url.encode()).digest(), host, "page", -priority, priority, None, None)
+    return entry_of(number, priority, host)
 
 
 class Worker:
@@ -34,17 +31,7 @@ class Worker:
         self.name = name
         self.crew = crew
         self.held: dict[int, TakenUrl] = {}
-        self.store = FrontierStore(
-            Database(crew.database_url),
-            "run",
-            ATTEMPTS,
-            name,
-            is_shared=True,
-            has_ended=lambda worker, me: worker in crew.dead,
-            clock=lambda: crew.now,
-            delay=lambda host: DELAY,
-        )
-        self.opened: OpenResult = self.store.open()
+        self.store, self.opened = crew.begin(name)
         self.counts: dict[str, int] = {}
         self.leaving: frozenset[str] = frozenset()
 
@@ -79,13 +66,11 @@ class Worker:
         return self.store.leave(Changes(), self.state, is_finished=is_finished)
 
 
-class Crew:
+class Crew(Workers):
     """Workers of one run on one database."""
 
     def __init__(self, database_url: str) -> None:
-        self.database_url = database_url
-        self.now = 1000.0
-        self.dead: set[str] = set()
+        super().__init__(database_url, is_shared=True)
         self.workers: dict[str, Worker] = {}
 
     def start(self, name: str) -> Worker:
@@ -93,29 +78,16 @@ class Crew:
         return self.workers[name]
 
     def kill(self, name: str) -> None:
-        self.dead.add(name)
+        self.ended.add(name)
         self.workers.pop(name).store.close()
-
-    def close(self) -> None:
-        for worker in self.workers.values():
-            worker.store.close()
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
         return [tuple(row.values()) for row in ask(self.database_url, query)]
 
 
-@contextmanager
-def crew_on(database_url: str) -> Iterator[Crew]:
-    crew = Crew(database_url)
-    try:
-        yield crew
-    finally:
-        crew.close()
-
-
 @pytest.fixture
 def crew(sqlite_url: str) -> Iterator[Crew]:
-    with crew_on(sqlite_url) as each:
+    with closing(Crew(sqlite_url)) as each:
         yield each
 
 
@@ -460,7 +432,7 @@ class Played:
 
 
 def play(database_url: str, actions: list[tuple[str, str, object]]) -> None:
-    with crew_on(database_url) as crew:
+    with closing(Crew(database_url)) as crew:
         played = Played(crew)
         for action in actions:
             played.step(*action)
