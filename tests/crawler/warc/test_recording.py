@@ -31,7 +31,7 @@ from dedup.errors import SettingsError
 from tests.commands import run_dedup
 from tests.crawler.warc.archives import Record, of_kind, read_warc
 from tests.crawling import ROOT, Crawl, crawl, crawl_command, finish, scrapy, start
-from tests.localsite import EndlessSite, LocalSite, Reply, article, gzipped, redirect
+from tests.localsite import Asked, EndlessSite, LocalSite, Reply, article, gzipped, redirect
 from tests.texts import document
 from tests.waiting import wait_until
 
@@ -166,36 +166,30 @@ def test_feed_as_a_start_is_written_and_what_is_broken_off_is_told_from_what_is_
 
 
 @pytest.mark.slow
-def test_page_that_a_better_copy_has_replaced_is_written(tmp_path: Path) -> None:
+def test_what_has_not_changed_refers_to_the_last_visit_and_what_a_better_copy_has_replaced_is_written(
+    tmp_path: Path,
+) -> None:
     longer = STORY.replace("</article>", f"<p>{document(120, 'more')}</p></article>")
-    settings = {"DEDUP_SWAP_KEEPER": True, "CONCURRENT_REQUESTS": 1}
-    path = tmp_path / "again.warc.gz"
-    with LocalSite({"/": article("front", ["/story", "/print", "/longer"], words=200)}) as site:
-        site.pages |= {"/story": STORY, "/print": NEARLY, "/longer": longer}
-        crawl(tmp_path / "crawl.db", settings, url=f"{site.url}/")
-        again = crawl(tmp_path / "crawl.db", settings, ("-o", str(path)), url=f"{site.url}/", recrawl=True)
-    assert again.says("/story", "a better copy has taken its place")
-    assert of_kind(read_warc(path), "response").keys() >= {f"{site.url}{name}" for name in ("/story", "/print")}
-
-
-@pytest.mark.slow
-def test_page_that_has_not_changed_refers_to_the_last_visit(tmp_path: Path) -> None:
-    path = tmp_path / "crawl.warc.gz"
     tag = {"Content-Type": "text/html", "ETag": '"7"'}
+    links = ["/story", "/print", "/longer"]
 
-    def front(asked: object) -> Reply:
-        is_known = getattr(asked, "headers", {}).get("If-None-Match") == '"7"'
-        return Reply(b"", 304, tag) if is_known else Reply(article("front", words=200).encode(), headers=tag)
+    def front(asked: Asked) -> Reply:
+        is_known = asked.headers.get("If-None-Match") == '"7"'
+        return Reply(b"", 304, tag) if is_known else Reply(article("front", links, words=200).encode(), headers=tag)
 
-    with LocalSite({"/": front}) as site:
-        for arguments in ({}, {"recrawl": True}):
-            assert crawl(tmp_path / "crawl.db", None, ("-o", str(path)), url=f"{site.url}/", **arguments).status == 0
-    first, second = [
-        each for each in read_warc(path) if each.url == f"{site.url}/" and each.kind in ("response", "revisit")
-    ]
+    settings = {"DEDUP_SWAP_KEEPER": True, "CONCURRENT_REQUESTS": 1}
+    written = []
+    with LocalSite({"/": front, "/story": STORY, "/print": NEARLY, "/longer": longer}) as site:
+        for recrawl in (False, True):
+            path = tmp_path / f"{recrawl}.warc.gz"
+            done = crawl(tmp_path / "crawl.db", settings, ("-o", str(path)), url=f"{site.url}/", recrawl=recrawl)
+            written.append(of_kind(read_warc(path), "response", "revisit"))
+    first, second = (each[f"{site.url}/"] for each in written)
     assert (first.kind, second.kind, second.status) == ("response", "revisit", "304")
     assert second.profile == NOT_MODIFIED
     assert second.headers["WARC-Refers-To-Date"] == first.headers["WARC-Date"]
+    assert done.says("/story", "a better copy has taken its place")
+    assert {written[1][f"{site.url}{path}"].kind for path in ("/story", "/print")} == {"response"}
 
 
 @pytest.mark.thorough
