@@ -16,9 +16,8 @@ from crawler.page import AGAIN, NOT_MODIFIED, stopping
 from crawler.pages.store import PageStore
 from crawler.pages.visits import Reason, Target, Visit
 from crawler.runs import name_of_run
-from dedup.errors import SettingsError
 from dedup.signature.normalise import clean
-from dedup.stage.failures import CrawlStopper, refuse_to_start
+from dedup.stage.failures import CrawlStopper
 from dedup.stage.passed import MicroBatcher
 from dedup.stage.pipelines import NearDuplicatePipeline
 
@@ -37,14 +36,6 @@ class Gone(StrEnum):
     KEEP = "keep"
     MARK = "mark"
     DELETE = "delete"
-
-    @classmethod
-    def read(cls, crawler: Crawler) -> Gone:
-        """Return what `CRAWLER_GONE` says; what is none of these ends the crawl before it begins."""
-        policy = crawler.settings.get("CRAWLER_GONE", Gone.MARK)
-        if policy not in set(cls):
-            refuse_to_start(SettingsError(f"CRAWLER_GONE = {policy!r}: expected one of {', '.join(cls)}"))
-        return cls(policy)
 
 
 class Revisits:

@@ -36,7 +36,7 @@ from crawler.page import (
     SITEMAP,
     Page,
     is_page,
-    read_switch,
+    read_setting,
     reason_of,
     referrer_of,
 )
@@ -67,6 +67,7 @@ from crawler.spider.soft_errors import NOT_FOUND, SeriesOfAddresses, SoftErrors
 from crawler.warc.replaying import FLAG, Archives
 from dedup.console import counted, plain
 from dedup.errors import SettingsError
+from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
@@ -255,7 +256,7 @@ class SiteSpider(Spider):
             arguments = SiteArguments.parse(given)
         except SettingsError as error:
             refuse_to_start(error)
-        obey_meta_robots = read_switch(crawler, "CRAWLER_OBEY_META_ROBOTS", default=True)
+        obey_meta_robots = read_setting(crawler, "CRAWLER_OBEY_META_ROBOTS", True, to_bool)
         rules = LinkRules(
             arguments.allowed_domains,
             tuple({host_and_port(urlsplit(url).netloc): None for url in arguments.urls + arguments.sitemaps}),
@@ -273,7 +274,7 @@ class SiteSpider(Spider):
         spider.given = given
         spider.browser = Browser.from_crawler(crawler)
         is_web = not arguments.warc and not cls._is_tried_out()
-        asks = read_switch(crawler, "CRAWLER_SOFT_404", default=True) and is_web
+        asks = read_setting(crawler, "CRAWLER_SOFT_404", True, to_bool) and is_web
         spider.soft_errors = SoftErrors(crawler, spider.extract_text, arguments.urls, asks=asks)
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
