@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TextIO, TypeVar
 from urllib.parse import quote, unquote_to_bytes
 
+from dedup.files import open_output
 from dedup.signature.normalise import clean, without_piles
 
 if TYPE_CHECKING:
@@ -250,6 +252,18 @@ def write_lines(lines: Iterable[str], stream: TextIO) -> None:
     render = _renderer(make_console(stream))
     for line in lines:
         stream.write("".join(map(render, _without_end(line))) + "\n")
+
+
+def print_answer(value: object, lines: Iterable[str], *, as_json: bool) -> None:
+    """Write what a command answers to standard output.
+
+    Args:
+        value: the answer for a program, of what JSON has.
+        lines: the same for a person.
+        as_json: whether the program's is wanted.
+    """
+    with open_output("") as stream:
+        write_lines([json.dumps(value, indent=2)] if as_json else lines, stream)
 
 
 def make_console(stream: TextIO) -> Console:

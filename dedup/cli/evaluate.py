@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +15,7 @@ from dedup.cli.settings_options import (
     read_settings_options,
 )
 from dedup.cli.warm_up import compile_first, say
-from dedup.console import counted
+from dedup.console import counted, print_answer
 from dedup.errors import InputError
 from dedup.evaluation import (
     AnalysedDocument,
@@ -80,14 +79,12 @@ def run(options: argparse.Namespace) -> int:
     compile_first("evaluate", *SIGNATURES)
     results = _run(methods, sets, options.processes)
     pooled = [pool_results(each) for each in results]
-    if options.json:
-        print(json.dumps(_object(methods, results, pooled), indent=2))
-        return 0
-    print(table(methods[0].name, results[0], pooled[0]))
+    lines = [table(methods[0].name, results[0], pooled[0])]
     if len(methods) > 1:
-        print(f"\n{comparison([(each.name, all_) for each, all_ in zip(methods, pooled, strict=True)])}")
+        lines += ["", comparison([(each.name, all_) for each, all_ in zip(methods, pooled, strict=True)])]
     if options.show_errors and pooled[0].errors:
-        print(f"\n{differences(pooled[0].errors, options.show_errors)}")
+        lines += ["", differences(pooled[0].errors, options.show_errors)]
+    print_answer(_object(methods, results, pooled), lines, as_json=options.json)
     return 0
 
 

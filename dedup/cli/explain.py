@@ -15,10 +15,10 @@ from dedup.cli.settings_options import (
     with_scheme_of,
 )
 from dedup.cli.warm_up import compile_first
-from dedup.console import cut, plain, width_of, write_lines
+from dedup.console import cut, plain, print_answer, width_of
 from dedup.errors import InputError
 from dedup.report.explanation.build import Explanation, explain, explain_dropped
-from dedup.report.explanation.render import as_json, lines
+from dedup.report.explanation.render import as_object, lines
 from dedup.report.explanation.stored import (
     ENCODING_HELP,
     TEXT_PREFIX,
@@ -31,7 +31,6 @@ from dedup.report.explanation.stored import (
     read_named,
     require_encoding,
 )
-from dedup.report.render import open_output
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_of, url_or_usual, usual_database
@@ -85,11 +84,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--dropped explains one page of the database: give no other documents")
     compile_first("explain", *SIGNATURES)
     explanation = _explain_pair(options, given) if options.dropped is None else _explain_dropped(options, given)
-    with open_output("") as stream:
-        if options.json:
-            stream.write(f"{as_json(explanation)}\n")
-        else:
-            write_lines(lines(explanation, width, with_bits=options.bits), stream)
+    told = lines(explanation, width, with_bits=options.bits)
+    print_answer(as_object(explanation), told, as_json=options.json)
     return 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dedup import DedupSettings
-from dedup.report.explanation.build import Exact, Pair, WordComparison, missed_limits
+from dedup.report.explanation.build import Exact, WordComparison, missed_limits
 from dedup.rules.documents import Rule
 from dedup.rules.settings import LIMITS, Caution
 from dedup.signature.signature import Similarity
@@ -32,8 +32,8 @@ def words(**values: Any) -> WordComparison:
 
 def missed(settings: dict[str, Any] | None = None, **values: Any) -> list[str]:
     """Return what a pair misses that misses nothing but what is given."""
-    pair = Pair(200, Exact(0.7, 0.8, 1.0, 150), words())
-    return [each.text for each in missed_limits(pair._replace(**values), DedupSettings(**(settings or {})))]
+    pair: dict[str, Any] = {"tokens": 200, "exact": Exact(0.7, 0.8, 1.0, 150), "words": words()}
+    return [each.text for each in missed_limits(**(pair | values), settings=DedupSettings(**(settings or {})))]
 
 
 # The limits

@@ -9,7 +9,7 @@ import pytest
 
 from dedup import DedupError
 from dedup.console import columns_of, cut, readable, unit_for
-from dedup.report.render import open_output
+from dedup.files import open_output
 
 # Keys and numbers
 

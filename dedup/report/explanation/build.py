@@ -23,40 +23,8 @@ from dedup.rules.word_comparison import (
     short_similarity,
 )
 from dedup.signature.schemes import Scheme, find_scheme
-from dedup.signature.signature import BITS, Similarity, compare
+from dedup.signature.signature import Signature, Similarity
 from dedup.signature.tokens import Tokens
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainedDocument:
-    """One side.
-
-    Attributes:
-        name: a file, a key, a text.
-        origin: where its text is from.
-        tokens: how many tokens it has.
-        shingles: how many distinct shingles of three tokens it has.
-        fingerprint: 64 bits, unsigned.
-    """
-
-    name: str
-    origin: Origin
-    tokens: int
-    shingles: int
-    fingerprint: int
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """The keys that two documents share, by which one is found for the other.
-
-    Attributes:
-        tables: the numbers of the permuted tables in which their prefixes are the same.
-        bands: the numbers of the bands that are the same; None where they are not known.
-    """
-
-    tables: list[int]
-    bands: list[int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +86,20 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterMember:
-    """The member of a cluster by which a page was found, where it is not the leader, and how alike they are."""
+class Comparison:
+    """How two documents compare.
 
-    name: str
-    distance: int
-    keys: Keys
+    Attributes:
+        decision: what becomes of the second one where the first is all that is known.
+        tokens: how many the shorter one has.
+        has_bands: whether the bands of both are known, of which `decision` has those that they share.
+        exact: how alike they are; None where the words of one are not known.
+        words: how they differ; None where the words of one are not known, or the texts too long for the rule.
+    """
+
+    decision: PairDecision
+    tokens: int
+    has_bands: bool
     exact: Exact | None
     words: WordComparison | None
 
@@ -139,59 +115,31 @@ class Explanation:
         rule: what gave the verdict.
         missed: what keeps the second from being dropped: each limit that it misses; nothing where it is dropped.
         is_certain: whether the words of both are known, where it takes them to decide.
-        distance: bits in which the fingerprints differ.
-        differing_bits: these bits, 0 the least significant.
-        keys: which keys they share.
-        estimated: how alike they are, by their sketches.
-        exact: how alike they are; None where the words of one are not known.
-        words: how they differ; None where the words of one are not known, or the texts too long for the rule.
+        pair: how they compare.
         diff: what differs; None where the words of one are not known, or the texts too long.
         record: the verdict that the database has, if that is explained.
-        member: the member by which it was found, if that was not the original.
+        member: how the page compares with the member of the cluster that it was found by, if that was not the original.
         notes: what has to be said besides, a sentence each.
         settings: by which it was decided.
-        scheme: how the signatures are made.
     """
 
-    a: ExplainedDocument
-    b: ExplainedDocument
+    a: Side
+    b: Side
     verdict: Verdict
     rule: str
     missed: list[Missed]
     is_certain: bool
-    distance: int
-    differing_bits: list[int]
-    keys: Keys
-    estimated: Similarity
-    exact: Exact | None
-    words: WordComparison | None
+    pair: Comparison
     diff: WordDiff | None
     record: Record | None
-    member: ClusterMember | None
+    member: Comparison | None
     notes: list[str]
     settings: RuleSettings
-    scheme: Scheme
 
 
 _SETTINGS = {each.name for each in fields(RuleSettings)}
 _COUNTS = {"min_tokens", "short_tokens"}
 _OF_100_WORDS = {"max_replaced", "max_swapped"}
-
-
-class Pair(NamedTuple):
-    """What the rule asks of two documents.
-
-    Attributes:
-        tokens: how many the shorter one has.
-        exact: how alike they are; None where the words of one are not known.
-        words: how they differ; None where that is not known, or not asked.
-        to_leader: how alike the second one is to the leader of the cluster, where that is a third document.
-    """
-
-    tokens: int
-    exact: Exact | None
-    words: WordComparison | None
-    to_leader: Similarity | None = None
 
 
 class _Limit(NamedTuple):
@@ -206,33 +154,53 @@ class _Limit(NamedTuple):
     needed: float | None = None
 
 
-def missed_limits(pair: Pair, settings: RuleSettings) -> Iterator[Missed]:
-    """Yield what two documents would have to reach, or to stay within, for the second to be dropped."""
+def missed_limits(
+    tokens: int,
+    exact: Exact | None,
+    words: WordComparison | None,
+    settings: RuleSettings,
+    to_leader: Similarity | None = None,
+) -> Iterator[Missed]:
+    """Yield what two documents would have to reach, or to stay within, for the second to be dropped.
+
+    Args:
+        tokens: how many the shorter one has.
+        exact: how alike they are; None where the words of one are not known.
+        words: how they differ; None where that is not known.
+        settings: how they are decided.
+        to_leader: how alike the second one is to the leader of the cluster, where that is a third document.
+    """
     if settings.mode is Mode.PAPER:
         # Nothing but the distance counts, and its limit is no setting.
         return
-    for limit in _asked(pair, settings):
+    for limit in _limits(tokens, exact, words, settings, to_leader):
         needed = float(getattr(settings, limit.setting)) if limit.needed is None else limit.needed
         if limit.value > needed if limit.setting.startswith("max_") else limit.value < needed:
             yield Missed(limit.setting, limit.value, needed, _told(limit, needed))
 
 
-def _asked(pair: Pair, settings: RuleSettings) -> Iterator[_Limit]:
-    yield _Limit("min_tokens", pair.tokens, "{} tokens")
-    if pair.tokens < settings.short_tokens:
-        if pair.words is not None:
-            yield from _asked_of_short(pair.tokens, pair.words)
+def _limits(
+    tokens: int,
+    exact: Exact | None,
+    words: WordComparison | None,
+    settings: RuleSettings,
+    to_leader: Similarity | None,
+) -> Iterator[_Limit]:
+    yield _Limit("min_tokens", tokens, "{} tokens")
+    if tokens < settings.short_tokens:
+        if words is not None:
+            yield from _limits_of_short(tokens, words)
     else:
-        if pair.exact is not None:
-            yield from _asked_of_shingles(pair.exact, settings)
-        if pair.words is not None:
-            yield from _asked_of_words(pair.words, settings)
-    if pair.to_leader is not None and not belongs_to_cluster(pair.to_leader, settings):
-        yield _Limit("leader_jaccard", pair.to_leader.jaccard, "Jaccard {} to the leader of the cluster")
-        yield _Limit("leader_containment", pair.to_leader.containment, "or containment {} to it")
+        if exact is not None:
+            yield from _limits_of_shingles(exact, settings)
+        if words is not None:
+            yield from _limits_of_words(words, settings)
+    if to_leader is not None and not belongs_to_cluster(to_leader, settings):
+        yield _Limit("leader_jaccard", to_leader.jaccard, "Jaccard {} to the leader of the cluster")
+        yield _Limit("leader_containment", to_leader.containment, "or containment {} to it")
 
 
-def _asked_of_short(tokens: int, words: WordComparison) -> Iterator[_Limit]:
+def _limits_of_short(tokens: int, words: WordComparison) -> Iterator[_Limit]:
     if words.has_other_numbers:
         yield _Limit("short_tokens", tokens, "other numbers in {} tokens")
     elif words.short_similarity is not None:
@@ -240,14 +208,14 @@ def _asked_of_short(tokens: int, words: WordComparison) -> Iterator[_Limit]:
     yield _Limit("max_replaced", words.replaced, "replaced {} of 100 words")
 
 
-def _asked_of_shingles(exact: Exact, settings: RuleSettings) -> Iterator[_Limit]:
+def _limits_of_shingles(exact: Exact, settings: RuleSettings) -> Iterator[_Limit]:
     if alike_by(exact.jaccard, exact.containment, exact.length_ratio, settings) in (NOT_ALIKE, LESS_ALIKE):
         yield _Limit("min_jaccard", exact.jaccard, "Jaccard {}")
         yield _Limit("min_containment", exact.containment, "or containment {}")
         yield _Limit("min_length_ratio", exact.length_ratio, "length ratio {}, where containment counts")
 
 
-def _asked_of_words(words: WordComparison, settings: RuleSettings) -> Iterator[_Limit]:
+def _limits_of_words(words: WordComparison, settings: RuleSettings) -> Iterator[_Limit]:
     yield _Limit("max_rewritten", words.rewritten, "rewritten {} of the shorter text")
     if not words.is_noise:
         yield _Limit("max_replaced", words.replaced, "replaced {} of 100 words")
@@ -285,84 +253,55 @@ _NEEDS_WORDS = {Rule.NO_KEY, Rule.NOT_ALIKE}
 def explain(a: Side, b: Side, settings: RuleSettings) -> Explanation:
     """Explain what becomes of the second document where the first is all that is known."""
     scheme = find_scheme(settings.scheme)
-    decision = decide(a, b, settings)
+    pair = compare_sides(a, b, settings)
+    rule = pair.decision.rule
     first, second = _tokens(a, scheme), _tokens(b, scheme)
-    differing = a.signature.fingerprint ^ b.signature.fingerprint
-    exact, words = exact_of(a, b), compare_sides(a, b, settings)
     is_too_long = are_too_long(a.signature.sketch.tokens, b.signature.sketch.tokens)
     return Explanation(
-        a=_document(a),
-        b=_document(b),
-        verdict=_verdict(decision.rule),
-        rule=str(decision.rule),
-        missed=[] if decision.rule.is_duplicate else what_is_missed(a, b, exact, words, settings),
-        is_certain=_are_known(a, b) or decision.rule not in _NEEDS_WORDS,
-        distance=decision.distance,
-        differing_bits=[bit for bit in range(BITS) if differing >> bit & 1],
-        keys=keys_of(a, b, decision),
-        estimated=compare(a.signature.sketch, b.signature.sketch),
-        exact=exact,
-        words=words,
+        a=a,
+        b=b,
+        verdict=_verdict(rule),
+        rule=str(rule),
+        missed=[] if rule.is_duplicate else list(missed_limits(pair.tokens, pair.exact, pair.words, settings)),
+        is_certain=pair.has_bands or rule not in _NEEDS_WORDS,
+        pair=pair,
         diff=diff_words(first, second) if first and second and not is_too_long else None,
         record=None,
         member=None,
         notes=list(_notes(a, b, is_too_long=is_too_long)),
         settings=settings,
-        scheme=scheme,
     )
 
 
-def decide(a: Side, b: Side, settings: RuleSettings, leader: str = "") -> PairDecision:
-    """Decide the second document where the first is all that is known; leader: the name of its cluster's leader."""
-    return PairDecider(settings).decide(a.signature, b.signature, siblings=_are_siblings(a, b, leader))
+def compare_sides(a: Side, b: Side, settings: RuleSettings, leader: str = "") -> Comparison:
+    """Compare two documents, and decide the second one; leader: the name of the leader of the first one's cluster."""
+    siblings = are_siblings(a.name, b.name) or are_siblings(leader, b.name)
+    return Comparison(
+        decision=PairDecider(settings).decide(a.signature, b.signature, siblings=siblings),
+        tokens=min(a.signature.sketch.tokens, b.signature.sketch.tokens),
+        has_bands=Origin.FINGERPRINT not in (a.origin, b.origin),
+        exact=_exact(a.signature.words, b.signature.words),
+        words=_compare_words(a.signature, b.signature, settings, siblings=siblings),
+    )
 
 
-def _are_siblings(a: Side, b: Side, leader: str) -> bool:
-    return are_siblings(a.name, b.name) or are_siblings(leader, b.name)
-
-
-def what_is_missed(
-    a: Side,
-    b: Side,
-    exact: Exact | None,
-    words: WordComparison | None,
-    settings: RuleSettings,
-    *,
-    to_leader: Similarity | None = None,
-) -> list[Missed]:
-    """Return what keeps the second document from being a duplicate of the first, and of its cluster's leader."""
-    tokens = min(a.signature.sketch.tokens, b.signature.sketch.tokens)
-    return list(missed_limits(Pair(tokens, exact, words, to_leader), settings))
-
-
-def keys_of(a: Side, b: Side, decision: PairDecision) -> Keys:
-    """Return the keys that two documents share, as far as they are known."""
-    return Keys(list(decision.tables), list(decision.bands) if _are_known(a, b) else None)
-
-
-def _are_known(a: Side, b: Side) -> bool:
-    """Say whether the words of both are known."""
-    return Origin.FINGERPRINT not in (a.origin, b.origin)
-
-
-def exact_of(a: Side, b: Side) -> Exact | None:
-    """Compare all shingles of two documents; None where the words of one are not known."""
-    if not (a.signature.words and b.signature.words):
+def _exact(ours: bytes, theirs: bytes) -> Exact | None:
+    """Compare all shingles of two documents by their words; None where those of one are not known."""
+    if not (ours and theirs):
         return None
-    ours, theirs = (side.signature.words.split(b"\n") for side in (a, b))
-    first, second = shingles_of(ours), shingles_of(theirs)
-    ratio = min(len(ours), len(theirs)) / max(len(ours), len(theirs))
-    return Exact(jaccard(first, second), containment(first, second), ratio, len(first & second))
+    first, second = ours.split(b"\n"), theirs.split(b"\n")
+    a, b = shingles_of(first), shingles_of(second)
+    ratio = min(len(first), len(second)) / max(len(first), len(second))
+    return Exact(jaccard(a, b), containment(a, b), ratio, len(a & b))
 
 
-def compare_sides(a: Side, b: Side, settings: RuleSettings, leader: str = "") -> WordComparison | None:
+def _compare_words(a: Signature, b: Signature, settings: RuleSettings, *, siblings: bool) -> WordComparison | None:
     """Compare two documents word by word; None where the words of one are not known, or too many for the rule."""
-    tokens = (a.signature.sketch.tokens, b.signature.sketch.tokens)
-    ours, theirs = a.signature.words, b.signature.words
+    tokens = (a.sketch.tokens, b.sketch.tokens)
     is_short = min(tokens) < settings.short_tokens
-    if not (ours and theirs) or (max(tokens) > settings.max_compared and not is_short):
+    if not (a.words and b.words) or (max(tokens) > settings.max_compared and not is_short):
         return None
-    difference = WordDifference(ours, theirs)
+    difference = WordDifference(a.words, b.words)
     return WordComparison(
         replaced=difference.replaced,
         rewritten=difference.rewritten,
@@ -371,9 +310,9 @@ def compare_sides(a: Side, b: Side, settings: RuleSettings, leader: str = "") ->
         numbers_gone=difference.numbers_gone,
         numbers_shared=difference.numbers_shared,
         is_noise=difference.is_noise,
-        is_renamed_sibling=difference.has_other_name and _are_siblings(a, b, leader),
-        short_similarity=short_similarity(ours, theirs) if is_short else None,
-        has_other_numbers=is_short and not has_same_numbers(ours, theirs),
+        is_renamed_sibling=difference.has_other_name and siblings,
+        short_similarity=short_similarity(a.words, b.words) if is_short else None,
+        has_other_numbers=is_short and not has_same_numbers(a.words, b.words),
     )
 
 
@@ -419,11 +358,6 @@ def _tokens(side: Side, scheme: Scheme) -> Tokens | None:
     return rejoin(side.signature.words) if side.signature.words else None
 
 
-def _document(side: Side) -> ExplainedDocument:
-    sketch = side.signature.sketch
-    return ExplainedDocument(side.name, side.origin, sketch.tokens, sketch.shingles, side.signature.fingerprint)
-
-
 _KEPT = {
     Kept.KEEPER: "It was kept all the same, as the keeper of its cluster.",
     Kept.BRAKE: "It was kept all the same, because its cluster or its host is over a limit.",
@@ -443,22 +377,16 @@ def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
     """
     record, page, original, member = dropped.record, dropped.page, dropped.original, dropped.member
     explanation = explain(original, page, settings)
-    decision = decide(member, page, settings, leader=original.name)
-    by_member = None
-    if record.matched != record.original:
-        by_member = ClusterMember(
-            record.matched,
-            decision.distance,
-            keys_of(member, page, decision),
-            exact_of(member, page),
-            compare_sides(member, page, settings, leader=original.name),
-        )
-    found = decision.rule
-    if by_member is not None and found.is_by_check and not belongs_to_cluster(explanation.estimated, settings):
+    to_leader = explanation.pair.decision.similarity
+    by_member = compare_sides(member, page, settings, leader=original.name)
+    is_by_other = record.matched != record.original
+    found = by_member.decision.rule
+    if is_by_other and found.is_by_check and not belongs_to_cluster(to_leader, settings):
         found = Rule.FAR_FROM_LEADER
     if not page.signature.sketch.tokens and dropped.has_same_bytes:
         found = Rule.SAME_BYTES
-    rule, notes = str(found), [*explanation.notes, *_notes_of_record(dropped, explanation.distance)]
+    rule = str(found)
+    notes = [*explanation.notes, *_notes_of_record(dropped, explanation.pair.decision.distance)]
     if not _follows(record, found):
         rule = f"not to be told from what is stored now ({rule})"
         notes.append(
@@ -468,10 +396,8 @@ def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
     missed = explanation.missed
     if record.verdict.is_duplicate:
         missed = []
-    elif by_member is not None:
-        missed = what_is_missed(
-            member, page, by_member.exact, by_member.words, settings, to_leader=explanation.estimated
-        )
+    elif is_by_other:
+        missed = list(missed_limits(by_member.tokens, by_member.exact, by_member.words, settings, to_leader))
     return replace(
         explanation,
         verdict=record.verdict,
@@ -479,7 +405,7 @@ def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
         missed=missed,
         is_certain=True,
         record=record,
-        member=by_member,
+        member=by_member if is_by_other else None,
         notes=notes,
     )
 

@@ -1,8 +1,7 @@
-"""An explanation for people, in a terminal, and for programs, as JSON."""
+"""An explanation for people, in a terminal, and for programs."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, fields
@@ -11,13 +10,14 @@ from typing import Any
 
 from dedup.console import ADDED, ELLIPSIS, REMOVED, Styled, columns_of, counted, cut, joined, plain, similarity, styled
 from dedup.index import RADIUS, TableDesign
-from dedup.report.explanation.build import Explanation, Keys, WordComparison
+from dedup.report.explanation.build import Comparison, Explanation, WordComparison
+from dedup.report.explanation.stored import Side
 from dedup.report.explanation.words import Place
 from dedup.report.table import LABEL, STYLES, label_of, labelled, labelled_name
 from dedup.rules.documents import Verdict
 from dedup.rules.settings import Mode
 from dedup.rules.verification import is_comparable, least_numbers
-from dedup.signature.schemes import SCHEMES, Scheme
+from dedup.signature.schemes import SCHEMES, Scheme, find_scheme
 from dedup.signature.signature import BANDS, BITS
 
 _COUNT = 6
@@ -35,10 +35,11 @@ def difference_lines(explanation: Explanation, width: int) -> Iterator[str]:
         what = "nothing" if is_same else "no token, only what stands between them"
         yield Styled.of(label_of("what differs"), what)
         return
+    first, second = (side.signature.sketch.tokens for side in (explanation.a, explanation.b))
     yield from labelled(
         "what differs",
-        f"{counted(diff.place_count, 'place')}: {diff.tokens_removed:,} of {explanation.a.tokens:,} tokens of A, "
-        f"{diff.tokens_added:,} of {explanation.b.tokens:,} of B",
+        f"{counted(diff.place_count, 'place')}: {diff.tokens_removed:,} of {first:,} tokens of A, "
+        f"{diff.tokens_added:,} of {second:,} of B",
         width,
     )
     for place in diff.places:
@@ -107,17 +108,50 @@ _SETTINGS_SHOWN = (
 )
 
 
-def as_json(explanation: Explanation) -> str:
-    """Write an explanation as JSON, in ASCII; fingerprints are hexadecimal."""
-    content = asdict(explanation)
-    for side in (content["a"], content["b"]):
-        side["fingerprint"] = f"{side['fingerprint']:0{BITS // 4}x}"
-    for pair in (content, content["member"]):
-        if pair is not None:
-            _flatten_words(pair)
-    content["scheme"] = {"name": explanation.scheme.spec, **content["scheme"]}
-    content["settings"] = {name: _json_value(getattr(explanation.settings, name)) for name in _SETTINGS_SHOWN}
-    return json.dumps(content, indent=1, allow_nan=False)
+def as_object(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as an object for a program; fingerprints are hexadecimal."""
+    scheme = find_scheme(explanation.settings.scheme)
+    member, record = explanation.member, explanation.record
+    return {
+        "a": _side_object(explanation.a),
+        "b": _side_object(explanation.b),
+        "verdict": explanation.verdict,
+        "rule": explanation.rule,
+        "missed": list(map(asdict, explanation.missed)),
+        "is_certain": explanation.is_certain,
+        "differing_bits": _differing_bits(explanation),
+        "estimated": asdict(explanation.pair.decision.similarity),
+        **_pair_object(explanation.pair),
+        "diff": explanation.diff and asdict(explanation.diff),
+        "record": record and asdict(record),
+        "member": member and record and {"name": record.matched, **_pair_object(member)},
+        "notes": explanation.notes,
+        "settings": {name: _json_value(getattr(explanation.settings, name)) for name in _SETTINGS_SHOWN},
+        "scheme": {"name": scheme.spec, **asdict(scheme)},
+    }
+
+
+def _side_object(side: Side) -> dict[str, Any]:
+    sketch = side.signature.sketch
+    counts = {"tokens": sketch.tokens, "shingles": sketch.shingles}
+    return {
+        "name": side.name,
+        "origin": side.origin,
+        **counts,
+        "fingerprint": f"{side.signature.fingerprint:0{BITS // 4}x}",
+    }
+
+
+def _pair_object(pair: Comparison) -> dict[str, Any]:
+    """Return how two documents compare, with the figures by words among the others, null where they are not known."""
+    keys = {"tables": pair.decision.tables, "bands": pair.decision.bands if pair.has_bands else None}
+    words = {each.name: pair.words and getattr(pair.words, each.name) for each in fields(WordComparison)}
+    return {"distance": pair.decision.distance, "keys": keys, "exact": pair.exact and asdict(pair.exact), **words}
+
+
+def _differing_bits(explanation: Explanation) -> list[int]:
+    differing = explanation.a.signature.fingerprint ^ explanation.b.signature.fingerprint
+    return [bit for bit in range(BITS) if differing >> bit & 1]
 
 
 def _json_value(setting: object) -> object:
@@ -125,13 +159,6 @@ def _json_value(setting: object) -> object:
         return str(setting)
     # JSON has no infinity; a bound that is none is null.
     return None if setting == math.inf else setting
-
-
-def _flatten_words(pair: dict[str, Any]) -> None:
-    """Put the comparison by words beside the other figures of a pair, null where it is not known."""
-    words = pair.pop("words") or {}
-    for name in (each.name for each in fields(WordComparison)):
-        pair[name] = words.get(name)
 
 
 def lines(explanation: Explanation, width: int, *, with_bits: bool = False) -> Iterator[str]:
@@ -149,7 +176,8 @@ def lines(explanation: Explanation, width: int, *, with_bits: bool = False) -> I
         yield from labelled("rule", explanation.rule, width)
     for letter, side in (("A", explanation.a), ("B", explanation.b)):
         yield labelled_name(letter, side.name, width)
-        counts = f"{counted(side.tokens, 'token')}, {counted(side.shingles, 'shingle')}"
+        sketch = side.signature.sketch
+        counts = f"{counted(sketch.tokens, 'token')}, {counted(sketch.shingles, 'shingle')}"
         yield from labelled("", f"{side.origin}; {counts}", width)
     yield from difference_lines(explanation, width)
     yield from _missed(explanation, width)
@@ -191,7 +219,7 @@ def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterato
     member = explanation.member
     if member is None:
         return
-    yield labelled_name("found by", member.name, width)
+    yield labelled_name("found by", record.matched, width)
     settings, exact = explanation.settings, member.exact
     alike = (
         ""
@@ -200,9 +228,11 @@ def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterato
         f"length ratio {similarity(exact.length_ratio)}"
     )
     words = "" if member.words is None else f", {_replaced(member.words)} replaced"
-    yield from labelled("", f"to it: distance {member.distance}{alike}{words}; the rule is about this pair", width)
+    yield from labelled(
+        "", f"to it: distance {member.decision.distance}{alike}{words}; the rule is about this pair", width
+    )
     if with_bits:
-        yield from labelled("", f"keys shared with it: {_counted_keys(explanation, member.keys)}", width)
+        yield from labelled("", f"keys shared with it: {_counted_keys(explanation, member)}", width)
     yield from labelled(
         "",
         f"to the original Jaccard {similarity(settings.leader_jaccard)} or containment "
@@ -213,15 +243,16 @@ def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterato
 
 def _fingerprints(explanation: Explanation, width: int) -> Iterator[str]:
     """Yield both fingerprints in binary, differing bits marked, and the keys that bring one document for the other."""
-    yield from labelled("scheme", _shown_scheme(explanation.scheme), width)
+    yield from labelled("scheme", _shown_scheme(find_scheme(explanation.settings.scheme)), width)
     # The most significant bits come first.
     bits = range(BITS - 1, -1, -1)
     for label, side in (("simhash A", explanation.a), ("simhash B", explanation.b)):
-        yield _grouped(label, (str(side.fingerprint >> bit & 1) for bit in bits))
-    if explanation.differing_bits:
-        yield _grouped("  differ", ("^" if bit in explanation.differing_bits else " " for bit in bits))
-    where = "within" if explanation.distance <= RADIUS else "beyond"
-    yield from labelled("distance", f"{counted(explanation.distance, 'bit')}, {where} the paper's {RADIUS}", width)
+        yield _grouped(label, (str(side.signature.fingerprint >> bit & 1) for bit in bits))
+    if differing := _differing_bits(explanation):
+        yield _grouped("  differ", ("^" if bit in differing else " " for bit in bits))
+    distance = explanation.pair.decision.distance
+    where = "within" if distance <= RADIUS else "beyond"
+    yield from labelled("distance", f"{counted(distance, 'bit')}, {where} the paper's {RADIUS}", width)
     yield from labelled("keys shared", _keys(explanation), width)
 
 
@@ -237,23 +268,23 @@ def _grouped(label: str, letters: Iterator[str]) -> str:
 
 
 def _keys(explanation: Explanation) -> str:
-    text, keys = _counted_keys(explanation, explanation.keys), explanation.keys
-    if keys.bands or keys.bands is None or explanation.distance <= RADIUS:
+    text, pair = _counted_keys(explanation, explanation.pair), explanation.pair
+    if pair.decision.bands or not pair.has_bands or pair.decision.distance <= RADIUS:
         return text
     # Of the tables alone only what is near counts.
-    return f"{text}: A is not looked at" if not keys.tables else f"{text}, too far apart for tables alone"
+    return f"{text}: A is not looked at" if not pair.decision.tables else f"{text}, too far apart for tables alone"
 
 
-def _counted_keys(explanation: Explanation, keys: Keys) -> str:
-    tables = f"{len(keys.tables)} of {counted(explanation.settings.tables.table_count, 'table')}"
+def _counted_keys(explanation: Explanation, pair: Comparison) -> str:
+    tables = f"{len(pair.decision.tables)} of {counted(explanation.settings.tables.table_count, 'table')}"
     if explanation.settings.mode is Mode.PAPER:
         return tables
-    return f"{tables}, {'bands are not known' if keys.bands is None else f'{len(keys.bands)} of {BANDS} bands'}"
+    return f"{tables}, {f'{len(pair.decision.bands)} of {BANDS} bands' if pair.has_bands else 'bands are not known'}"
 
 
 def _similarity(explanation: Explanation) -> Iterator[str]:
-    estimated, exact, settings = explanation.estimated, explanation.exact, explanation.settings
-    tokens = min(explanation.a.tokens, explanation.b.tokens)
+    pair, settings = explanation.pair, explanation.settings
+    estimated, exact, tokens = pair.decision.similarity, pair.exact, pair.tokens
     is_checked = settings.mode is not Mode.PAPER and is_comparable(tokens, settings)
     # Of short texts words and pairs of words are compared, and shingles play no part.
     is_short = tokens < settings.short_tokens
@@ -261,7 +292,7 @@ def _similarity(explanation: Explanation) -> Iterator[str]:
     for label, name in (("Jaccard", "jaccard"), ("containment", "containment"), ("length ratio", "length_ratio")):
         needed = getattr(settings, f"min_{name}") if is_checked and not is_short else None
         yield _row(label, None if exact is None else getattr(exact, name), needed, getattr(estimated, name))
-    words = explanation.words
+    words = pair.words
     if is_short and words is not None:
         yield _row("words, pairs", words.short_similarity, settings.short_jaccard if is_checked else None, None)
     if exact is not None:
@@ -276,7 +307,7 @@ def _row(label: str, exact: float | None, needed: float | None, estimated: float
 
 
 def _words(explanation: Explanation, width: int) -> Iterator[str]:
-    words, settings = explanation.words, explanation.settings
+    words, settings = explanation.pair.words, explanation.settings
     if words is None or settings.mode is Mode.PAPER or explanation.verdict is Verdict.EXACT_DUPLICATE:
         return
     is_short = words.short_similarity is not None
