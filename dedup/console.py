@@ -62,11 +62,6 @@ def columns_of(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
-def pad(text: str, width: int) -> str:
-    """Fill a text up with spaces to this many columns."""
-    return text + " " * (width - columns_of(text))
-
-
 def cut(text: str, width: int, beside: str = "") -> str:
     """Take letters out of the middle of a text until it fits.
 
@@ -129,18 +124,21 @@ def program(name: str) -> str:
     return os.path.relpath(path) if Path.cwd() in path.parents else str(path)
 
 
-def unit_for(size: int) -> tuple[str, int]:
-    """Return the unit in which a number of bytes is best read, and how many bytes it has."""
-    for least, name, factor in _UNITS:
-        if size >= least:
-            return name, factor
-    return "B", 1
+def in_unit(size: int, total: int | None = None) -> str:
+    """Write a number of bytes, such as `12 kB`, in the unit in which it, or the total of which it is, is best read."""
+    whole = size if total is None else total
+    unit, factor = next(((name, factor) for least, name, factor in _UNITS if whole >= least), ("B", 1))
+    return f"{size / factor:,.0f} {unit}"
+
+
+def saved_text(saved: int, total: int) -> str:
+    """Write how many bytes of all text were saved, such as `12 of 40 kB of text`."""
+    return f"{in_unit(saved, total).split()[0]} of {in_unit(total)} of text"
 
 
 def lost_text(size: int) -> str:
     """Write how many bytes of text were lost with near-duplicates that were dropped."""
-    unit, factor = unit_for(size)
-    return f"{size / factor:,.0f} {unit} of text that nothing stored has"
+    return f"{in_unit(size)} of text that nothing stored has"
 
 
 def _range(least: str, most: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -68,10 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Evaluate and print."""
     base = read_settings_options(options)
-    methods: list[Method] = [_pipeline("dedup", base)]
-    methods += [
-        _pipeline(f"with {other}", base | read_assignments("--with", other.split(","))) for other in options.others
-    ]
+    given = {"dedup": base}
+    given |= {f"with {other}": base | read_assignments("--with", other.split(",")) for other in options.others}
+    methods: list[Method] = [Pipeline(name, make_settings(values)) for name, values in given.items()]
     for name in ("limit", "processes"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
             raise InputError(f"--{name} {getattr(options, name)}: expected at least 1")
@@ -82,8 +80,7 @@ def run(options: argparse.Namespace) -> int:
     lines = [table(methods[0].name, results[0], pooled[0])]
     if len(methods) > 1:
         lines += ["", comparison([(each.name, all_) for each, all_ in zip(methods, pooled, strict=True)])]
-    if options.show_errors and pooled[0].errors:
-        lines += ["", differences(pooled[0].errors, options.show_errors)]
+    lines += differences(pooled[0].errors, options.show_errors)
     print_answer(_object(methods, results, pooled), lines, as_json=options.json)
     return 0
 
@@ -109,10 +106,6 @@ def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) 
         documents = analysed[method.scheme]
         results.append([run_method(method, *each) for each in zip(sets, documents, strict=True)])
     return results
-
-
-def _pipeline(name: str, values: Mapping[str, str]) -> Pipeline:
-    return Pipeline(name, make_settings(values))
 
 
 def _object(methods: list[Method], results: list[list[SetResult]], pooled: list[SetResult]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from dedup.report.explanation.stored import (
     MadeWith,
     Material,
     Origin,
-    StoredPage,
+    Side,
     find_dropped,
     find_page,
     read_named,
@@ -99,10 +99,9 @@ def _width(text: str | None) -> int:
 
 def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
     found = [_find(name, options.database or "", options.encoding or "") for name in options.documents]
-    made_with = next((each.made_with for each in found if isinstance(each, StoredPage)), None)
-    settings = _settings(given, made_with)
+    settings = _settings(given, next((made_with for _, made_with in found if made_with is not None), None))
     scheme = find_scheme(settings.scheme)
-    a, b = (each.side if isinstance(each, StoredPage) else each.side(scheme) for each in found)
+    a, b = (each if isinstance(each, Side) else each.side(scheme) for each, _ in found)
     return explain(a, b, settings)
 
 
@@ -120,10 +119,10 @@ def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> RuleSetti
     return make_settings(with_scheme_of(settings, made_with.scheme, made_with.database))
 
 
-def _find(name: str, url: str, encoding: str) -> Material | StoredPage:
+def _find(name: str, url: str, encoding: str) -> tuple[Material | Side, MadeWith | None]:
     material = read_named(name, encoding)
     if material is not None:
-        return material
+        return material, None
     usual = url or usual_database()
     where = f"there is no database {usual}"
     if url or Path(usual).is_file():
@@ -133,7 +132,7 @@ def _find(name: str, url: str, encoding: str) -> Material | StoredPage:
         if page is not None:
             return page
     if any(map(str.isspace, name)):
-        return Material(name, Origin.TEXT, name)
+        return Material(name, Origin.TEXT, name), None
     raise InputError(
         f"'{cut(plain(name), _SHOWN)}' is no file, {where}, and no text, since it has no white space: "
         f"write {TEXT_PREFIX}... for a text, or name a --database"

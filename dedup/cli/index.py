@@ -19,7 +19,7 @@ from dedup.cli.settings_options import (
     with_scheme_of,
 )
 from dedup.cli.warm_up import compile_first
-from dedup.console import counted, cut, plain, print_answer, readable, similarity, unit_for, width_of
+from dedup.console import counted, cut, in_unit, plain, print_answer, readable, similarity, width_of
 from dedup.corpus.index import SavedIndex, new_index, require_free
 from dedup.corpus.index_database import add_crawled, load, mode_of, scheme_of
 from dedup.corpus.index_tools import (
@@ -173,8 +173,7 @@ def _info_rows(contents: Contents) -> Iterator[tuple[str, str]]:
     yield "tables", plain(contents.design)
     of_them = f"{contents.leaders:,} originals, {contents.duplicates:,} duplicates"
     yield "documents", f"{contents.documents:,} of different contents: {of_them}"
-    unit, factor = unit_for(contents.bytes)
-    yield "bytes", f"{contents.bytes / factor:,.0f} {unit} in {counted(contents.files, 'file')}"
+    yield "bytes", f"{in_unit(contents.bytes)} in {counted(contents.files, 'file')}"
 
 
 def _add_query(parser: argparse.ArgumentParser) -> None:

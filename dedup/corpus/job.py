@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dedup.console import counted, duration, exact_and_near, lost_text, plain, readable, unit_for
+from dedup.console import counted, duration, exact_and_near, lost_text, plain, readable, saved_text
 from dedup.corpus.index import require_free
 from dedup.corpus.outputs import discard_part
 from dedup.corpus.reading.documents import DATE_FIELD, Keep, ReadOptions
@@ -161,9 +161,8 @@ def summary_lines(
     yield _row("dropped", f"{counted(tally.exact + tally.near, 'document')}   {counts}".rstrip())
     yield from _named("rejected", tally.rejected, tally.first_rejected)
     yield from _named("unanalysed", tally.unanalysed, tally.first_unanalysed)
-    unit, factor = unit_for(tally.text_bytes)
     if tally.saved_bytes:
-        yield _row("saved", f"{tally.saved_bytes / factor:,.0f} of {tally.text_bytes / factor:,.0f} {unit} of text")
+        yield _row("saved", saved_text(tally.saved_bytes, tally.text_bytes))
     if tally.lost_bytes:
         yield _row("lost", lost_text(tally.lost_bytes))
     if outputs:

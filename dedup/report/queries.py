@@ -158,7 +158,7 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 not_examined=[] if selection.host else read_not_examined(connection, run),
                 skip_counts=count_skipped(connection, run, selection.host),
                 max_skipped=selection.max_skipped,
-                duplicates=_duplicates(connection, where),
+                duplicates=_related(connection, where & _is_duplicate),
                 similar=_similar(connection, where),
                 skipped=skipped,
                 moments=read_moments(connection, where),
@@ -351,10 +351,6 @@ def _first_members(connection: Connection, where: ColumnElement[bool], leaders: 
     ):
         members[leader].append(key)
     return members
-
-
-def _duplicates(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
-    return _related(connection, where & _is_duplicate)
 
 
 def _similar(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:

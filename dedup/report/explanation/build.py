@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
 
 from dedup.console import similarity
 from dedup.report.explanation.stored import Dropped, Origin, Record, Side
@@ -23,24 +22,18 @@ from dedup.rules.word_comparison import (
     short_similarity,
 )
 from dedup.signature.schemes import Scheme, find_scheme
-from dedup.signature.signature import Signature, Similarity
+from dedup.signature.signature import Similarity
 from dedup.signature.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
-    """How alike two texts are by all their words.
+class Exact(Similarity):
+    """How alike two texts are by all their words, not estimated.
 
     Attributes:
-        jaccard: the share of the shingles of both that both have, 0 to 1.
-        containment: the share of the smaller one's shingles that the other has, 0 to 1.
-        length_ratio: tokens of the shorter text by tokens of the longer one, 0 to 1.
         shared: how many shingles both have.
     """
 
-    jaccard: float
-    containment: float
-    length_ratio: float
     shared: int
 
 
@@ -67,6 +60,45 @@ class WordComparison:
     short_similarity: float | None
     has_other_numbers: bool
 
+    def least_numbers(self, settings: RuleSettings) -> float:
+        """Return the share of the numbers of both that both have to have."""
+        renamed = self.is_renamed_sibling
+        return least_numbers(self.numbers_gone, self.replaced, settings, is_renamed_sibling=renamed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """How the second of two documents is like the first.
+
+    Attributes:
+        a: the document that is known, an original or another member of its cluster.
+        b: the document that comes after it.
+        decision: what becomes of the second where the first is all that is known.
+        exact: how alike they are; None where the words of one are not known.
+        words: how they differ; None where the words of one are not known, or the texts too long for the rule.
+    """
+
+    a: Side
+    b: Side
+    decision: PairDecision
+    exact: Exact | None
+    words: WordComparison | None
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the shorter one has."""
+        return min(self.a.tokens, self.b.tokens)
+
+    @property
+    def are_known(self) -> bool:
+        """Whether the words of both are known."""
+        return Origin.FINGERPRINT not in (self.a.origin, self.b.origin)
+
+    @property
+    def bands(self) -> tuple[int, ...] | None:
+        """The numbers of the bands that they share; None where they are not known."""
+        return self.decision.bands if self.are_known else None
+
 
 @dataclass(frozen=True, slots=True)
 class Missed:
@@ -85,73 +117,38 @@ class Missed:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """How two documents compare.
-
-    Attributes:
-        decision: what becomes of the second one where the first is all that is known.
-        tokens: how many the shorter one has.
-        has_bands: whether the bands of both are known, of which `decision` has those that they share.
-        exact: how alike they are; None where the words of one are not known.
-        words: how they differ; None where the words of one are not known, or the texts too long for the rule.
-    """
-
-    decision: PairDecision
-    tokens: int
-    has_bands: bool
-    exact: Exact | None
-    words: WordComparison | None
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
     """Why the second of two documents is a duplicate of the first, or is not.
 
     Attributes:
-        a: the document that is known, or the original.
-        b: the document that comes after it, or the page that was dropped or found similar.
+        pair: the document that is known, or the original, and the page that was dropped or found similar.
         verdict: on the second.
         rule: what gave the verdict.
         missed: what keeps the second from being dropped: each limit that it misses; nothing where it is dropped.
         is_certain: whether the words of both are known, where it takes them to decide.
-        pair: how they compare.
         diff: what differs; None where the words of one are not known, or the texts too long.
-        record: the verdict that the database has, if that is explained.
-        member: how the page compares with the member of the cluster that it was found by, if that was not the original.
         notes: what has to be said besides, a sentence each.
         settings: by which it was decided.
+        record: the verdict that the database has, if that is explained.
+        member: the page and the member of the cluster by which it was found, if that was not the original.
     """
 
-    a: Side
-    b: Side
+    pair: Comparison
     verdict: Verdict
     rule: str
     missed: list[Missed]
     is_certain: bool
-    pair: Comparison
     diff: WordDiff | None
-    record: Record | None
-    member: Comparison | None
     notes: list[str]
     settings: RuleSettings
+    record: Record | None = None
+    member: Comparison | None = None
 
 
 _SETTINGS = {each.name for each in fields(RuleSettings)}
 _COUNTS = {"min_tokens", "short_tokens"}
 _OF_100_WORDS = {"max_replaced", "max_swapped"}
-
-
-class _Limit(NamedTuple):
-    """A limit: the setting that holds it, what two documents have, and what that is, `{}` where the value stands.
-
-    What they would have to reach, or to stay within, is the setting's value where nothing else is said.
-    """
-
-    setting: str
-    value: float
-    what: str
-    needed: float | None = None
 
 
 def missed_limits(
@@ -166,79 +163,66 @@ def missed_limits(
     Args:
         tokens: how many the shorter one has.
         exact: how alike they are; None where the words of one are not known.
-        words: how they differ; None where that is not known.
-        settings: how they are decided.
+        words: how they differ; None where that is not known, or not asked.
+        settings: what holds the limits.
         to_leader: how alike the second one is to the leader of the cluster, where that is a third document.
     """
     if settings.mode is Mode.PAPER:
         # Nothing but the distance counts, and its limit is no setting.
         return
-    for limit in _limits(tokens, exact, words, settings, to_leader):
-        needed = float(getattr(settings, limit.setting)) if limit.needed is None else limit.needed
-        if limit.value > needed if limit.setting.startswith("max_") else limit.value < needed:
-            yield Missed(limit.setting, limit.value, needed, _told(limit, needed))
+    for setting, value, what in _asked(tokens, exact, words, settings, to_leader):
+        needed = float(getattr(settings, setting))
+        if setting == "min_numbers" and words is not None:
+            needed = words.least_numbers(settings)
+        if value > needed if setting.startswith("max_") else value < needed:
+            yield Missed(setting, value, needed, _told(setting, value, needed, what))
 
 
-def _limits(
+def _asked(
     tokens: int,
     exact: Exact | None,
     words: WordComparison | None,
     settings: RuleSettings,
     to_leader: Similarity | None,
-) -> Iterator[_Limit]:
-    yield _Limit("min_tokens", tokens, "{} tokens")
-    if tokens < settings.short_tokens:
-        if words is not None:
-            yield from _limits_of_short(tokens, words)
-    else:
-        if exact is not None:
-            yield from _limits_of_shingles(exact, settings)
-        if words is not None:
-            yield from _limits_of_words(words, settings)
+) -> Iterator[tuple[str, float, str]]:
+    """Yield settings that hold limits, what two documents have, and what that is, `{}` where the value stands."""
+    yield "min_tokens", tokens, "{} tokens"
+    is_short = tokens < settings.short_tokens
+    if words is not None and is_short:
+        if words.has_other_numbers:
+            yield "short_tokens", tokens, "other numbers in {} tokens"
+        elif words.short_similarity is not None:
+            yield "short_jaccard", words.short_similarity, "words and pairs of words {}"
+        yield "max_replaced", words.replaced, "replaced {} of 100 words"
+    if exact is not None and not is_short and _is_unlike(exact, settings):
+        yield "min_jaccard", exact.jaccard, "Jaccard {}"
+        yield "min_containment", exact.containment, "or containment {}"
+        yield "min_length_ratio", exact.length_ratio, "length ratio {}, where containment counts"
+    if words is not None and not is_short:
+        yield "max_rewritten", words.rewritten, "rewritten {} of the shorter text"
+        if not words.is_noise:
+            yield "max_replaced", words.replaced, "replaced {} of 100 words"
+        yield "max_added", words.added, "added {} of the shorter text in the middle"
+        yield "max_swapped", words.swapped, "swapped {} of 100 words for the same ones throughout"
+        yield "min_numbers", words.numbers_shared, "numbers {} in both"
     if to_leader is not None and not belongs_to_cluster(to_leader, settings):
-        yield _Limit("leader_jaccard", to_leader.jaccard, "Jaccard {} to the leader of the cluster")
-        yield _Limit("leader_containment", to_leader.containment, "or containment {} to it")
+        yield "leader_jaccard", to_leader.jaccard, "Jaccard {} to the leader of the cluster"
+        yield "leader_containment", to_leader.containment, "or containment {} to it"
 
 
-def _limits_of_short(tokens: int, words: WordComparison) -> Iterator[_Limit]:
-    if words.has_other_numbers:
-        yield _Limit("short_tokens", tokens, "other numbers in {} tokens")
-    elif words.short_similarity is not None:
-        yield _Limit("short_jaccard", words.short_similarity, "words and pairs of words {}")
-    yield _Limit("max_replaced", words.replaced, "replaced {} of 100 words")
+def _is_unlike(exact: Exact, settings: RuleSettings) -> bool:
+    return alike_by(exact.jaccard, exact.containment, exact.length_ratio, settings) in (NOT_ALIKE, LESS_ALIKE)
 
 
-def _limits_of_shingles(exact: Exact, settings: RuleSettings) -> Iterator[_Limit]:
-    if alike_by(exact.jaccard, exact.containment, exact.length_ratio, settings) in (NOT_ALIKE, LESS_ALIKE):
-        yield _Limit("min_jaccard", exact.jaccard, "Jaccard {}")
-        yield _Limit("min_containment", exact.containment, "or containment {}")
-        yield _Limit("min_length_ratio", exact.length_ratio, "length ratio {}, where containment counts")
-
-
-def _limits_of_words(words: WordComparison, settings: RuleSettings) -> Iterator[_Limit]:
-    yield _Limit("max_rewritten", words.rewritten, "rewritten {} of the shorter text")
-    if not words.is_noise:
-        yield _Limit("max_replaced", words.replaced, "replaced {} of 100 words")
-    yield _Limit("max_added", words.added, "added {} of the shorter text in the middle")
-    yield _Limit("max_swapped", words.swapped, "swapped {} of 100 words for the same ones throughout")
-    least = least_numbers(words.numbers_gone, words.replaced, settings, is_renamed_sibling=words.is_renamed_sibling)
-    yield _Limit("min_numbers", words.numbers_shared, "numbers {} in both", least)
-
-
-def _told(limit: _Limit, needed: float) -> str:
-    shown, bound = _shown(limit.setting, limit.value), _shown(limit.setting, needed)
+def _told(setting: str, value: float, needed: float, what: str) -> str:
+    shown, bound = _shown(setting, value), _shown(setting, needed)
     if shown == bound:
         # Rounded, they would seem to be the same.
-        shown = f"{limit.value:.5g}"
-    which = "most" if limit.setting.startswith("max_") else "least"
-    return f"{limit.what.format(shown)}: at {which} {bound}{_moved_by(limit.setting)}"
-
-
-def _moved_by(limit: str) -> str:
-    """Return the setting that moves a limit, in brackets; nothing where none does."""
-    if limit in _SETTINGS:
-        return f" (DEDUP_{limit.upper()})"
-    return " (DEDUP_CAUTION)" if limit in Limits._fields else ""
+        shown = f"{value:.5g}"
+    which = "most" if setting.startswith("max_") else "least"
+    # Some limits are moved by no setting.
+    moved_by = setting if setting in _SETTINGS else "caution" if setting in Limits._fields else ""
+    return f"{what.format(shown)}: at {which} {bound}" + (f" (DEDUP_{moved_by.upper()})" if moved_by else "")
 
 
 def _shown(setting: str, value: float) -> str:
@@ -253,55 +237,46 @@ _NEEDS_WORDS = {Rule.NO_KEY, Rule.NOT_ALIKE}
 def explain(a: Side, b: Side, settings: RuleSettings) -> Explanation:
     """Explain what becomes of the second document where the first is all that is known."""
     scheme = find_scheme(settings.scheme)
-    pair = compare_sides(a, b, settings)
+    pair = _compare(a, b, settings)
     rule = pair.decision.rule
     first, second = _tokens(a, scheme), _tokens(b, scheme)
-    is_too_long = are_too_long(a.signature.sketch.tokens, b.signature.sketch.tokens)
+    is_too_long = are_too_long(a.tokens, b.tokens)
     return Explanation(
-        a=a,
-        b=b,
+        pair,
         verdict=_verdict(rule),
         rule=str(rule),
         missed=[] if rule.is_duplicate else list(missed_limits(pair.tokens, pair.exact, pair.words, settings)),
-        is_certain=pair.has_bands or rule not in _NEEDS_WORDS,
-        pair=pair,
+        is_certain=pair.are_known or rule not in _NEEDS_WORDS,
         diff=diff_words(first, second) if first and second and not is_too_long else None,
-        record=None,
-        member=None,
         notes=list(_notes(a, b, is_too_long=is_too_long)),
         settings=settings,
     )
 
 
-def compare_sides(a: Side, b: Side, settings: RuleSettings, leader: str = "") -> Comparison:
-    """Compare two documents, and decide the second one; leader: the name of the leader of the first one's cluster."""
+def _compare(a: Side, b: Side, settings: RuleSettings, leader: str = "") -> Comparison:
+    """Decide the second document where the first is all that is known; leader: the name of its cluster's leader."""
     siblings = are_siblings(a.name, b.name) or are_siblings(leader, b.name)
-    return Comparison(
-        decision=PairDecider(settings).decide(a.signature, b.signature, siblings=siblings),
-        tokens=min(a.signature.sketch.tokens, b.signature.sketch.tokens),
-        has_bands=Origin.FINGERPRINT not in (a.origin, b.origin),
-        exact=_exact(a.signature.words, b.signature.words),
-        words=_compare_words(a.signature, b.signature, settings, siblings=siblings),
-    )
+    decision = PairDecider(settings).decide(a.signature, b.signature, siblings=siblings)
+    return Comparison(a, b, decision, _exact(a, b), _compare_words(a, b, settings, siblings=siblings))
 
 
-def _exact(ours: bytes, theirs: bytes) -> Exact | None:
-    """Compare all shingles of two documents by their words; None where those of one are not known."""
-    if not (ours and theirs):
+def _exact(a: Side, b: Side) -> Exact | None:
+    """Compare all shingles of two documents; None where the words of one are not known."""
+    if not (a.signature.words and b.signature.words):
         return None
-    first, second = ours.split(b"\n"), theirs.split(b"\n")
-    a, b = shingles_of(first), shingles_of(second)
-    ratio = min(len(first), len(second)) / max(len(first), len(second))
-    return Exact(jaccard(a, b), containment(a, b), ratio, len(a & b))
+    ours, theirs = (side.signature.words.split(b"\n") for side in (a, b))
+    first, second = shingles_of(ours), shingles_of(theirs)
+    ratio = min(len(ours), len(theirs)) / max(len(ours), len(theirs))
+    return Exact(jaccard(first, second), containment(first, second), ratio, len(first & second))
 
 
-def _compare_words(a: Signature, b: Signature, settings: RuleSettings, *, siblings: bool) -> WordComparison | None:
+def _compare_words(a: Side, b: Side, settings: RuleSettings, *, siblings: bool) -> WordComparison | None:
     """Compare two documents word by word; None where the words of one are not known, or too many for the rule."""
-    tokens = (a.sketch.tokens, b.sketch.tokens)
-    is_short = min(tokens) < settings.short_tokens
-    if not (a.words and b.words) or (max(tokens) > settings.max_compared and not is_short):
+    ours, theirs = a.signature.words, b.signature.words
+    is_short = min(a.tokens, b.tokens) < settings.short_tokens
+    if not (ours and theirs) or (max(a.tokens, b.tokens) > settings.max_compared and not is_short):
         return None
-    difference = WordDifference(a.words, b.words)
+    difference = WordDifference(ours, theirs)
     return WordComparison(
         replaced=difference.replaced,
         rewritten=difference.rewritten,
@@ -311,8 +286,8 @@ def _compare_words(a: Signature, b: Signature, settings: RuleSettings, *, siblin
         numbers_shared=difference.numbers_shared,
         is_noise=difference.is_noise,
         is_renamed_sibling=difference.has_other_name and siblings,
-        short_similarity=short_similarity(a.words, b.words) if is_short else None,
-        has_other_numbers=is_short and not has_same_numbers(a.words, b.words),
+        short_similarity=short_similarity(ours, theirs) if is_short else None,
+        has_other_numbers=is_short and not has_same_numbers(ours, theirs),
     )
 
 
@@ -328,8 +303,7 @@ def _notes(a: Side, b: Side, *, is_too_long: bool) -> Iterator[str]:
     sides = {"A": a, "B": b}
     if is_too_long:
         yield (
-            f"With {a.signature.sketch.tokens:,} and {b.signature.sketch.tokens:,} tokens the texts are too long for "
-            f"the words that differ to be shown."
+            f"With {a.tokens:,} and {b.tokens:,} tokens the texts are too long for the words that differ to be shown."
         )
     for letter, side in sides.items():
         if side.guessed_encoding:
@@ -339,16 +313,12 @@ def _notes(a: Side, b: Side, *, is_too_long: bool) -> Iterator[str]:
             )
     without = [letter for letter, side in sides.items() if side.origin is Origin.FINGERPRINT]
     if without:
+        is_b = without == ["B"]
+        way_out = "`dedup explain URL-OF-A FILE-OR-TEXT-OF-B`" if is_b else "`dedup explain` with the files or texts"
         yield (
             f"Neither text nor words of {' and of '.join(without)} are stored, so bands, exact similarity and the "
-            f"words that differ cannot be shown; {_way_out(without)} them."
+            f"words that differ cannot be shown; {way_out} shows them."
         )
-
-
-def _way_out(without: Sequence[str]) -> str:
-    if without == ["B"]:
-        return "`dedup explain URL-OF-A FILE-OR-TEXT-OF-B` shows"
-    return "`dedup explain` with the files or texts shows"
 
 
 def _tokens(side: Side, scheme: Scheme) -> Tokens | None:
@@ -375,37 +345,33 @@ def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
 
     It is decided once more, by the settings of the crawl, of which the database has but scheme and tables.
     """
-    record, page, original, member = dropped.record, dropped.page, dropped.original, dropped.member
+    record, page, original = dropped.record, dropped.page, dropped.original
     explanation = explain(original, page, settings)
-    to_leader = explanation.pair.decision.similarity
-    by_member = compare_sides(member, page, settings, leader=original.name)
-    is_by_other = record.matched != record.original
-    found = by_member.decision.rule
-    if is_by_other and found.is_by_check and not belongs_to_cluster(to_leader, settings):
-        found = Rule.FAR_FROM_LEADER
-    if not page.signature.sketch.tokens and dropped.has_same_bytes:
+    decision = explanation.pair.decision
+    found, missed, member = decision.rule, explanation.missed, None
+    if record.matched != record.original:
+        member = _compare(dropped.member, page, settings, leader=original.name)
+        missed = list(missed_limits(member.tokens, member.exact, member.words, settings, decision.similarity))
+        found = member.decision.rule
+        if found.is_by_check and not belongs_to_cluster(decision.similarity, settings):
+            found = Rule.FAR_FROM_LEADER
+    if not page.tokens and dropped.has_same_bytes:
         found = Rule.SAME_BYTES
-    rule = str(found)
-    notes = [*explanation.notes, *_notes_of_record(dropped, explanation.pair.decision.distance)]
+    rule, notes = str(found), [*explanation.notes, *_notes_of_record(dropped, decision.distance)]
     if not _follows(record, found):
         rule = f"not to be told from what is stored now ({rule})"
         notes.append(
             "The verdict does not follow from what is stored now: a page has changed since, or the crawl had other "
             "settings, which the database does not keep; give them by --mode and --set."
         )
-    missed = explanation.missed
-    if record.verdict.is_duplicate:
-        missed = []
-    elif is_by_other:
-        missed = list(missed_limits(by_member.tokens, by_member.exact, by_member.words, settings, to_leader))
     return replace(
         explanation,
         verdict=record.verdict,
         rule=rule,
-        missed=missed,
+        missed=[] if record.verdict.is_duplicate else missed,
         is_certain=True,
         record=record,
-        member=by_member if is_by_other else None,
+        member=member,
         notes=notes,
     )
 

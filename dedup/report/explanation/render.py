@@ -15,8 +15,8 @@ from dedup.report.explanation.stored import Side
 from dedup.report.explanation.words import Place
 from dedup.report.table import LABEL, STYLES, label_of, labelled, labelled_name
 from dedup.rules.documents import Verdict
-from dedup.rules.settings import Mode
-from dedup.rules.verification import is_comparable, least_numbers
+from dedup.rules.settings import Limits, Mode, RuleSettings
+from dedup.rules.verification import is_comparable
 from dedup.signature.schemes import SCHEMES, Scheme, find_scheme
 from dedup.signature.signature import BANDS, BITS
 
@@ -35,11 +35,10 @@ def difference_lines(explanation: Explanation, width: int) -> Iterator[str]:
         what = "nothing" if is_same else "no token, only what stands between them"
         yield Styled.of(label_of("what differs"), what)
         return
-    first, second = (side.signature.sketch.tokens for side in (explanation.a, explanation.b))
     yield from labelled(
         "what differs",
-        f"{counted(diff.place_count, 'place')}: {diff.tokens_removed:,} of {first:,} tokens of A, "
-        f"{diff.tokens_added:,} of {second:,} of B",
+        f"{counted(diff.place_count, 'place')}: {diff.tokens_removed:,} of {explanation.pair.a.tokens:,} tokens of A, "
+        f"{diff.tokens_added:,} of {explanation.pair.b.tokens:,} of B",
         width,
     )
     for place in diff.places:
@@ -88,69 +87,55 @@ _OUTCOMES = {
     Verdict.NEAR_DUPLICATE: "near duplicate: B is dropped because of A",
 }
 _SETTINGS_SHOWN = (
-    "mode",
-    "tables",
-    "min_tokens",
-    "short_tokens",
-    "short_jaccard",
-    "caution",
-    "min_jaccard",
-    "min_containment",
-    "min_length_ratio",
-    "max_replaced",
-    "max_rewritten",
-    "max_added",
-    "max_swapped",
-    "min_numbers",
-    "max_compared",
-    "leader_jaccard",
-    "leader_containment",
+    *("mode", "tables", "min_tokens", "short_tokens", "short_jaccard", "caution"),
+    *(name for name in Limits._fields if name != "max_lost"),
+    *("max_compared", "leader_jaccard", "leader_containment"),
 )
 
 
 def as_object(explanation: Explanation) -> dict[str, Any]:
     """Return an explanation as an object for a program; fingerprints are hexadecimal."""
-    scheme = find_scheme(explanation.settings.scheme)
-    member, record = explanation.member, explanation.record
+    pair, settings, member = explanation.pair, explanation.settings, explanation.member
+    scheme = find_scheme(settings.scheme)
     return {
-        "a": _side_object(explanation.a),
-        "b": _side_object(explanation.b),
+        "a": _side_object(pair.a),
+        "b": _side_object(pair.b),
         "verdict": explanation.verdict,
         "rule": explanation.rule,
         "missed": list(map(asdict, explanation.missed)),
         "is_certain": explanation.is_certain,
-        "differing_bits": _differing_bits(explanation),
-        "estimated": asdict(explanation.pair.decision.similarity),
-        **_pair_object(explanation.pair),
+        "differing_bits": _differing_bits(pair),
+        "estimated": asdict(pair.decision.similarity),
+        **_pair_object(pair),
         "diff": explanation.diff and asdict(explanation.diff),
-        "record": record and asdict(record),
-        "member": member and record and {"name": record.matched, **_pair_object(member)},
+        "record": explanation.record and asdict(explanation.record),
+        "member": member and {"name": member.a.name, **_pair_object(member)},
         "notes": explanation.notes,
-        "settings": {name: _json_value(getattr(explanation.settings, name)) for name in _SETTINGS_SHOWN},
+        "settings": {name: _json_value(getattr(settings, name)) for name in _SETTINGS_SHOWN},
         "scheme": {"name": scheme.spec, **asdict(scheme)},
     }
 
 
 def _side_object(side: Side) -> dict[str, Any]:
-    sketch = side.signature.sketch
-    counts = {"tokens": sketch.tokens, "shingles": sketch.shingles}
     return {
         "name": side.name,
         "origin": side.origin,
-        **counts,
+        "tokens": side.tokens,
+        "shingles": side.signature.sketch.shingles,
         "fingerprint": f"{side.signature.fingerprint:0{BITS // 4}x}",
     }
 
 
 def _pair_object(pair: Comparison) -> dict[str, Any]:
     """Return how two documents compare, with the figures by words among the others, null where they are not known."""
-    keys = {"tables": pair.decision.tables, "bands": pair.decision.bands if pair.has_bands else None}
+    keys = {"tables": pair.decision.tables, "bands": pair.bands}
     words = {each.name: pair.words and getattr(pair.words, each.name) for each in fields(WordComparison)}
     return {"distance": pair.decision.distance, "keys": keys, "exact": pair.exact and asdict(pair.exact), **words}
 
 
-def _differing_bits(explanation: Explanation) -> list[int]:
-    differing = explanation.a.signature.fingerprint ^ explanation.b.signature.fingerprint
+def _differing_bits(pair: Comparison) -> list[int]:
+    """Return the bits in which the fingerprints differ, 0 the least significant."""
+    differing = pair.a.signature.fingerprint ^ pair.b.signature.fingerprint
     return [bit for bit in range(BITS) if differing >> bit & 1]
 
 
@@ -174,10 +159,9 @@ def lines(explanation: Explanation, width: int, *, with_bits: bool = False) -> I
     yield from labelled("verdict", verdict, width, style)
     if explanation.is_certain:
         yield from labelled("rule", explanation.rule, width)
-    for letter, side in (("A", explanation.a), ("B", explanation.b)):
+    for letter, side in (("A", explanation.pair.a), ("B", explanation.pair.b)):
         yield labelled_name(letter, side.name, width)
-        sketch = side.signature.sketch
-        counts = f"{counted(sketch.tokens, 'token')}, {counted(sketch.shingles, 'shingle')}"
+        counts = f"{counted(side.tokens, 'token')}, {counted(side.signature.sketch.shingles, 'shingle')}"
         yield from labelled("", f"{side.origin}; {counts}", width)
     yield from difference_lines(explanation, width)
     yield from _missed(explanation, width)
@@ -219,7 +203,7 @@ def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterato
     member = explanation.member
     if member is None:
         return
-    yield labelled_name("found by", record.matched, width)
+    yield labelled_name("found by", member.a.name, width)
     settings, exact = explanation.settings, member.exact
     alike = (
         ""
@@ -232,7 +216,7 @@ def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterato
         "", f"to it: distance {member.decision.distance}{alike}{words}; the rule is about this pair", width
     )
     if with_bits:
-        yield from labelled("", f"keys shared with it: {_counted_keys(explanation, member)}", width)
+        yield from labelled("", f"keys shared with it: {_counted_keys(member, settings)}", width)
     yield from labelled(
         "",
         f"to the original Jaccard {similarity(settings.leader_jaccard)} or containment "
@@ -244,16 +228,16 @@ def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterato
 def _fingerprints(explanation: Explanation, width: int) -> Iterator[str]:
     """Yield both fingerprints in binary, differing bits marked, and the keys that bring one document for the other."""
     yield from labelled("scheme", _shown_scheme(find_scheme(explanation.settings.scheme)), width)
+    pair, differing = explanation.pair, _differing_bits(explanation.pair)
     # The most significant bits come first.
     bits = range(BITS - 1, -1, -1)
-    for label, side in (("simhash A", explanation.a), ("simhash B", explanation.b)):
+    for label, side in (("simhash A", pair.a), ("simhash B", pair.b)):
         yield _grouped(label, (str(side.signature.fingerprint >> bit & 1) for bit in bits))
-    if differing := _differing_bits(explanation):
+    if differing:
         yield _grouped("  differ", ("^" if bit in differing else " " for bit in bits))
-    distance = explanation.pair.decision.distance
-    where = "within" if distance <= RADIUS else "beyond"
-    yield from labelled("distance", f"{counted(distance, 'bit')}, {where} the paper's {RADIUS}", width)
-    yield from labelled("keys shared", _keys(explanation), width)
+    where = "within" if len(differing) <= RADIUS else "beyond"
+    yield from labelled("distance", f"{counted(len(differing), 'bit')}, {where} the paper's {RADIUS}", width)
+    yield from labelled("keys shared", _keys(pair, explanation.settings), width)
 
 
 def _shown_scheme(scheme: Scheme) -> str:
@@ -267,24 +251,24 @@ def _grouped(label: str, letters: Iterator[str]) -> str:
     return f"{label:<{LABEL}}{groups}".rstrip()
 
 
-def _keys(explanation: Explanation) -> str:
-    text, pair = _counted_keys(explanation, explanation.pair), explanation.pair
-    if pair.decision.bands or not pair.has_bands or pair.decision.distance <= RADIUS:
+def _keys(pair: Comparison, settings: RuleSettings) -> str:
+    text = _counted_keys(pair, settings)
+    if pair.bands or pair.bands is None or pair.decision.distance <= RADIUS:
         return text
     # Of the tables alone only what is near counts.
-    return f"{text}: A is not looked at" if not pair.decision.tables else f"{text}, too far apart for tables alone"
+    return f"{text}, too far apart for tables alone" if pair.decision.tables else f"{text}: A is not looked at"
 
 
-def _counted_keys(explanation: Explanation, pair: Comparison) -> str:
-    tables = f"{len(pair.decision.tables)} of {counted(explanation.settings.tables.table_count, 'table')}"
-    if explanation.settings.mode is Mode.PAPER:
+def _counted_keys(pair: Comparison, settings: RuleSettings) -> str:
+    tables = f"{len(pair.decision.tables)} of {counted(settings.tables.table_count, 'table')}"
+    if settings.mode is Mode.PAPER:
         return tables
-    return f"{tables}, {f'{len(pair.decision.bands)} of {BANDS} bands' if pair.has_bands else 'bands are not known'}"
+    return f"{tables}, {'bands are not known' if pair.bands is None else f'{len(pair.bands)} of {BANDS} bands'}"
 
 
 def _similarity(explanation: Explanation) -> Iterator[str]:
     pair, settings = explanation.pair, explanation.settings
-    estimated, exact, tokens = pair.decision.similarity, pair.exact, pair.tokens
+    estimated, exact, words, tokens = pair.decision.similarity, pair.exact, pair.words, pair.tokens
     is_checked = settings.mode is not Mode.PAPER and is_comparable(tokens, settings)
     # Of short texts words and pairs of words are compared, and shingles play no part.
     is_short = tokens < settings.short_tokens
@@ -292,7 +276,6 @@ def _similarity(explanation: Explanation) -> Iterator[str]:
     for label, name in (("Jaccard", "jaccard"), ("containment", "containment"), ("length ratio", "length_ratio")):
         needed = getattr(settings, f"min_{name}") if is_checked and not is_short else None
         yield _row(label, None if exact is None else getattr(exact, name), needed, getattr(estimated, name))
-    words = pair.words
     if is_short and words is not None:
         yield _row("words, pairs", words.short_similarity, settings.short_jaccard if is_checked else None, None)
     if exact is not None:
@@ -312,42 +295,29 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
         return
     is_short = words.short_similarity is not None
     # In short texts there is too little around it for any word to be noise.
-    is_noise = words.is_noise and words.replaced and not is_short
-    noise = ", which are noise: no number and no name of a thing gave way" if is_noise else ""
-    if words.replaced:
-        yield from labelled("replaced", f"{_replaced(words)} (at most {settings.max_replaced:g}){noise}", width)
-    if is_short:
-        return
-    if words.rewritten:
-        yield from labelled(
-            "rewritten",
-            f"{similarity(words.rewritten)} of the shorter text, in long stretches "
-            f"(at most {similarity(settings.max_rewritten)})",
-            width,
-        )
-    if words.added:
-        yield from labelled(
-            "added", f"{similarity(words.added)} as much in the middle ({_at_most(settings.max_added)})", width
-        )
-    if words.swapped:
-        yield from labelled(
-            "swapped",
-            f"{words.swapped:.2f} of 100 words, for the same ones throughout ({_at_most(settings.max_swapped)})",
-            width,
-        )
-    if words.numbers_gone:
-        least = least_numbers(
-            words.numbers_gone,
-            words.replaced,
-            settings,
-            is_renamed_sibling=words.is_renamed_sibling,
-        )
-        yield from labelled(
-            "numbers",
-            f"{words.numbers_gone:.2f} of 100 words are numbers that gave way; {similarity(words.numbers_shared)} of "
-            f"all numbers are in both (at least {similarity(least)})",
-            width,
-        )
+    noise = "" if is_short or not words.is_noise else ", which are noise: no number and no name of a thing gave way"
+    told = [("replaced", words.replaced, f"{_replaced(words)} (at most {settings.max_replaced:g}){noise}")]
+    if not is_short:
+        rewritten, shared = similarity(words.rewritten), similarity(words.numbers_shared)
+        gone = f"{words.numbers_gone:.2f} of 100 words are numbers that gave way"
+        least = similarity(words.least_numbers(settings))
+        told += [
+            (
+                "rewritten",
+                words.rewritten,
+                f"{rewritten} of the shorter text, in long stretches (at most {similarity(settings.max_rewritten)})",
+            ),
+            ("added", words.added, f"{similarity(words.added)} as much in the middle ({_at_most(settings.max_added)})"),
+            (
+                "swapped",
+                words.swapped,
+                f"{words.swapped:.2f} of 100 words, for the same ones throughout ({_at_most(settings.max_swapped)})",
+            ),
+            ("numbers", words.numbers_gone, f"{gone}; {shared} of all numbers are in both (at least {least})"),
+        ]
+    for label, value, text in told:
+        if value:
+            yield from labelled(label, text, width)
 
 
 def _at_most(limit: float) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection, column, select, table
@@ -47,13 +47,6 @@ _PDF = b"%PDF-"
 _WESTERN = "cp1252"
 
 
-class Decoded(NamedTuple):
-    """A text, and the encoding that was guessed for it; empty where it is known."""
-
-    text: str
-    guessed: str = ""
-
-
 def require_encoding(name: str) -> None:
     """Refuse what is not the name of an encoding."""
     try:
@@ -70,7 +63,7 @@ def require_text(data: bytes, name: str, encoding: str = "") -> None:
         raise _binary(name)
 
 
-def decode(data: bytes, name: str, encoding: str = "") -> Decoded:
+def decode(data: bytes, name: str, encoding: str = "") -> tuple[str, str]:
     """Decode a text: by its byte order mark, as UTF-8 if it is that, as the encoding says, or by a guess.
 
     Args:
@@ -78,49 +71,46 @@ def decode(data: bytes, name: str, encoding: str = "") -> Decoded:
         name: what it is called.
         encoding: that of texts that are not UTF-8; empty: it is guessed.
 
+    Returns:
+        The text, and the encoding that was guessed for it; empty where it is known.
+
     Raises:
         InputError: it is no text, not in its encoding, or in none that can be told.
     """
     require_text(data, name, encoding)
-    known = _marked(data) or encoding
-    if _marked(data) is None and b"\0" not in data:
-        try:
-            return Decoded(data.decode())
-        except UnicodeDecodeError:
-            if not known:
-                return _guessed(data, name)
-    return Decoded(_decoded(data, name, known))
+    known = _marked(data)
+    if known is None and b"\0" not in data:
+        with suppress(UnicodeDecodeError):
+            return data.decode(), ""
+        if not encoding:
+            return _guessed(data, name)
+    known = known or encoding
+    try:
+        text = data.decode(known)
+    except UnicodeError as error:
+        raise InputError(f"{name}: not {known} ({error}); name its encoding by --encoding") from None
+    if "\0" in text:
+        raise _binary(name)
+    return text, ""
 
 
 def _marked(data: bytes) -> str | None:
     return next((encoding for mark, encoding in _MARKS.items() if data.startswith(mark)), None)
 
 
-def _decoded(data: bytes, name: str, encoding: str) -> str:
-    try:
-        text = data.decode(encoding)
-    except UnicodeError as error:
-        raise InputError(f"{name}: not {encoding} ({error}); name its encoding by --encoding") from None
-    if "\0" in text:
-        raise _binary(name)
-    return text
-
-
 def _binary(name: str) -> InputError:
     return InputError(f"{name}: a binary file, not a text; if it is one, name its encoding by --encoding")
 
 
-def _guessed(data: bytes, name: str) -> Decoded:
+def _guessed(data: bytes, name: str) -> tuple[str, str]:
     from trafilatura.utils import detect_encoding  # noqa: PLC0415 -- half a second, and most texts are UTF-8
 
     texts: dict[str, str] = {}
     for encoding in detect_encoding(data):
         # Without a mark any few bytes could be UTF-16.
         if not encoding.startswith(("utf_16", "utf_32")):
-            try:
+            with suppress(LookupError, UnicodeDecodeError):
                 texts[encoding] = data.decode(encoding)
-            except (LookupError, UnicodeDecodeError):
-                continue
     if not texts:
         raise InputError(f"{name}: not UTF-8, and in no encoding that could be told; name it by --encoding")
     best, text = next(iter(texts.items()))
@@ -128,8 +118,8 @@ def _guessed(data: bytes, name: str) -> Decoded:
         # Of encodings of Latin letters many fit equally well; then it is the one that nearly all such texts are in.
         western = data.decode(_WESTERN, "replace")
         if western in texts.values():
-            return Decoded(western, _WESTERN)
-    return Decoded(text, best)
+            return western, _WESTERN
+    return text, best
 
 
 TEXT_PREFIX = "text:"
@@ -170,6 +160,11 @@ class Side:
     signature: Signature
     text: str | None
     guessed_encoding: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it has."""
+        return self.signature.sketch.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +218,7 @@ def read_named(name: str, encoding: str = "") -> Material | None:
     if path.suffix.lower() in _HTML_SUFFIXES or _HTML.match(data):
         require_text(data, shown, encoding)
         # Without a word from the user a page says itself how it is to be read, as in a crawl.
-        return Material(name, Origin.HTML, decode(data, shown, encoding).text.encode() if encoding else data)
+        return Material(name, Origin.HTML, decode(data, shown, encoding)[0].encode() if encoding else data)
     return Material(name, Origin.FILE, *decode(data, shown, encoding))
 
 
@@ -244,14 +239,6 @@ class MadeWith:
     scheme: Scheme
     tables: TableDesign
     scope: Scope = Scope.ALL
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredPage:
-    """A page of a database, and what that was made with."""
-
-    side: Side
-    made_with: MadeWith
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,14 +291,14 @@ class Dropped:
     made_with: MadeWith
 
 
-def find_page(database: Database, key: str) -> StoredPage | None:
-    """Return what a database knows of a page, by its key, or as `dedup.console.readable` shows it; None: nothing."""
+def find_page(database: Database, key: str) -> tuple[Side, MadeWith] | None:
+    """Return a page of a database, by its key, or as `dedup.console.readable` shows it, and what that was made with."""
     with database.read() as connection:
         found = find_document(connection, key)
         if found is None:
             return None
         made_with = read_made_with(connection, database.name)
-        return StoredPage(_side(connection, found, made_with), made_with)
+        return _side(connection, found, made_with), made_with
 
 
 def find_texts(database: Database, keys: Iterable[str]) -> dict[str, tuple[Origin, str]]:
