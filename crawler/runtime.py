@@ -15,7 +15,7 @@ from scrapy.http import Response
 from scrapy.http.cookies import CookieJar, potential_domain_matches
 from scrapy.utils.httpobj import urlparse_cached
 
-from crawler.page import read_number
+from crawler.page import read_setting, to_number_above_0
 from dedup.errors import SettingsError
 from dedup.rules.scope import public_suffixes
 from dedup.stage.failures import close_when_forced
@@ -128,7 +128,7 @@ class Workers:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        workers = read_number(crawler, "CRAWLER_WORKERS", os.cpu_count() or 1)
+        workers = read_setting(crawler, "CRAWLER_WORKERS", os.cpu_count() or 1, to_number_above_0)
         extension = cls(WorkerPool(workers, EXTRACTION_SECONDS, _PRELOAD))
         close_when_forced(extension.pool)
         # Before anything is fetched: loading takes a second.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -210,16 +210,10 @@ class InFlight:
 
 
 class Ready:
-    """URLs in the order in which they were taken.
+    """URLs in the order in which they were taken."""
 
-    Args:
-        turns: whether the host with the fewest requests under way comes first, so that one that
-            is slow does not hold up the others; else the order is kept.
-    """
-
-    def __init__(self, *, turns: bool) -> None:
-        self._turns = turns
-        self._taken: deque[TakenUrl] = deque()
+    def __init__(self) -> None:
+        self._taken: dict[int, TakenUrl] = {}
 
     def __len__(self) -> int:
         return len(self._taken)
@@ -227,35 +221,30 @@ class Ready:
     @property
     def rows(self) -> set[int]:
         """Their rows."""
-        return {taken.id for taken in self._taken}
+        return set(self._taken)
 
     @property
     def has_suspect(self) -> bool:
         """Whether several processes died with one of them."""
-        return any(taken.attempts >= SUSPECT for taken in self._taken)
+        return any(taken.attempts >= SUSPECT for taken in self._taken.values())
 
     def add(self, taken: Iterable[TakenUrl]) -> None:
         """Put URLs behind the others."""
-        self._taken += taken
+        self._taken |= {each.id: each for each in taken}
 
     def next(self, under_way: Counter[str]) -> TakenUrl:
-        """Remove a URL and return it; there must be one.
+        """Remove the first URL of the host with the fewest requests under way and return it; there must be one.
 
         Args:
-            under_way: how many requests go to each host now.
+            under_way: how many requests go to each host now, so that one that is slow does not hold up the others.
         """
-        if not self._turns:
-            return self._taken.popleft()
-        place, _ = min(enumerate(self._taken), key=lambda each: under_way[each[1].host])
-        taken = self._taken[place]
-        del self._taken[place]
-        return taken
+        return self._taken.pop(min(self._taken, key=lambda row: under_way[self._taken[row].host]))
 
     def remove(self, *, rows: Collection[int] = (), hosts: Collection[str] = ()) -> list[int]:
         """Remove URLs by their rows and their hosts; return the rows."""
-        removed = [taken.id for taken in self._taken if taken.id in rows or taken.host in hosts]
-        if removed:
-            self._taken = deque(taken for taken in self._taken if taken.id not in removed)
+        removed = [row for row, taken in self._taken.items() if row in rows or taken.host in hosts]
+        for row in removed:
+            del self._taken[row]
         return removed
 
     def clear(self) -> None:
@@ -310,7 +299,7 @@ class FrontierScheduler(BaseScheduler):
         self._outages = outages_of(crawler)
         self._hosts = Hosts.of(crawler)
         self._in_flight = InFlight(crawler)
-        self._ready = Ready(turns=settings.is_shared)
+        self._ready = Ready()
         self._valid_until = 0.0
         self._changes = Changes()
         self._is_left = True

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
@@ -160,32 +161,26 @@ class Extraction:
     nofollow: bool = False
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(NamedTuple):
     """What is stored of a kept page besides its text.
 
     Attributes:
+        compressed_html: its bytes, by zlib.
+        text: the main text; None where it was not asked for.
         title: its title.
         author: who wrote it.
         date: when it was published, as YYYY-MM-DD.
         language: its language as the page says, such as `en` or `zh-CN`.
         description: what its metadata say it is about.
-        compressed_html: its bytes, by zlib.
-        text: the main text; None where it was not asked for.
     """
 
-    title: str | None
-    author: str | None
-    date: str | None
-    language: str | None
-    description: str | None
     compressed_html: bytes
-    text: str | None = None
-
-    @classmethod
-    def of_nothing(cls, html: bytes) -> Description:
-        """Describe a page in which nothing was found."""
-        return cls(None, None, None, None, None, deflate(html), "")
+    text: str | None = ""
+    title: str | None = None
+    author: str | None = None
+    date: str | None = None
+    language: str | None = None
+    description: str | None = None
 
 
 def extract_page(
@@ -234,12 +229,12 @@ def describe_page(html: bytes, url: str, *, with_text: bool, content_type: str |
 
     tree = parse_html(decode_page(html, content_type))
     if tree is None:
-        return Description.of_nothing(html)
+        return Description(deflate(html))
     language = _language(tree)
     text = main_text(tree) if with_text else None
     found = extract_metadata(tree, url, extensive=False)
     title, author, date, description = (_tidy(getattr(found, name)) for name in _METADATA_FIELDS)
-    return Description(title, author, date, language, description, deflate(html), text)
+    return Description(deflate(html), text, title, author, date, language, description)
 
 
 def ascii_host(host: str) -> str:

@@ -193,15 +193,11 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
     def _note_delay(self, request: Request, asked_for: float | None) -> None:
         host, seconds = host_of(request), crawl_delay(asked_for)
         if seconds and seconds != self._hosts[host].crawl_delay:
-            what = "%s asks for %g s between two requests (Crawl-delay)"
-            is_all = asked_for == seconds
-            logger.log(
-                logging.INFO if is_all else logging.WARNING,
-                what + ("" if is_all else "; it gets %g"),
-                plain(host),
-                asked_for,
-                *([] if is_all else [seconds]),
-            )
+            told = "%s asks for %g s between two requests (Crawl-delay)"
+            if asked_for == seconds:
+                logger.info(told, plain(host), asked_for)
+            else:
+                logger.warning(f"{told}; it gets %g", plain(host), asked_for, seconds)
         self._hosts[host].crawl_delay = seconds
 
     def _name(self, request: Request) -> str:
