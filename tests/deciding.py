@@ -36,6 +36,12 @@ class Crawl:
         assert decision is not None
         return decision
 
+    def show(self, key: str, text: str, size: int = 100, **values: Any) -> Decision:
+        """Decide one document of which more is known."""
+        [decision] = self.deduplicator.decide([Document(key, signature_of(text), size, **values)], self.run)
+        assert decision is not None
+        return decision
+
     def see_all(self, documents: list[Document]) -> list[Decision | None]:
         """Decide documents in one batch, and return verdicts and reasons, without the sizes of the texts."""
         decisions = self.deduplicator.decide(documents, self.run)
@@ -50,12 +56,29 @@ class Crawl:
             None if body is None else digest(body),
         )
 
+    def next_run(self, name: str = "next") -> None:
+        """Begin another run, or go on with one of before."""
+        self.run = self.deduplicator.open_run(name)
+
+    def reopen(self, run: str = "test", *, after: str | None = None) -> None:
+        """Go on in another process, after the run has ended in order, or (None) was killed."""
+        if after is not None:
+            self.deduplicator.close_run(self.run, after)
+        self.deduplicator.close()
+        self.deduplicator = Deduplicator(self.settings)
+        self.database = self.deduplicator.database
+        self.next_run(run)
+
     def query(self, statement: Any) -> list[Any]:
         with self.database.read() as connection:
             return list(connection.execute(statement))
 
     def count(self, table: Any) -> int:
         return int(self.query(select(func.count()).select_from(table))[0][0])
+
+    def verdicts(self) -> list[Any]:
+        """Return the rows of all verdicts, in their order."""
+        return self.query(select(schema.verdicts).order_by(schema.verdicts.c.id))
 
     def stored(self) -> dict[str, Any]:
         """Return the rows by their keys; those of a key that others have too, in another space, by key and id."""

@@ -50,11 +50,8 @@ class Alarm(NamedTuple):
         return f"{self.duplicates:,} of {self.documents:,} documents of {self.name} are duplicates (DEDUP_BRAKE)"
 
 
-class Counts(NamedTuple):
-    """How many documents of a host were decided in a run, and how many were duplicates."""
-
-    documents: int
-    duplicates: int
+Counts = tuple[int, int]
+"""How many documents of a host were decided in a run, and how many were duplicates."""
 
 
 class Brakes:
@@ -110,7 +107,7 @@ class Brakes:
         for run_id, host, documents, duplicates in connection.execute(
             _adding_counts(connection.dialect.name), rows
         ).all():
-            counts = self._stored[run_id, host] = Counts(documents, duplicates)
+            counts = self._stored[run_id, host] = documents, duplicates
             if self._is_over(counts):
                 self._raise(connection, run_id, Alarm(Kind.HOST, host, *counts))
 
@@ -133,13 +130,13 @@ class Brakes:
         stored = self._stored.get((run_id, host))
         if stored is None:
             row = connection.execute(_COUNTS, {"run": run_id, "name": host}).first()
-            stored = self._stored[run_id, host] = Counts(0, 0) if row is None else Counts(*row)
+            stored = self._stored[run_id, host] = (0, 0) if row is None else (row.documents, row.duplicates)
         documents, duplicates = self._batch.get((run_id, host), (0, 0))
-        return Counts(stored.documents + documents, stored.duplicates + duplicates)
+        return stored[0] + documents, stored[1] + duplicates
 
     def _is_over(self, counts: Counts) -> bool:
-        settings = self._settings
-        return counts.documents >= JUDGED_AFTER and counts.duplicates > settings.max_drop_share * counts.documents
+        documents, duplicates = counts
+        return documents >= JUDGED_AFTER and duplicates > self._settings.max_drop_share * documents
 
     def _raise(self, connection: Connection, run_id: int, alarm: Alarm) -> None:
         if (run_id, alarm.kind, alarm.name) in self._told:

@@ -22,7 +22,7 @@ from dedup.rules.documents import (
     Verdict,
     decision_of,
 )
-from dedup.rules.keepers import MOST_VOTES, Copy, KeeperPolicy
+from dedup.rules.keepers import MOST_VOTES, Copy
 from dedup.rules.matcher import MOST_MOVED
 from dedup.rules.scope import owner_of
 from dedup.rules.settings import Brake, DedupSettings
@@ -41,6 +41,59 @@ _ONCE_EXPORTED = select(documents.c.id, documents.c.key).where(
         verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_([Kept.KEEPER.value, Kept.JOINED.value])
     )
 )
+
+
+_led = documents.alias("led")
+
+
+def _count_led(limit: Any, *conditions: Any) -> ScalarSelect[int]:
+    # An index tells this in a time that grows with the limit, not with the cluster.
+    some = (
+        select(literal(1).label("one")).where(_led.c.leader_id == bindparam("leader"), *conditions).correlate(documents)
+    )
+    return select(func.count()).select_from(some.limit(limit).subquery()).scalar_subquery()
+
+
+_COLUMNS = documents.c[
+    "id", "key", "key_digest", "leader_id", "canonical_digest", "redirected", "first_run_id", "text_bytes"
+]
+_CONTENDERS = (
+    select(
+        *_COLUMNS,
+        _count_led(MOST_VOTES, _led.c.canonical_digest == documents.c.key_digest).label("votes"),
+        _count_led(bindparam("most")).label("duplicates"),
+    )
+    .where(
+        or_(
+            documents.c.id == bindparam("leader"),
+            documents.c.id == bindparam("keeper"),
+            documents.c.id == bindparam("document"),
+            and_(documents.c.key_digest == bindparam("named"), documents.c.leader_id == bindparam("leader")),
+        )
+    )
+    .order_by(documents.c.id)
+)
+_CANDIDATES = (
+    select(*_COLUMNS)
+    .where(or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")))
+    .order_by(documents.c.id)
+)
+
+
+class ClusterState(NamedTuple):
+    """The keeper of a cluster, and its size.
+
+    Attributes:
+        keeper_id: the keeper.
+        keeper: its key.
+        is_changed: whether it was another one before.
+        duplicates: how many duplicates the cluster has, counted up to `most`.
+    """
+
+    keeper_id: int
+    keeper: str
+    is_changed: bool
+    duplicates: int
 
 
 class StoredChange(NamedTuple):
@@ -71,7 +124,8 @@ class Clusters:
     def __init__(self, settings: DedupSettings, brakes: Brakes) -> None:
         self._swaps = settings.swap_keeper and not settings.mark_only
         self._counted = 0 if settings.brake is Brake.OFF else settings.max_cluster
-        self._elections = Elections(settings.keeper, settings.max_cluster)
+        self._policy = settings.keeper
+        self._most = settings.max_cluster
         self._brakes = brakes
 
     def apply(self, connection: Connection, change: StoredChange) -> Outcome:
@@ -105,9 +159,9 @@ class Clusters:
         leader = match.leader
         before = stored if stored is not None and stored.leader_id == leader.id and _differs(stored, content) else None
         if match.joined is not None:
-            state = self._elections.elect_all(connection, leader.id, leader.keeper_id)
+            state = self._elect_all(connection, leader.id, leader.keeper_id)
         else:
-            state = self._elections.join(connection, leader, document_id, content.canonical_digest, before=before)
+            state = self._elect_after_joining(connection, leader, document_id, content.canonical_digest, before=before)
         is_held = self._brakes.is_exempt(connection, run_id, key, leader.key, state.duplicates)
         kept = Kept.BRAKE if is_held else Kept.SAYS_MORE if says_more else None
         outcome = Outcome(state.keeper, state.is_changed, kept, joined=match.joined and match.joined.key)
@@ -165,7 +219,7 @@ class Clusters:
         if change.is_unchanged and content.sketch.tokens and not _differs(stored, content):
             keeper_id, is_changed = stored.keeper_id, False
         else:
-            state = self._elections.elect_all(connection, stored.id, stored.keeper_id)
+            state = self._elect_all(connection, stored.id, stored.keeper_id)
             keeper_id, is_changed = state.keeper_id, state.is_changed
         replaces = self._export(connection, stored, stored.id, keeper_id)
         return Outcome(keeper_changed=is_changed, replaces=replaces or (), is_replaced=replaces is None)
@@ -184,7 +238,7 @@ class Clusters:
         # Of another site, its best copy is another one now, which the keeper has never met.
         if is_unmoved and keeper is not None and owner_of(keeper.key) == owner_of(stored.key):
             return False
-        return self._elections.elect_all(connection, leader.id, leader.keeper_id).is_changed
+        return self._elect_all(connection, leader.id, leader.keeper_id).is_changed
 
     def _export(
         self, connection: Connection, leader: StoredDocument, document_id: int, keeper_id: int
@@ -210,6 +264,64 @@ class Clusters:
         if stays != exported_id:
             document_rows.change_document(connection, leader.id, {"exported_id": stays})
         return _once_exported(connection, leader, {exported_id: exported}, but=stays)
+
+    def _elect_after_joining(
+        self,
+        connection: Connection,
+        leader: StoredDocument,
+        document_id: int,
+        canonical_digest: bytes | None,
+        *,
+        before: StoredDocument | None = None,
+    ) -> ClusterState:
+        """Elect after a document has joined a cluster, or was seen again in it.
+
+        A document that joins can only bring forward itself and the copy that it names; everybody else the keeper has
+        beaten before. Only where the keeper is no better than these, or has lost something, all members are compared:
+        `before` is what the document was, if it was in the cluster and may have changed.
+        """
+        keeper_id = leader.keeper_id or leader.id
+        parameters = {
+            "leader": leader.id,
+            "keeper": keeper_id,
+            "document": document_id,
+            "named": canonical_digest or b"",
+            "most": self._most,
+        }
+        rows = list(connection.execute(_CONTENDERS, parameters))
+        keeper = next((row for row in rows if row.id == keeper_id), None)
+        if keeper is None or leader.id not in (keeper.id, keeper.leader_id):
+            return self._elect_all(connection, leader.id, leader.keeper_id)
+        if before is not None and _has_lost(keeper, before, canonical_digest):
+            return self._elect_all(connection, leader.id, leader.keeper_id)
+        by_leader = next(row.canonical_digest for row in rows if row.id == leader.id)
+        votes = {row.id: row.votes + (row.key_digest == by_leader) for row in rows}
+        # The leader is there for its vote.
+        contenders = [row for row in rows if row.id in (keeper_id, document_id) or row.key_digest == canonical_digest]
+        if self._best(contenders, votes).id != keeper_id:
+            return self._elect_all(connection, leader.id, leader.keeper_id)
+        if leader.keeper_id is None:
+            document_rows.change_document(connection, leader.id, {"keeper_id": keeper_id})
+        return ClusterState(keeper_id, keeper.key, is_changed=False, duplicates=rows[0].duplicates)
+
+    def _elect_all(self, connection: Connection, leader_id: int, keeper_id: int | None) -> ClusterState:
+        """Elect among all members of a cluster, whose keeper was another one before; None: its leader."""
+        rows = list(connection.execute(_CANDIDATES, {"leader": leader_id}))
+        by_name = Counter(row.canonical_digest for row in rows)
+        votes = {row.id: by_name[row.key_digest] for row in rows}
+        elected = self._best(rows, votes)
+        if elected.id != keeper_id:
+            document_rows.change_document(connection, leader_id, {"keeper_id": elected.id})
+        is_changed = elected.id != (keeper_id or leader_id)
+        return ClusterState(elected.id, elected.key, is_changed, min(len(rows) - 1, self._most))
+
+    def _best(self, rows: list[Any], votes: Mapping[int, int]) -> Any:
+        # The same key may be there twice, of two item classes or spiders.
+        copies = [
+            Copy(row.key, min(votes[row.id] + row.redirected, MOST_VOTES), row.first_run_id, row.text_bytes)
+            for row in rows
+        ]
+        return rows[copies.index(self._policy.best(copies))]
 
 
 def _exported_of(connection: Connection, leader: StoredDocument) -> tuple[int, str]:
@@ -247,125 +359,6 @@ def _has_joined(connection: Connection, stored: StoredDocument, run_id: int) -> 
         return False
     last = document_rows.find_last_verdict(connection, stored.id, run_id)
     return last is not None and last.kept == Kept.JOINED.value
-
-
-_led = documents.alias("led")
-
-
-def _count_led(limit: Any, *conditions: Any) -> ScalarSelect[int]:
-    # An index tells this in a time that grows with the limit, not with the cluster.
-    some = (
-        select(literal(1).label("one")).where(_led.c.leader_id == bindparam("leader"), *conditions).correlate(documents)
-    )
-    return select(func.count()).select_from(some.limit(limit).subquery()).scalar_subquery()
-
-
-_COLUMNS = documents.c[
-    "id", "key", "key_digest", "leader_id", "canonical_digest", "redirected", "first_run_id", "text_bytes"
-]
-_CONTENDERS = (
-    select(
-        *_COLUMNS,
-        _count_led(MOST_VOTES, _led.c.canonical_digest == documents.c.key_digest).label("votes"),
-        _count_led(bindparam("most")).label("duplicates"),
-    )
-    .where(
-        or_(
-            documents.c.id == bindparam("leader"),
-            documents.c.id == bindparam("keeper"),
-            documents.c.id == bindparam("document"),
-            and_(documents.c.key_digest == bindparam("named"), documents.c.leader_id == bindparam("leader")),
-        )
-    )
-    .order_by(documents.c.id)
-)
-_CANDIDATES = (
-    select(*_COLUMNS)
-    .where(or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")))
-    .order_by(documents.c.id)
-)
-
-
-class ClusterState(NamedTuple):
-    """The keeper of a cluster, and its size.
-
-    Attributes:
-        keeper_id: the keeper.
-        keeper: its key.
-        is_changed: whether it was another one before.
-        duplicates: how many duplicates the cluster has, counted up to `most`.
-    """
-
-    keeper_id: int
-    keeper: str
-    is_changed: bool
-    duplicates: int
-
-
-class Elections:
-    """Elects and stores the keepers of clusters; counts their duplicates up to a number."""
-
-    def __init__(self, policy: KeeperPolicy, most: int) -> None:
-        self._policy = policy
-        self._most = most
-
-    def join(
-        self,
-        connection: Connection,
-        leader: StoredDocument,
-        document_id: int,
-        canonical_digest: bytes | None,
-        *,
-        before: StoredDocument | None = None,
-    ) -> ClusterState:
-        """Elect after a document has joined a cluster, or was seen again in it.
-
-        A document that joins can only bring forward itself and the copy that it names; everybody else the keeper has
-        beaten before. Only where the keeper is no better than these, or has lost something, all members are compared:
-        `before` is what the document was, if it was in the cluster and may have changed.
-        """
-        keeper_id = leader.keeper_id or leader.id
-        parameters = {
-            "leader": leader.id,
-            "keeper": keeper_id,
-            "document": document_id,
-            "named": canonical_digest or b"",
-            "most": self._most,
-        }
-        rows = list(connection.execute(_CONTENDERS, parameters))
-        keeper = next((row for row in rows if row.id == keeper_id), None)
-        if keeper is None or leader.id not in (keeper.id, keeper.leader_id):
-            return self.elect_all(connection, leader.id, leader.keeper_id)
-        if before is not None and _has_lost(keeper, before, canonical_digest):
-            return self.elect_all(connection, leader.id, leader.keeper_id)
-        by_leader = next(row.canonical_digest for row in rows if row.id == leader.id)
-        votes = {row.id: row.votes + (row.key_digest == by_leader) for row in rows}
-        # The leader is there for its vote.
-        contenders = [row for row in rows if row.id in (keeper_id, document_id) or row.key_digest == canonical_digest]
-        if self._best(contenders, votes).id != keeper_id:
-            return self.elect_all(connection, leader.id, leader.keeper_id)
-        if leader.keeper_id is None:
-            document_rows.change_document(connection, leader.id, {"keeper_id": keeper_id})
-        return ClusterState(keeper_id, keeper.key, is_changed=False, duplicates=rows[0].duplicates)
-
-    def elect_all(self, connection: Connection, leader_id: int, keeper_id: int | None) -> ClusterState:
-        """Elect among all members of a cluster, whose keeper was another one before; None: its leader."""
-        rows = list(connection.execute(_CANDIDATES, {"leader": leader_id}))
-        by_name = Counter(row.canonical_digest for row in rows)
-        votes = {row.id: by_name[row.key_digest] for row in rows}
-        elected = self._best(rows, votes)
-        if elected.id != keeper_id:
-            document_rows.change_document(connection, leader_id, {"keeper_id": elected.id})
-        is_changed = elected.id != (keeper_id or leader_id)
-        return ClusterState(elected.id, elected.key, is_changed, min(len(rows) - 1, self._most))
-
-    def _best(self, rows: list[Any], votes: Mapping[int, int]) -> Any:
-        # The same key may be there twice, of two item classes or spiders.
-        copies = [
-            Copy(row.key, min(votes[row.id] + row.redirected, MOST_VOTES), row.first_run_id, row.text_bytes)
-            for row in rows
-        ]
-        return rows[copies.index(self._policy.best(copies))]
 
 
 def _has_lost(keeper: Any, before: StoredDocument, canonical_digest: bytes | None) -> bool:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from random import SystemRandom
 
-from sqlalchemy import Connection, bindparam, or_, select
+from sqlalchemy import Connection, bindparam, or_, select, update
 
 from dedup.console import counted
-from dedup.ledger import document_rows, notes, store
+from dedup.ledger import document_rows, store
 from dedup.ledger.brake import Alarm, Brakes
 from dedup.ledger.clusters import Clusters, Joining, StoredChange
 from dedup.ledger.document_rows import is_same, place_of, plain_class_of
 from dedup.ledger.key_table import Index, KeyTable, Looked
-from dedup.ledger.notes import DatabaseSummary, Skipped, Unexamined
 from dedup.ledger.recognition import BATCHES_OF_A_PROCESS, Arriving, Batch, OriginalFinder, may_be_another, recognise
 from dedup.ledger.store import DocumentWriter, Orphan, forget_old
 from dedup.rules.documents import (
@@ -39,7 +39,7 @@ from dedup.rules.word_comparison import NOTHING_LOST
 from dedup.signature.dictionaries import pack
 from dedup.signature.schemes import find_scheme
 from dedup.sql.database import Database, open_dedup_database
-from dedup.sql.schema import documents, runs
+from dedup.sql.schema import documents, runs, verdicts
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +48,23 @@ _ENDED_OF_DOCUMENT = (
     select(runs.c.id)
     .join(documents, or_(runs.c.id == documents.c.content_run_id, runs.c.id == documents.c.last_run_id))
     .where(documents.c.id == bindparam("document"), runs.c.finished.is_not(None))
+)
+_STORED_BODIES = (
+    select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
+)
+_LAST_OF_KEY = (
+    select(verdicts.c.verdict, verdicts.c.kept)
+    .join(documents, documents.c.id == verdicts.c.document_id)
+    .where(or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key")))
+    .order_by(verdicts.c.id.desc())
+    .limit(1)
+)
+# A comparison with NULL is served by the index of text digests.
+_UNDECIDED = (
+    select(documents.c.id, documents.c.key)
+    .where(documents.c.text_digest.is_(None), documents.c.id > bindparam("after"))
+    .order_by(documents.c.id)
+    .limit(bindparam("most"))
 )
 
 
@@ -108,17 +125,20 @@ class Deduplicator:
     def close_run(self, run_id: int, outcome: str) -> None:
         """Note that a run has ended, and how."""
         with self.database.write() as connection:
-            document_rows.close_run(connection, run_id, outcome)
+            ended = {"finished": time.time(), "outcome": outcome}
+            connection.execute(update(runs).where(runs.c.id == run_id).values(ended))
 
     def stored_bodies(self, body_digests: Iterable[bytes]) -> set[bytes]:
         """Return those digests, as `scoped_bytes` makes them, that stored documents have: their bytes need no text."""
         with self.database.read() as connection:
-            return document_rows.find_stored_bodies(connection, body_digests)
+            found = connection.execute(_STORED_BODIES, {"digests": list(body_digests)})
+            return {bytes(row[0]) for row in found}
 
     def was_dropped(self, key: str) -> bool:
         """Say whether the last document that came under a key was dropped as a copy."""
         with self.database.read() as connection:
-            return document_rows.was_dropped(connection, key)
+            last = connection.execute(_LAST_OF_KEY, {"key": document_rows.key_digest(key)}).first()
+        return last is not None and Verdict(last.verdict).is_duplicate and last.kept is None
 
     def scoped_bytes(self, key: str, body_digest: bytes, run_id: int, spider: str = "") -> bytes:
         """Return the digest of bytes together with the scope of their document."""
@@ -197,25 +217,14 @@ class Deduplicator:
         leader = self._clusters.leader_replaced_by(connection, document)
         return self._writer.forget(connection, leader or document)
 
-    def note_unexamined(self, run_id: int, noted: Sequence[Unexamined]) -> None:
-        """Add to how many items a run did not examine, by class and reason, see `notes.note_unexamined`."""
-        with self.database.write() as connection:
-            notes.note_unexamined(connection, run_id, noted)
-
-    def note_skipped(self, run_id: int, noted: Sequence[Skipped]) -> None:
-        """Note pages that a run skipped, see `notes.note_skipped`."""
-        with self.database.write() as connection:
-            notes.note_skipped(connection, run_id, noted)
-
-    def summary(self) -> DatabaseSummary:
-        """Return about how many documents the database holds, of how many runs, and since when."""
-        with self.database.read() as connection:
-            return notes.summarise(connection)
-
     def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
-        """Return ids and keys of documents whose content has to be seen again, see `document_rows.find_undecided`."""
+        """Return ids and keys of documents without content, which has to be seen again, by ids.
+
+        At most so many, behind the id `after`; where a run is given, those that were last seen in it.
+        """
+        query = _UNDECIDED if run_id is None else _UNDECIDED.where(documents.c.last_run_id == run_id)
         with self.database.read() as connection:
-            return document_rows.find_undecided(connection, after, most, run_id)
+            return [(row.id, row.key) for row in connection.execute(query, {"after": after, "most": most})]
 
     def pop_alarms(self) -> list[Alarm]:
         """Return the clusters and hosts that have gone over a limit since the last call."""

@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from dedup.errors import DatabaseError
-from dedup.rules.documents import Content, Kept, Match, StoredDocument, Verdict
+from dedup.rules.documents import Content, Kept, Match, StoredDocument
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import Sketch, digest
 from dedup.sql.schema import documents, properties, runs, to_unsigned, verdicts, words
@@ -182,20 +182,6 @@ _BY_GIVEN_KEY = _DOCUMENT.where(
     or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key"))
 ).order_by(documents.c.id)
 _OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
-# A comparison with NULL is served by the index of text digests.
-_UNDECIDED = (
-    select(documents.c.id, documents.c.key)
-    .where(documents.c.text_digest.is_(None), documents.c.id > bindparam("after"))
-    .order_by(documents.c.id)
-    .limit(bindparam("most"))
-)
-_LAST_OF_KEY = (
-    select(verdicts.c.verdict, verdicts.c.kept)
-    .join(documents, documents.c.id == verdicts.c.document_id)
-    .where(or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key")))
-    .order_by(verdicts.c.id.desc())
-    .limit(1)
-)
 _LAST_VERDICT = (
     select(verdicts)
     .where(
@@ -220,9 +206,6 @@ _SOME_LED = (
     select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
 )
 _COUNT_LED = select(func.count()).select_from(_SOME_LED)
-_STORED_BODIES = (
-    select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
-)
 _WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
 _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 
@@ -317,12 +300,6 @@ def find_by_given_key(connection: Connection, key: str) -> list[StoredDocument]:
     return [_stored(row) for row in connection.execute(_BY_GIVEN_KEY, {"key": key_digest(key)})]
 
 
-def was_dropped(connection: Connection, key: str) -> bool:
-    """Say whether the last document that came under a key was dropped as a copy."""
-    last = connection.execute(_LAST_OF_KEY, {"key": key_digest(key)}).first()
-    return last is not None and Verdict(last.verdict).is_duplicate and last.kept is None
-
-
 def find_last_verdict(connection: Connection, document_id: int, run_id: int | None = None) -> Any:
     """Return the last verdict on a document, of any run or of one; None: there is none.
 
@@ -335,15 +312,6 @@ def find_last_verdict(connection: Connection, document_id: int, run_id: int | No
 def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocument | None:
     """Return the document whose key has this digest."""
     return _first(connection, _OF_KEY, key=digest_of_key)
-
-
-def find_undecided(connection: Connection, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
-    """Return ids and keys of documents without content, whose pages have to be fetched again, by ids.
-
-    Those behind the id `after`, and where a run is given, those that were last seen in it.
-    """
-    query = _UNDECIDED if run_id is None else _UNDECIDED.where(documents.c.last_run_id == run_id)
-    return [(row.id, row.key) for row in connection.execute(query, {"after": after, "most": most})]
 
 
 def find_led_by(connection: Connection, leader_id: int) -> list[StoredDocument]:
@@ -364,11 +332,6 @@ def find_passed_on(connection: Connection, match: Match, most: int) -> list[Stor
 def count_led(connection: Connection, leader_id: int, most: int) -> int:
     """Return how many duplicates a leader has, counted up to `most`."""
     return connection.scalar(_COUNT_LED, {"leader": leader_id, "most": most}) or 0
-
-
-def find_stored_bodies(connection: Connection, body_digests: Iterable[bytes]) -> set[bytes]:
-    """Return those of the digests that stored documents have."""
-    return {bytes(row[0]) for row in connection.execute(_STORED_BODIES, {"digests": list(body_digests)})}
 
 
 def change_document(connection: Connection, document_id: int, values: Mapping[str, Any]) -> None:
@@ -421,11 +384,6 @@ def open_run(connection: Connection, name: str) -> int:
     return int(
         connection.execute(insert(runs).values(name=name, started=time.time()).returning(runs.c.id)).scalar_one()
     )
-
-
-def close_run(connection: Connection, run_id: int, outcome: str) -> None:
-    """Note when a run ended, and how."""
-    connection.execute(update(runs).where(runs.c.id == run_id).values(finished=time.time(), outcome=outcome))
 
 
 def _first(connection: Connection, question: Select[Any], **parameters: Any) -> StoredDocument | None:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from dedup.ledger.document_rows import key_digest
 from dedup.signature.normalise import clean
-from dedup.sql.database import insert_into
+from dedup.sql.database import Database, insert_into
 from dedup.sql.schema import documents, runs, skipped, unexamined
 
 # Names of classes and reasons are part of a key, and what an index holds is limited.
@@ -36,21 +36,7 @@ class Skipped(NamedTuple):
     referrer: str = ""
 
 
-class DatabaseSummary(NamedTuple):
-    """What a database holds.
-
-    Attributes:
-        documents: about how many documents: those that were removed since are counted, too.
-        runs: how many runs.
-        first_started: when the first of them started, in seconds since 1970; None without any.
-    """
-
-    documents: int
-    runs: int
-    first_started: float | None
-
-
-def note_unexamined(connection: Connection, run_id: int, noted: Iterable[Unexamined]) -> None:
+def note_unexamined(database: Database, run_id: int, noted: Iterable[Unexamined]) -> None:
     """Add to how many items of each class a run did not examine, by reasons; the latest fields stay."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for item_class, fields, reason, count in noted:
@@ -58,14 +44,15 @@ def note_unexamined(connection: Connection, run_id: int, noted: Iterable[Unexami
         row = {"run_id": run_id, "item_class": names[0], "reason": names[1], "fields": clean(", ".join(fields))}
         rows[names] = row | {"items": count + rows.get(names, {"items": 0})["items"]}
     if rows:
-        statement = insert_into(unexamined, connection.dialect.name)
-        added = statement.excluded
-        counts = {"items": unexamined.c["items"] + added["items"], "fields": added.fields}
-        statement = statement.on_conflict_do_update(index_elements=list(unexamined.primary_key), set_=counts)
-        connection.execute(statement, list(rows.values()))
+        with database.write() as connection:
+            statement = insert_into(unexamined, connection.dialect.name)
+            added = statement.excluded
+            counts = {"items": unexamined.c["items"] + added["items"], "fields": added.fields}
+            statement = statement.on_conflict_do_update(index_elements=list(unexamined.primary_key), set_=counts)
+            connection.execute(statement, list(rows.values()))
 
 
-def note_skipped(connection: Connection, run_id: int, noted: Iterable[Skipped]) -> None:
+def note_skipped(database: Database, run_id: int, noted: Iterable[Skipped]) -> None:
     """Note pages that a run skipped; of a page that was noted before in this run the latest reason is kept."""
     rows = {}
     for each in noted:
@@ -73,12 +60,11 @@ def note_skipped(connection: Connection, run_id: int, noted: Iterable[Skipped]) 
         values = {name: clean(value) for name, value in each._asdict().items()}
         rows[digest] = {"run_id": run_id, "key_digest": digest, **values}
     if rows:
-        statement = insert_into(skipped, connection.dialect.name)
-        statement = statement.on_conflict_do_update(
-            index_elements=[skipped.c.run_id, skipped.c.key_digest],
-            set_={name: statement.excluded[name] for name in ("reason", "detail", "referrer")},
-        )
-        connection.execute(statement, list(rows.values()))
+        with database.write() as connection:
+            statement = insert_into(skipped, connection.dialect.name)
+            latest = {name: statement.excluded[name] for name in ("reason", "detail", "referrer")}
+            keys = [skipped.c.run_id, skipped.c.key_digest]
+            connection.execute(statement.on_conflict_do_update(keys, set_=latest), list(rows.values()))
 
 
 def remove_some_notes(connection: Connection, run_id: int) -> int:
@@ -88,9 +74,13 @@ def remove_some_notes(connection: Connection, run_id: int) -> int:
     return connection.execute(delete(skipped).where(skipped.c.id.in_(some))).rowcount
 
 
-def summarise(connection: Connection) -> DatabaseSummary:
-    """Summarise a database, without looking through its documents."""
-    # A row with the largest id is found at once; rows are hardly ever removed.
-    last = connection.scalar(select(func.max(documents.c.id))) or 0
-    count, first = connection.execute(select(func.count(), func.min(runs.c.started)).select_from(runs)).one()
-    return DatabaseSummary(last, count, first)
+def summarise(database: Database) -> tuple[int, int, float | None]:
+    """Return how many documents a database holds, of how many runs, and when the first of these started.
+
+    About how many: those that were removed since are counted, too. Runs are told in seconds since 1970, None: none.
+    """
+    with database.read() as connection:
+        # A row with the largest id is found at once; rows are hardly ever removed.
+        last = connection.scalar(select(func.max(documents.c.id))) or 0
+        count, first = connection.execute(select(func.count(), func.min(runs.c.started)).select_from(runs)).one()
+    return last, count, first

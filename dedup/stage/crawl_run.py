@@ -17,7 +17,7 @@ from dedup.errors import DatabaseError, DedupError
 from dedup.files import replace_file
 from dedup.ledger.brake import Alarm
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.ledger.notes import Skipped
+from dedup.ledger.notes import Skipped, note_skipped, note_unexamined, summarise
 from dedup.ledger.runs import name_by_time
 from dedup.ledger.store import Orphan
 from dedup.rules.documents import Decision, Document
@@ -165,7 +165,7 @@ class CrawlRun:
 
         It stays open where other processes go on with it.
         """
-        rows = [(kind.item_class, fields, kind.reason, count) for kind, fields, count in unexamined.rows()]
+        rows = list(unexamined.rows())
         if self._run_id is None and not rows and not self._skipped:
             return
         run_id = await self.begin()
@@ -173,7 +173,7 @@ class CrawlRun:
             await self._writing
         await self._write_skipped()
         if rows:
-            await self._in_thread(self._deduplicator.note_unexamined, run_id, rows)
+            await self._in_thread(note_unexamined, self._deduplicator.database, run_id, rows)
         if not goes_on:
             await self._in_thread(self._deduplicator.close_run, run_id, outcome)
 
@@ -184,7 +184,7 @@ class CrawlRun:
     async def _write_skipped(self) -> None:
         skipped, self._skipped = self._skipped, []
         if skipped:
-            await self._in_thread(self._deduplicator.note_skipped, await self.begin(), skipped)
+            await self._in_thread(note_skipped, self._deduplicator.database, await self.begin(), skipped)
 
     def _is_all(self, waiting: int) -> bool:
         """Say whether everything that is under way waits for a decision, as where links are held back."""
@@ -207,8 +207,8 @@ class CrawlRun:
         return [body_digest in known for body_digest in body_digests]
 
     def _summary(self) -> str:
-        documents, runs, since = self._deduplicator.summary()
         name = self._deduplicator.database.name
+        documents, runs, since = summarise(self._deduplicator.database)
         if not documents:
             return f"database {name} knows no documents yet"
         when = "" if since is None else f" since {datetime.fromtimestamp(since, UTC):%Y-%m-%d}"

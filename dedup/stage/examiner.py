@@ -18,7 +18,7 @@ from dedup.errors import DatabaseError
 from dedup.rules.documents import Decision, Document, Rule
 from dedup.rules.settings import DedupSettings
 from dedup.signature.extraction import analyse_html
-from dedup.signature.schemes import Scheme, find_scheme
+from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, digest, make_signature
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.items.reading import NO_ITEM, NO_TEXT, NOT_READ, ItemContent, ItemReader, Reading, UnexaminedItems
@@ -30,6 +30,10 @@ from dedup.workers.pool import WorkerPool
 logger = logging.getLogger(__name__)
 
 _SOURCES_TOLD = 10
+# Characters: two milliseconds without compiled code.
+_AT_ONCE = 10_000
+# To load compiled code takes a second of CPU, and saves one for each so many pages of 500 words.
+_BEFORE_LOADING = 2_000
 
 
 class Examined(NamedTuple):
@@ -40,8 +44,9 @@ class Examined(NamedTuple):
 
 
 class Examiner:
-    """Reads items, has them signed and decided, and says in the log where it finds what.
+    """Reads items, signs them and has them decided, and says in the log where it finds what.
 
+    Long texts are signed in a thread, HTML in worker processes; compiled code is loaded where many texts are signed.
     It counts the items that got a decision, and keeps those that could get none. `behind` are the names of the
     pipelines behind the stage.
     """
@@ -56,20 +61,21 @@ class Examiner:
         *,
         behind: Sequence[str],
     ) -> None:
-        spider = str(getattr(crawler.spider, "name", ""))
+        self._spider = str(getattr(crawler.spider, "name", ""))
         self.examined = 0
         self.unexamined = UnexaminedItems()
         self._stats = crawler.stats
         self._run = run
-        self._passes_short = items.short_texts is ShortTexts.PASS
+        self._settings = items
         self._min_tokens = settings.min_tokens
-        self._reader = ItemReader(items, spider)
+        self._reader = ItemReader(items, self._spider)
         self._short_tokens = settings.short_tokens
         self._behind = behind
         self._told_of_texts: set[str] = set()
-        similar_below = settings.min_tokens if items.short_texts is ShortTexts.SIMILAR else 0
-        scheme = find_scheme(settings.scheme)
-        self._signer = ItemSigner(items, scheme, workers, run, spider=spider, similar_below=similar_below)
+        self._similar_below = settings.min_tokens if items.short_texts is ShortTexts.SIMILAR else 0
+        self._scheme = find_scheme(settings.scheme)
+        self._workers = workers
+        self._texts = 0
         self._sources: set[tuple[str, str, str]] = set()
         self._reasons_told: set[str] = set()
 
@@ -83,18 +89,19 @@ class Examiner:
         reading = self._read(item, response)
         if reading is None:
             return None
-        document = await self._signed(reading, self._signer.document(item, reading))
+        document = await self._signed(reading, self._document(item, reading))
         if document is None and not reading.content.source:
             empty = ", ".join(self._reader.empty_fields(item))
             self._note_unexamined(item, NO_TEXT + f" in {empty}" if empty else NO_TEXT)
             return None
-        if document is None or (self._passes_short and self._is_short(document, self._min_tokens)):
+        passes_short = self._settings.short_texts is ShortTexts.PASS
+        if document is None or (passes_short and self._is_short(document, self._min_tokens)):
             self._stats.inc_value("dedup/not_examined")
             return None
         decision = await self._run.decide(document, turn)
         if decision is None:
             # Its bytes were known when the page was looked at, and are not any more.
-            document = await self._signed(reading, self._signer.analysed(document, reading.content))
+            document = await self._signed(reading, self.analysed(document, reading.content))
             decision = None if document is None else await self._run.decide(document, turn)
         if decision is None:
             self._stats.inc_value("dedup/not_examined")
@@ -166,38 +173,7 @@ class Examiner:
             f"; items of {reading.item_class}" if reading.item_class else "",
         )
 
-
-# Characters: two milliseconds without compiled code.
-_AT_ONCE = 10_000
-# To load compiled code takes a second of CPU, and saves one for each so many pages of 500 words.
-_BEFORE_LOADING = 2_000
-
-
-class ItemSigner:
-    """Makes documents of items: of long texts in a thread, of HTML in worker processes.
-
-    Compiled code is loaded where many texts are signed.
-    """
-
-    def __init__(
-        self,
-        settings: ItemSettings,
-        scheme: Scheme,
-        workers: WorkerPool,
-        run: CrawlRun,
-        *,
-        spider: str,
-        similar_below: int,
-    ) -> None:
-        self._settings = settings
-        self._scheme = scheme
-        self._texts = 0
-        self._workers = workers
-        self._run = run
-        self._spider = spider
-        self._similar_below = similar_below
-
-    async def document(self, item: Any, reading: Reading) -> Document | None:
+    async def _document(self, item: Any, reading: Reading) -> Document | None:
         """Return the document of an item; None where there is nothing to compare.
 
         A document without a signature is one whose bytes are known; if they are not any more when it is decided,

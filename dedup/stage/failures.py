@@ -186,21 +186,20 @@ def require_report(settings: DedupSettings) -> None:
         raise SettingsError(f"DEDUP_REPORT = {settings.report!r}: its folder is not there; make it first")
 
 
-def write_report_of_run(settings: DedupSettings, run: str) -> DedupError | None:
-    """Write the report on a run that has ended; return what went wrong, if anything did."""
+def write_report_of_run(settings: DedupSettings, run: str) -> None:
+    """Write the report on a run that has ended.
+
+    Raises:
+        DedupError: it cannot be written.
+    """
     output_format = format_of(settings.report)
-    selection = replace(selection_for(output_format), run=run)
-    try:
-        with (
-            closing(open_existing_database(settings.database_url)) as database,
-            open_report(database, selection) as report,
-            open_output(settings.report) as stream,
-        ):
-            write_in_any_format(report, database, output_format, stream)
-    except DedupError as error:
-        return error
+    with (
+        closing(open_existing_database(settings.database_url)) as database,
+        open_report(database, replace(selection_for(output_format), run=run)) as report,
+        open_output(settings.report) as stream,
+    ):
+        write_in_any_format(report, database, output_format, stream)
     logger.info("report written: %s", settings.report)
-    return None
 
 
 _stoppers: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()

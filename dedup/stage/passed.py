@@ -204,8 +204,6 @@ class MicroBatcher(Generic[T, R]):
             batch = [self._waiting.popleft() for _ in range(min(self._limit, len(self._waiting)))]
             try:
                 results = await loop.run_in_executor(self._thread, self._handle, [value for value, _ in batch])
-                if len(results) != len(batch):
-                    raise ValueError(f"{len(results)} results for {len(batch)} values")  # noqa: TRY301
             except Exception as error:  # handed on to all that wait for this batch
                 if isinstance(error, LockedError):
                     # Each batch would wait for the same lock, and for as long, before the crawl could end.

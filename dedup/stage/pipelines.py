@@ -113,21 +113,19 @@ class NearDuplicatePipeline:
 
     async def _open(self) -> None:
         async with self._opening:
-            if not self._was_opened:
-                self._was_opened = True
-                await self._open_now()
-
-    async def _open_now(self) -> None:
-        crawler = self._crawler
-        logger.info("%s", neighbours(crawler.settings, type(self)))
-        try:
-            put_off()
-            _, behind = names_around(crawler.settings, type(self))
-            self._examiner = Examiner(crawler, self.settings, self._items, self._run, self._workers, behind=behind)
-            await self._run.open()
-            self._is_open = True
-        except DedupError as error:
-            self._refuse_or_tell(error)
+            if self._was_opened:
+                return
+            self._was_opened = True
+            crawler = self._crawler
+            logger.info("%s", neighbours(crawler.settings, type(self)))
+            try:
+                put_off()
+                _, behind = names_around(crawler.settings, type(self))
+                self._examiner = Examiner(crawler, self.settings, self._items, self._run, self._workers, behind=behind)
+                await self._run.open()
+                self._is_open = True
+            except DedupError as error:
+                self._refuse_or_tell(error)
 
     async def open_run(self) -> None:
         """Begin the run now, and not with the first item; its name is the stat `dedup/run`."""
@@ -170,9 +168,11 @@ class NearDuplicatePipeline:
         run = self._crawler.stats.get_value("dedup/run")
         if not self.settings.report or not run:
             return
-        error = await asyncio.to_thread(write_report_of_run, self.settings, run)
-        if error is not None:
-            logger.error("no report: %s; write it later: scrapy duplicates -o %s", error, self.settings.report)
+        try:
+            await asyncio.to_thread(write_report_of_run, self.settings, run)
+        except DedupError as error:
+            later = f"write it later: scrapy duplicates -o {self.settings.report}"
+            logger.error("no report: %s; %s", error, later)  # noqa: TRY400 -- in one line
             mark_failed(self._crawler, "no_report")
 
     async def process_item(self, item: Any) -> Any:

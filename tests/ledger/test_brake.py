@@ -11,39 +11,31 @@ import pytest
 from sqlalchemy import select
 
 from dedup.ledger.brake import Alarm, Kind
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
-from dedup.rules.documents import Decision, Document, Kept
+from dedup.rules.documents import Kept
 from dedup.rules.settings import DedupSettings
-from dedup.signature.signature import make_signature
 from dedup.sql import schema
 from tests.crawling import crawl, run
+from tests.deciding import Crawl
 from tests.localsite import LocalSite, article
 from tests.texts import document
 
 pytestmark = pytest.mark.slow
 
-SIGNATURE = make_signature(document(60, "brake"))
+TEXT = document(60, "brake")
 
 
-class Shelf:
-    def __init__(self, url: str, **values: Any) -> None:
-        self.deduplicator = Deduplicator(DedupSettings(database_url=url, **values))
-        self.run = self.deduplicator.open_run("test")
+class Shelf(Crawl):
+    """A crawl that is shown copies of one text."""
 
-    def see(self, key: str, signature: Any = SIGNATURE) -> Decision:
-        [decision] = self.see_all([(key, signature)])
-        return decision
-
-    def see_all(self, pairs: list[tuple[str, Any]]) -> list[Decision]:
-        decisions = self.deduplicator.decide([Document(key, signature, 100) for key, signature in pairs], self.run)
-        return [decision for decision in decisions if decision is not None]
+    def copies(self, start: int, end: int, host: str = "trap.example") -> list[Kept | None]:
+        """Say why each of some addresses of a host was kept."""
+        return [self.show(f"http://{host}/{number}", TEXT).outcome.kept for number in range(start, end)]
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        with self.deduplicator.database.read() as connection:
-            rows = connection.execute(select(schema.hosts).where(schema.hosts.c.run_id == self.run))
-            return {row.host: (row.documents, row.duplicates) for row in rows}
+        rows = self.query(select(schema.hosts).where(schema.hosts.c.run_id == self.run))
+        return {row.host: (row.documents, row.duplicates) for row in rows}
 
 
 @pytest.fixture(autouse=True)
@@ -63,11 +55,7 @@ def start(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 
     yield starter
     for shelf in shelves:
-        shelf.deduplicator.database.close()
-
-
-def copies(shelf: Shelf, start: int, end: int, host: str = "trap.example") -> list[Kept | None]:
-    return [shelf.see(f"http://{host}/{number}").outcome.kept for number in range(start, end)]
+        shelf.database.close()
 
 
 CLUSTER: dict[str, Any] = {"max_cluster": 4, "max_drop_share": 1.0}
@@ -77,9 +65,9 @@ KEPT = Kept.BRAKE
 
 def test_a_cluster_over_the_limit_is_told_once_and_dropping_goes_on(start: Callable[..., Shelf]) -> None:
     shelf = start(**CLUSTER)
-    assert copies(shelf, 0, 4) == [None] * 4
+    assert shelf.copies(0, 4) == [None] * 4
     assert shelf.deduplicator.pop_alarms() == []
-    assert copies(shelf, 4, 7) == [None] * 3
+    assert shelf.copies(4, 7) == [None] * 3
     assert shelf.deduplicator.pop_alarms() == [Alarm(Kind.CLUSTER, "http://trap.example/0", 5, 4)]
     assert shelf.deduplicator.pop_alarms() == []
 
@@ -88,18 +76,18 @@ def test_where_the_brake_stops_dropping_what_is_over_the_limit_is_kept_with_its_
     start: Callable[..., Shelf],
 ) -> None:
     shelf = start(**CLUSTER, brake="stop")
-    assert copies(shelf, 0, 6) == [None] * 4 + [KEPT] * 2
-    decision = shelf.see("http://trap.example/6")
+    assert shelf.copies(0, 6) == [None] * 4 + [KEPT] * 2
+    decision = shelf.show("http://trap.example/6", TEXT)
     assert (decision.verdict.value, decision.original) == ("exact duplicate", "http://trap.example/0")
-    other = make_signature(document(60, "elsewhere"))
-    assert [shelf.see(f"http://trap.example/other{at}", other).outcome.kept for at in range(3)] == [None] * 3
+    other = document(60, "elsewhere")
+    assert [shelf.show(f"http://trap.example/other{at}", other).outcome.kept for at in range(3)] == [None] * 3
 
 
 def test_without_a_limit_or_with_the_brake_off_nothing_is_told(start: Callable[..., Shelf]) -> None:
     shelf = start(max_cluster=0, max_drop_share=1.0, brake="stop")
-    assert copies(shelf, 0, 6) == [None] * 6
+    assert shelf.copies(0, 6) == [None] * 6
     off = start(max_cluster=1, max_drop_share=0.0, brake="off")
-    assert copies(off, 6, 9) == [None] * 3
+    assert off.copies(6, 9) == [None] * 3
     assert shelf.deduplicator.pop_alarms() + off.deduplicator.pop_alarms() == []
     assert shelf.counts() == {"trap.example": (6, 5)}
 
@@ -110,38 +98,38 @@ def test_a_host_whose_share_of_duplicates_exceeds_the_limit_is_told_once(
 ) -> None:
     shelf = start(**HOST, brake=brake)
     # 3 of 4 are no more than the limit, 4 of 5 are; the next one is kept.
-    assert copies(shelf, 0, 5) == [None] * 5
+    assert shelf.copies(0, 5) == [None] * 5
     assert shelf.deduplicator.pop_alarms() == [Alarm(Kind.HOST, "trap.example", 5, 4)]
-    assert copies(shelf, 5, 7) == [KEPT if brake == "stop" else None] * 2
-    assert shelf.see("http://other.example/0").outcome.kept is None
+    assert shelf.copies(5, 7) == [KEPT if brake == "stop" else None] * 2
+    assert shelf.show("http://other.example/0", TEXT).outcome.kept is None
     assert shelf.deduplicator.pop_alarms() == []
     assert shelf.counts() == {"trap.example": (7, 6), "other.example": (1, 1)}
 
 
 def test_counts_go_on_within_a_batch(start: Callable[..., Shelf]) -> None:
     shelf = start(**HOST, brake="stop")
-    found = shelf.see_all([(f"http://trap.example/{number}", SIGNATURE) for number in range(8)])
-    assert [decision.outcome.kept for decision in found] == [None] * 5 + [KEPT] * 3
+    found = shelf.see_all([shelf.document(f"http://trap.example/{number}", TEXT) for number in range(8)])
+    assert [decision and decision.outcome.kept for decision in found] == [None] * 5 + [KEPT] * 3
 
 
 def test_counts_are_right_after_a_break_and_alarms_are_not_repeated(start: Callable[..., Shelf]) -> None:
-    copies(start(**HOST, brake="stop"), 0, 5)
+    start(**HOST, brake="stop").copies(0, 5)
     again = start(**HOST, brake="stop")
-    assert copies(again, 5, 7) == [KEPT] * 2
+    assert again.copies(5, 7) == [KEPT] * 2
     assert again.deduplicator.pop_alarms() == []
 
 
 def test_another_run_is_counted_by_itself(start: Callable[..., Shelf]) -> None:
     shelf = start(**HOST, brake="stop")
-    copies(shelf, 0, 5)
-    shelf.run = shelf.deduplicator.open_run("next")
-    assert copies(shelf, 5, 7) == [None] * 2
+    shelf.copies(0, 5)
+    shelf.next_run()
+    assert shelf.copies(5, 7) == [None] * 2
     assert shelf.counts() == {"trap.example": (2, 2)}
 
 
 def test_two_processes_count_together(start: Callable[..., Shelf]) -> None:
     one, two = start(**CLUSTER, brake="stop"), start(**CLUSTER, brake="stop")
-    kept = [copies(shelf, at, at + 1)[0] for at, shelf in enumerate([one, two] * 4)]
+    kept = [shelf.copies(at, at + 1)[0] for at, shelf in enumerate([one, two] * 4)]
     assert kept == [None] * 4 + [KEPT] * 4
     assert one.counts() == {"trap.example": (8, 7)}
     alarms = one.deduplicator.pop_alarms() + two.deduplicator.pop_alarms()
@@ -150,8 +138,8 @@ def test_two_processes_count_together(start: Callable[..., Shelf]) -> None:
 
 def test_a_page_that_comes_again_because_its_crawl_was_killed_is_counted_once(start: Callable[..., Shelf]) -> None:
     shelf = start()
-    copies(shelf, 0, 3)
-    copies(shelf, 0, 3)
+    shelf.copies(0, 3)
+    shelf.copies(0, 3)
     assert shelf.counts() == {"trap.example": (3, 2)}
 
 
@@ -164,15 +152,15 @@ def test_what_is_rolled_back_was_not_counted(start: Callable[..., Shelf], monkey
     with monkeypatch.context() as patched:
         patched.setattr("dedup.ledger.brake.Brakes.write", fail)
         with pytest.raises(OSError, match="the disk is gone"):
-            shelf.see_all([(f"http://trap.example/{number}", SIGNATURE) for number in range(8)])
-    assert copies(shelf, 0, 6) == [None] * 5 + [KEPT]
+            shelf.see_all([shelf.document(f"http://trap.example/{number}", TEXT) for number in range(8)])
+    assert shelf.copies(0, 6) == [None] * 5 + [KEPT]
     assert shelf.counts() == {"trap.example": (6, 5)}
 
 
 def test_the_report_names_what_is_over_a_limit_and_what_was_kept(start: Callable[..., Shelf]) -> None:
     shelf = start(max_cluster=4, max_drop_share=0.75, brake="stop")
-    copies(shelf, 0, 7)
-    with open_report(shelf.deduplicator.database, Selection()) as report:
+    shelf.copies(0, 7)
+    with open_report(shelf.database, Selection()) as report:
         assert {(each.kind, each.name) for each in report.over_limit} == {
             ("cluster", "http://trap.example/0"),
             ("host", "trap.example"),
@@ -182,7 +170,7 @@ def test_the_report_names_what_is_over_a_limit_and_what_was_kept(start: Callable
         assert [(host.kept, host.dropped) for host in report.hosts] == [(4, 3)]
     assert kept == {0: 0, 3: 300}
     for host, count in (("trap.example", 2), ("other.example", 0), ("trap", 0)):
-        with open_report(shelf.deduplicator.database, Selection(host=host)) as report:
+        with open_report(shelf.database, Selection(host=host)) as report:
             assert len(report.over_limit) == count
 
 

@@ -23,7 +23,7 @@ from dedup.ledger import clusters as joining
 from dedup.ledger.runs import cancel_run
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
-from dedup.rules.documents import Decision, Document, Kept, Verdict
+from dedup.rules.documents import Decision, Kept, Verdict
 from dedup.rules.settings import Brake, DedupSettings, Mode
 from dedup.sql import schema
 from dedup.sql.database import open_existing_database
@@ -59,7 +59,7 @@ def verdicts(crawl: Crawl) -> list[tuple[str, str, str | None, str | None, str |
     keys = {row.id: row.key for row in crawl.query(select(schema.documents))}
     return [
         (keys[row.document_id], row.verdict, keys.get(row.original_id), keys.get(row.matched_id), row.kept)
-        for row in crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id))
+        for row in crawl.verdicts()
     ]
 
 
@@ -146,7 +146,7 @@ def test_what_joined_is_passed_on_again_in_its_run_and_a_duplicate_in_the_next(c
     assert (again.verdict, again.original, again.outcome.kept) == (NEAR, A, Kept.JOINED)
     assert len(verdicts(crawl)) == 3
     assert crawl.see(C, BOTH).outcome.kept is None
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run("next")
     again = crawl.see(B, SECOND)
     assert (again.verdict, again.original, again.outcome.kept) == (NEAR, A, None)
 
@@ -162,7 +162,7 @@ def test_clusters_of_earlier_runs_stay_what_they_are(crawl: Crawl) -> None:
     crawl.see(A, FIRST)
     crawl.see(B, SECOND)
     told = verdicts(crawl)
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run("next")
     assert crawl.see(C, BOTH).outcome.joined is None
     assert verdicts(crawl)[:2] == told
     assert leader_of(crawl, B) is None
@@ -170,7 +170,7 @@ def test_clusters_of_earlier_runs_stay_what_they_are(crawl: Crawl) -> None:
 
 def test_what_is_new_in_this_run_joins_clusters_of_earlier_ones(crawl: Crawl) -> None:
     crawl.see(A, FIRST)
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run("next")
     crawl.see(B, SECOND)
     assert crawl.see(C, BOTH).outcome.joined == B
     assert clusters(crawl) == {frozenset({A, B, C})}
@@ -214,14 +214,13 @@ def test_the_rule_of_the_paper_joins_nothing(start: Callable[..., Crawl]) -> Non
         assert crawl.see(key, text).outcome.joined is None
 
 
-def test_hosts_join_nothing_of_others_where_that_is_the_scope(database_url: str) -> None:
-    crawl = Crawl(database_url, scope="host")
+def test_hosts_join_nothing_of_others_where_that_is_the_scope(start: Callable[..., Crawl]) -> None:
+    crawl = start(scope="host")
     crawl.see("http://one.example/", FIRST)
     crawl.see("http://two.example/", SECOND)
     assert crawl.see("http://two.example/both", BOTH).outcome.joined is None
     crawl.see("http://one.example/second", SECOND)
     assert crawl.see("http://one.example/both", BOTH).outcome.joined == "http://one.example/second"
-    crawl.database.close()
 
 
 def test_a_page_that_changes_joins_the_clusters_that_it_shows_to_be_one(crawl: Crawl) -> None:
@@ -249,7 +248,7 @@ law = hypothesis_settings(max_examples=20, suppress_health_check=[HealthCheck.fu
 def test_whatever_comes_the_database_is_whole(shared_crawl: Crawl, first: Any, second: Any) -> None:
     empty(shared_crawl)
     for name, pages in (("first", first), ("second", second)):
-        shared_crawl.run = shared_crawl.deduplicator.open_run(name)
+        shared_crawl.next_run(name)
         for key, text in pages:
             shared_crawl.see(key, text)
             shared_crawl.assert_consistent()
@@ -262,7 +261,7 @@ def taken_back(crawl: Crawl, before: Any, added: Any) -> None:
     for key, text in before:
         crawl.see(key, text)
     without = state(crawl)
-    crawl.run = crawl.deduplicator.open_run("gone wrong")
+    crawl.next_run("gone wrong")
     for key, text in added:
         crawl.see(f"new {key}", text)
     crawl.deduplicator.close_run(crawl.run, "finished")
@@ -295,8 +294,7 @@ class Shelf:
         self.stored: set[str] = set()
 
     def see(self, key: str, text: str, size: int) -> Decision:
-        [decision] = self.crawl.deduplicator.decide([Document(key, signature_of(text), size)], self.crawl.run)
-        assert decision is not None
+        decision = self.crawl.show(key, text, size)
         self.stored -= set(decision.outcome.replaces)
         if decision.outcome.kept or not decision.verdict.is_duplicate:
             self.stored.add(key)
@@ -316,7 +314,7 @@ def test_of_clusters_that_were_joined_one_copy_stays(start: Callable[..., Crawl]
         assert shelf.stored == {longest}
         # And it is the one that is passed on when all come again, in this run or the next.
         for run in ("test", "next"):
-            crawl.run = crawl.deduplicator.open_run(run)
+            crawl.next_run(run)
             for key, text, size in zip(keys, texts, sizes, strict=True):
                 shelf.see(key, text, size)
             assert shelf.stored == {longest}
@@ -333,8 +331,7 @@ def test_what_the_brake_keeps_does_not_take_its_own_place(
     # A better copy than the leader of its cluster, until it changes.
     shelf.see(B, SECOND, 1)
     assert shelf.see(C, SECOND, 2).outcome.kept == Kept.KEEPER
-    [decision] = crawl.deduplicator.decide([Document(C, signature_of(BOTH), 1)], crawl.run)
-    assert decision is not None
+    decision = crawl.show(C, BOTH, 1)
     assert (decision.outcome.joined, decision.outcome.kept) == (B, Kept.BRAKE)
     assert decision.outcome.replaces == (B,)
 

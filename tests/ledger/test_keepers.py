@@ -16,21 +16,18 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from dedup.errors import SettingsError
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.document_rows import key_digest
 from dedup.rules.documents import Decision, Document, Kept, Verdict
 from dedup.rules.keepers import Copy, KeeperPolicy, KeeperRuleError
 from dedup.rules.settings import DedupSettings
-from dedup.signature.signature import make_signature
 from dedup.sql import schema
 from tests.crawling import crawl
+from tests.deciding import Crawl, signature_of
 from tests.localsite import LocalSite, article, redirect
 from tests.texts import document, edited
 
 TEXT = document(120, "keepers")
-SIGNATURE = make_signature(TEXT)
-OTHER = make_signature(document(120, "another"))
-THIRD = make_signature(document(120, "a third"))
+OTHER, THIRD = document(120, "another"), document(120, "a third")
 
 
 def slow_server(copy: Copy) -> int:
@@ -146,21 +143,14 @@ def test_settings_made_in_code_take_rules_as_text() -> None:
 # The election
 
 
-class Shelf:
-    """A deduplicator that is shown copies by their URLs."""
+class Shelf(Crawl):
+    """A deduplicator that is shown copies by their URLs, and swaps them."""
 
-    def __init__(self, url: str, **values: Any) -> None:
-        self.deduplicator = Deduplicator(DedupSettings(database_url=url, **values))
-        self.run = self.deduplicator.open_run("first")
-
-    def see(self, key: str, signature: Any = SIGNATURE, size: int = 100, **values: Any) -> Decision:
-        [decision] = self.deduplicator.decide([Document(key, signature, size, **values)], self.run)
-        assert decision is not None
-        return decision
+    def put(self, key: str, text: str = TEXT, size: int = 100, **values: Any) -> Decision:
+        return self.show(key, text, size, **values)
 
     def rows(self) -> dict[int, Any]:
-        with self.deduplicator.database.read() as connection:
-            return {row.id: row for row in connection.execute(select(schema.documents))}
+        return {row.id: row for row in self.query(select(schema.documents))}
 
     def keepers(self) -> dict[str, str]:
         """Return keepers by the leaders of clusters with more than one member."""
@@ -174,136 +164,88 @@ def start(database_url: str) -> Iterator[Callable[..., Shelf]]:
     shelves: list[Shelf] = []
 
     def starter(**values: Any) -> Shelf:
-        shelves.append(Shelf(database_url, **values))
+        shelves.append(Shelf(database_url, **({"swap_keeper": True} | values)))
         return shelves[-1]
 
     yield starter
     for shelf in shelves:
-        shelf.deduplicator.database.close()
+        shelf.assert_consistent()
+        shelf.database.close()
+
+
+@pytest.fixture
+def shelf(start: Callable[..., Shelf]) -> Shelf:
+    return start()
 
 
 A, B, C, D = (f"http://news.example/{name}" for name in "abcd")
 
 
-def test_a_better_copy_that_arrives_later_is_the_keeper_and_the_leader_leads_still(
-    start: Callable[..., Shelf],
-) -> None:
-    shelf = start(swap_keeper=True)
-    assert shelf.see(A).outcome.keeper is None
-    worse = shelf.see(B)
+def test_a_better_copy_that_arrives_later_is_the_keeper_and_the_leader_leads_still(shelf: Shelf) -> None:
+    assert shelf.put(A).outcome.keeper is None
+    worse = shelf.put(B)
     assert (worse.original, worse.outcome.keeper, worse.outcome.keeper_changed) == (A, A, False)
-    better = shelf.see(C, size=200)
+    better = shelf.put(C, size=200)
     assert (better.original, better.outcome.keeper, better.outcome.keeper_changed) == (A, C, True)
     assert better.outcome.kept is Kept.KEEPER
-    assert (shelf.see(D).outcome.keeper, shelf.see(C, size=200).outcome.keeper) == (C, C)
+    assert (shelf.put(D).outcome.keeper, shelf.put(C, size=200).outcome.keeper) == (C, C)
     assert shelf.keepers() == {A: C}
 
 
 def test_of_two_items_of_one_key_and_two_classes_the_better_one_is_the_keeper(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True, keeper="longest")
-    shelf.see(A, item_class="Article")
-    assert shelf.see(A, size=200, item_class="Review").outcome.keeper_changed
+    shelf = start(keeper="longest")
+    shelf.put(A, item_class="Article")
+    assert shelf.put(A, size=200, item_class="Review").outcome.keeper_changed
     for item_class in ("Article", "Review"):
-        assert not shelf.see(B, size=150, item_class=item_class).outcome.keeper_changed
+        assert not shelf.put(B, size=150, item_class=item_class).outcome.keeper_changed
     [leader] = [row for row in shelf.rows().values() if row.leader_id is None]
     assert shelf.rows()[leader.keeper_id].text_bytes == 200
 
 
-def test_members_vote_by_their_canonical_address(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True)
-    shelf.see(A, size=900)
-    shelf.see(B)
-    assert shelf.see(C, canonical=B).outcome.keeper == B
-    assert shelf.keepers() == {A: B}
-
-
-def test_a_vote_counts_from_wherever_it_comes_first(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True)
-    shelf.see(A, canonical=C, size=900)
-    assert shelf.see(B).outcome.keeper == A
-    assert shelf.see(C).outcome.keeper == C
-
-
-def test_no_copy_votes_for_itself_and_strangers_have_no_vote(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True)
-    shelf.see("http://stranger.example/", OTHER, canonical=B)
-    shelf.see(A, size=900)
-    assert shelf.see(B, canonical=B).outcome.keeper == A
+def test_no_copy_votes_for_itself_and_strangers_have_no_vote(shelf: Shelf) -> None:
+    shelf.put("http://stranger.example/", OTHER, canonical=B)
+    shelf.put(A, size=900)
+    assert shelf.put(B, canonical=B).outcome.keeper == A
 
 
 @pytest.mark.parametrize("canonical", ["http://copies.example/1", A])
-def test_pages_of_another_site_oust_no_copy_by_what_they_name(start: Callable[..., Shelf], canonical: str) -> None:
-    shelf = start(swap_keeper=True)
-    shelf.see(B, size=900)
-    shelf.see(A)
+def test_pages_of_another_site_oust_no_copy_by_what_they_name(shelf: Shelf, canonical: str) -> None:
+    shelf.put(B, size=900)
+    shelf.put(A)
     for number in range(20):
-        shelf.see(f"http://copies.example/{number}", canonical=canonical, redirected=number == 2)
+        shelf.put(f"http://copies.example/{number}", canonical=canonical, redirected=number == 2)
     assert shelf.keepers() == {B: B}
 
 
-def test_pages_for_phones_vote_for_those_of_their_site(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True)
-    shelf.see("https://m.news.example/story", size=900)
-    shelf.see("https://www.news.example/story")
-    shelf.see("https://m.news.example/story", size=900, canonical="https://www.news.example/story")
+def test_pages_for_phones_vote_for_those_of_their_site(shelf: Shelf) -> None:
+    shelf.put("https://m.news.example/story", size=900)
+    shelf.put("https://www.news.example/story")
+    shelf.put("https://m.news.example/story", size=900, canonical="https://www.news.example/story")
     assert shelf.keepers() == {"https://m.news.example/story": "https://www.news.example/story"}
 
 
-def test_votes_count_among_the_copies_of_a_site(start: Callable[..., Shelf]) -> None:
-    """Its best copy is what its pages name, which is worse than that of another site."""
-    shelf = start(swap_keeper=True)
-    shelf.see("http://a.example/long-address")
-    shelf.see("https://b.example/print", canonical="http://b.example/the-long-address-of-a-story")
-    assert shelf.see("http://b.example/the-long-address-of-a-story").outcome.keeper == "http://a.example/long-address"
-    shelf.see("https://b.example/print")
-    assert shelf.keepers() == {"http://a.example/long-address": "https://b.example/print"}
-
-
-def test_a_redirect_is_a_vote(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True)
-    shelf.see(A, size=900)
-    assert shelf.see(B, redirected=True).outcome.keeper == B
+def test_a_redirect_is_a_vote(shelf: Shelf) -> None:
+    shelf.put(A, size=900)
+    assert shelf.put(B, redirected=True).outcome.keeper == B
     # A redirect that was seen once is not forgotten.
-    assert shelf.see(B).outcome.keeper == B
+    assert shelf.put(B).outcome.keeper == B
 
 
-def test_earliest_is_by_runs(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True)
-    shelf.see(B, OTHER, size=5)
-    shelf.run = shelf.deduplicator.open_run("second")
-    shelf.see(A, size=900)
-    shelf.see(B, size=5)
+def test_a_keeper_that_becomes_another_page_is_no_keeper_any_more(shelf: Shelf) -> None:
+    shelf.put(A)
+    shelf.put(B)
+    shelf.put(C, size=200, canonical=B)
     assert shelf.keepers() == {A: B}
-
-
-def test_a_canonical_that_changes_takes_its_vote_along(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True)
-    for key in (A, B, C):
-        shelf.see(key)
-    shelf.see(D, canonical=B)
-    assert shelf.keepers() == {A: B}
-    assert shelf.see(D, canonical=C).outcome.keeper_changed
-    assert shelf.keepers() == {A: C}
-    shelf.see(D)
-    assert shelf.keepers() == {A: A}
-
-
-def test_a_keeper_that_becomes_another_page_is_no_keeper_any_more(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True)
-    shelf.see(A)
-    shelf.see(B)
-    shelf.see(C, size=200, canonical=B)
-    assert shelf.keepers() == {A: B}
-    changed = shelf.see(B, OTHER)
+    changed = shelf.put(B, OTHER)
     assert (changed.verdict, changed.outcome.keeper_changed) == (Verdict.UPDATED, True)
     assert shelf.keepers() == {A: C}
 
 
 def test_a_rule_that_fails_on_a_page_writes_nothing_and_names_page_and_rule(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True, keeper="tests.ledger.test_keepers.fails_later")
-    shelf.see(A)
+    shelf = start(keeper="tests.ledger.test_keepers.fails_later")
+    shelf.put(A)
     with pytest.raises(KeeperRuleError, match=r"fails_later failed on http://trap\.example/: ValueError: caught"):
-        shelf.see("http://trap.example/")
+        shelf.put("http://trap.example/")
     assert len(shelf.rows()) == 1
 
 
@@ -318,7 +260,7 @@ numbers = count()
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
     shelf = Shelf(f"sqlite:///{tmp_path_factory.mktemp('keepers') / 'test.db'}", swap_keeper=True)
-    with closing(shelf.deduplicator.database):
+    with closing(shelf.database):
         yield shelf
 
 
@@ -330,7 +272,7 @@ def test_the_same_members_have_the_same_keeper_in_whatever_order_they_arrived(
     found = set()
     for _ in range(3):
         number = next(numbers)
-        signature = make_signature(document(60, f"order {number}"))
+        text = document(60, f"order {number}")
         order = list(range(len(members)))
         chance.shuffle(order)
         # Keys of the same length that sort alike in each order.
@@ -339,7 +281,7 @@ def test_the_same_members_have_the_same_keeper_in_whatever_order_they_arrived(
         for at in order:
             _, size, named, redirected = members[at]
             canonical = keys[named] if named is not None and named < len(keys) else None
-            decision = shared.see(keys[at], signature, size, canonical=canonical, redirected=redirected)
+            decision = shared.put(keys[at], text, size, canonical=canonical, redirected=redirected)
         assert decision.outcome.keeper is not None
         found.add(keys.index(decision.outcome.keeper))
     assert len(found) == 1
@@ -356,12 +298,12 @@ def test_a_redirect_is_a_vote_whenever_its_copy_comes_for_the_first_time(
     """A page is fetched as it is, and once more by a redirect, or the other way round."""
     expected = min(visits, key=lambda visit: (not visit[1], visit[0]))[0]
     for _ in range(3):
-        signature = make_signature(document(60, f"redirects {next(numbers)}"))
+        text = document(60, f"redirects {next(numbers)}")
         chance.shuffle(visits)
         host = f"http://h{next(numbers):06}.example"
         keys = [f"{host}/{at}" for at in range(4)]
         for at, redirected in visits:
-            shared.see(keys[at], signature, redirected=redirected)
+            shared.put(keys[at], text, redirected=redirected)
         leader = keys[visits[0][0]]
         assert shared.keepers().get(leader, leader) == keys[expected]
 
@@ -385,138 +327,132 @@ def expected_keepers(shelf: Shelf) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_changes_every_cluster_has_the_keeper_that_its_members_elect(
-    start: Callable[..., Shelf], seed: int
-) -> None:
-    shelf = start(swap_keeper=True)
+def test_whatever_changes_every_cluster_has_the_keeper_that_its_members_elect(shelf: Shelf, seed: int) -> None:
     chance = Random(seed)
     keys = [f"http{'s' if at % 3 == 0 else ''}://{host}.example/{'x' * at}" for at in range(5) for host in ("a", "b")]
-    texts = [SIGNATURE, make_signature(edited(TEXT, 3)), OTHER, THIRD]
+    texts = [TEXT, edited(TEXT, 3), OTHER, THIRD]
     for step in range(60):
         if step == 30:
-            shelf.run = shelf.deduplicator.open_run("second")
-        key, signature = chance.choice(keys), chance.choice(texts)
+            shelf.next_run()
+        key, text = chance.choice(keys), chance.choice(texts)
         canonical = chance.choice([None, None, *keys])
-        shelf.see(key, signature, chance.randrange(3), canonical=canonical, redirected=chance.random() < 0.05)
-        assert shelf.keepers() == expected_keepers(shelf)
+        decision = shelf.put(key, text, chance.randrange(3), canonical=canonical, redirected=chance.random() < 0.05)
+        keepers = expected_keepers(shelf)
+        assert shelf.keepers() == keepers
+        if decision.verdict.is_duplicate:
+            assert decision.outcome.keeper == keepers[str(decision.original)]
 
 
 def test_without_swapping_the_copy_that_is_stored_is_the_keeper(
     start: Callable[..., Shelf], caplog: pytest.LogCaptureFixture
 ) -> None:
-    shelf = start(keeper="longest")
+    shelf = start(swap_keeper=False, keeper="longest")
     assert [record.message.split(":")[0] for record in caplog.records] == ["DEDUP_KEEPER has no effect"]
-    shelf.see(A)
-    better = shelf.see(B, size=900, redirected=True, canonical=B)
+    shelf.put(A)
+    better = shelf.put(B, size=900, redirected=True, canonical=B)
     assert (better.outcome.keeper, better.outcome.keeper_changed, better.outcome.kept) == (A, False, None)
     assert {row.keeper_id for row in shelf.rows().values()} == {None}
 
 
 def test_a_leader_that_is_passed_on_again_is_the_keeper_again(start: Callable[..., Shelf]) -> None:
-    swapping = start(swap_keeper=True)
-    swapping.see(A)
-    swapping.see(B, size=200)
-    shelf = start()
-    assert not shelf.see(A).outcome.is_replaced
+    swapping = start()
+    swapping.put(A)
+    swapping.put(B, size=200)
+    shelf = start(swap_keeper=False)
+    assert not shelf.put(A).outcome.is_replaced
     assert {(row.keeper_id, row.exported_id) for row in shelf.rows().values()} == {(None, None)}
 
 
 def test_a_copy_that_leaves_is_no_keeper_without_swapping(start: Callable[..., Shelf]) -> None:
-    swapping = start(swap_keeper=True)
-    swapping.see(A)
-    swapping.see(B, size=200)
-    shelf = start()
-    shelf.see(B, OTHER)
+    swapping = start()
+    swapping.put(A)
+    swapping.put(B, size=200)
+    shelf = start(swap_keeper=False)
+    shelf.put(B, OTHER)
     assert {(row.keeper_id, row.exported_id) for row in shelf.rows().values()} == {(None, None)}
 
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_print_version_with_a_line_more_is_not_the_keeper(start: Callable[..., Shelf], swap: bool) -> None:
     shelf = start(swap_keeper=swap)
-    shelf.see(A)
+    shelf.put(A)
     for key, size in ((f"{A}?print=1", 120), (f"{A}/print", 130), (f"{A}/amp", 90), (f"{A}?sid=81", 100)):
-        assert shelf.see(key, size=size).outcome.keeper == A
+        assert shelf.put(key, size=size).outcome.keeper == A
 
 
 # Better copies in the place of others
 
 
-def test_a_better_copy_is_passed_on_in_the_place_of_the_leader(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True)
-    shelf.see(A)
-    assert shelf.see(B).outcome.kept is None
-    better = shelf.see(C, size=200)
+def test_a_better_copy_is_passed_on_in_the_place_of_the_leader(shelf: Shelf) -> None:
+    shelf.put(A)
+    assert shelf.put(B).outcome.kept is None
+    better = shelf.put(C, size=200)
     assert better.verdict is Verdict.EXACT_DUPLICATE
     assert (better.outcome.kept, better.outcome.replaces) == (Kept.KEEPER, (A,))
-    best_of_all = shelf.see(D, size=300)
+    best_of_all = shelf.put(D, size=300)
     assert best_of_all.outcome.kept is Kept.KEEPER
     assert set(best_of_all.outcome.replaces) == {A, C}
 
 
-def test_what_was_replaced_is_not_passed_on_again(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True)
-    shelf.see(A)
-    shelf.see(B, size=200)
-    again = shelf.see(A)
+def test_what_was_replaced_is_not_passed_on_again(shelf: Shelf) -> None:
+    shelf.put(A)
+    shelf.put(B, size=200)
+    again = shelf.put(A)
     assert (again.verdict, again.outcome.is_replaced) == (Verdict.UNCHANGED, True)
     # A keeper that is seen again, perhaps because its crawl was killed, is passed on again.
-    keeper = shelf.see(B, size=200)
+    keeper = shelf.put(B, size=200)
     assert (keeper.outcome.kept, keeper.outcome.replaces) == (Kept.KEEPER, (A,))
 
 
-def test_copies_in_one_batch_replace_each_other(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True)
-    batch = [Document(key, SIGNATURE, size) for key, size in ((A, 1), (B, 2), (C, 3))]
+def test_copies_in_one_batch_replace_each_other(shelf: Shelf) -> None:
+    batch = [Document(key, signature_of(TEXT), size) for key, size in ((A, 1), (B, 2), (C, 3))]
     outcomes = [decision.outcome for decision in shelf.deduplicator.decide(batch, shelf.run) if decision]
     assert [set(outcome.replaces) for outcome in outcomes] == [set(), {A}, {A, B}]
 
 
 @pytest.mark.parametrize("is_gone", [False, True])
-def test_where_the_keeper_leaves_the_others_are_looked_at_again(start: Callable[..., Shelf], is_gone: bool) -> None:
-    shelf = start(swap_keeper=True)
-    shelf.see(A)
-    shelf.see(B, size=200)
-    shelf.see(C)
+def test_where_the_keeper_leaves_the_others_are_looked_at_again(shelf: Shelf, is_gone: bool) -> None:
+    shelf.put(A)
+    shelf.put(B, size=200)
+    shelf.put(C)
     if is_gone:
         shelf.deduplicator.forget([B])
     else:
-        assert shelf.see(B, OTHER).verdict is Verdict.UPDATED
+        assert shelf.put(B, OTHER).verdict is Verdict.UPDATED
     undecided = shelf.deduplicator.find_undecided(0, 10, shelf.run)
     assert [key for _, key in undecided] == ([A, B, C] if is_gone else [A, C])
-    again = shelf.see(A)
+    again = shelf.put(A)
     assert (again.verdict, again.outcome.is_replaced) == (Verdict.NEW, False)
-    assert shelf.see(C).original == A
+    assert shelf.put(C).original == A
 
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_member_that_has_replaced_nobody_leaves_alone(start: Callable[..., Shelf], swap: bool) -> None:
     shelf = start(swap_keeper=swap)
-    shelf.see(A, size=300)
-    shelf.see(B, size=200)
-    shelf.see(B, OTHER)
+    shelf.put(A, size=300)
+    shelf.put(B, size=200)
+    shelf.put(B, OTHER)
     assert shelf.deduplicator.find_undecided(0, 10, shelf.run) == []
-    assert shelf.see(A, size=300).verdict is Verdict.UNCHANGED
+    assert shelf.put(A, size=300).verdict is Verdict.UNCHANGED
 
 
-def test_a_copy_that_others_made_the_keeper_is_passed_on_when_it_comes_again(start: Callable[..., Shelf]) -> None:
-    shelf = start(swap_keeper=True)
-    shelf.see(A, size=200)
-    shelf.see(B)
-    voter = shelf.see(C, canonical=B)
+def test_a_copy_that_others_made_the_keeper_is_passed_on_when_it_comes_again(shelf: Shelf) -> None:
+    shelf.put(A, size=200)
+    shelf.put(B)
+    voter = shelf.put(C, canonical=B)
     assert (voter.outcome.keeper, voter.outcome.kept) == (B, None)
     # Until then the leader stays where it is.
-    assert not shelf.see(A, size=200).outcome.is_replaced
-    assert shelf.see(B).outcome.replaces == (A,)
-    assert shelf.see(A, size=200).outcome.is_replaced
+    assert not shelf.put(A, size=200).outcome.is_replaced
+    assert shelf.put(B).outcome.replaces == (A,)
+    assert shelf.put(A, size=200).outcome.is_replaced
 
 
 @pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
-def test_in_the_end_one_copy_is_stored_whatever_the_order(start: Callable[..., Shelf], order: tuple[int, ...]) -> None:
-    shelf = start(swap_keeper=True)
+def test_in_the_end_one_copy_is_stored_whatever_the_order(shelf: Shelf, order: tuple[int, ...]) -> None:
     stored: set[str] = set()
     for size in order:
         key = f"http://news.example/{size}"
-        decision = shelf.see(key, size=size)
+        decision = shelf.put(key, size=size)
         if not decision.verdict.is_duplicate or decision.outcome.kept:
             stored = stored - set(decision.outcome.replaces) | {key}
     assert stored == {"http://news.example/3"}

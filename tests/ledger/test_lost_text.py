@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -28,11 +28,10 @@ def text(tokens: list[str]) -> str:
 
 
 @pytest.fixture
-def crawl(database_url: str) -> Iterator[Crawl]:
-    crawl = Crawl(database_url)
+def crawl(start: Callable[..., Crawl]) -> Crawl:
+    crawl = start()
     crawl.see(FERRY, text(STORY))
-    yield crawl
-    crawl.database.close()
+    return crawl
 
 
 def test_it_is_a_member_of_its_cluster_and_passed_on(crawl: Crawl) -> None:
@@ -62,7 +61,7 @@ def test_what_says_more_still_is_passed_on_too(crawl: Crawl) -> None:
 def test_it_is_passed_on_again_when_it_is_seen_again(crawl: Crawl) -> None:
     crawl.see(UPDATE, text(UPDATED), b"bytes")
     crawl.see(COPY, text(UPDATED[2:]), b"others")
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     for content in (text(UPDATED), None):
         again = crawl.see(UPDATE, content, b"bytes")
         assert (again.outcome.kept, again.lost.words) == (Kept.SAYS_MORE, 80)
@@ -72,7 +71,7 @@ def test_it_is_passed_on_again_when_it_is_seen_again(crawl: Crawl) -> None:
 def test_once_it_is_gone_its_copy_is_passed_on(crawl: Crawl) -> None:
     crawl.see(UPDATE, text(UPDATED))
     crawl.deduplicator.forget([UPDATE])
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     assert crawl.see(COPY, text(UPDATED[2:])).outcome.kept is Kept.SAYS_MORE
 
 
@@ -101,9 +100,8 @@ def test_the_report_says_so(crawl: Crawl) -> None:
     assert f"lost {lost} B of text that nothing stored has" in shown
 
 
-def test_a_better_copy_that_has_the_place_of_the_leader_is_what_is_stored(database_url: str) -> None:
-    crawl = Crawl(database_url, swap_keeper=True, keeper="longest")
+def test_a_better_copy_that_has_the_place_of_the_leader_is_what_is_stored(start: Callable[..., Crawl]) -> None:
+    crawl = start(swap_keeper=True, keeper="longest")
     crawl.see(FERRY, text(STORY))
     assert crawl.see(UPDATE, text(UPDATED)).outcome.kept is Kept.KEEPER
     assert crawl.see(COPY, text(UPDATED[3:])).is_dropped
-    crawl.database.close()

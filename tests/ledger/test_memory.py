@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from dedup.ledger import store
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.runs import cancel_run
 from dedup.ledger.store import release
-from dedup.rules.documents import Decision, Document, Verdict
+from dedup.rules.documents import Verdict
 from dedup.sql import schema
-from tests.deciding import Crawl, signature_of
+from tests.deciding import Crawl
 from tests.texts import document, edited
 
 NEW, UNCHANGED = Verdict.NEW, Verdict.UNCHANGED
@@ -30,19 +29,13 @@ COPY = edited(TEXT, 3)
 class Times(Crawl):
     """A crawl whose runs start on days that are given."""
 
-    today = 0
-
     def on_day(self, day: int, run: str, *, ends: bool = True) -> None:
         """End the run and start another one, or go on with one, by another process."""
         if ends:
             self.deduplicator.close_run(self.run, "finished")
-        self.deduplicator.close()
-        self.today = day
-        self.deduplicator = Deduplicator(self.settings)
-        self.database = self.deduplicator.database
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("dedup.ledger.document_rows.time.time", lambda: 1_000_000_000.0 + day * DAY)
-            self.run = self.deduplicator.open_run(run)
+            self.reopen(run)
 
 
 @pytest.fixture
@@ -60,58 +53,52 @@ def start(database_url: str) -> Iterator[Callable[..., Times]]:
         crawl.database.close()
 
 
-def see(crawl: Crawl, key: str, text: str, size: int = 100) -> Decision:
-    [decision] = crawl.deduplicator.decide([Document(key, signature_of(text), size)], crawl.run)
-    assert decision is not None
-    return decision
-
-
 @pytest.mark.parametrize(("day", "verdicts"), [(29, [NEAR, UNCHANGED]), (31, [NEW, NEAR])])
 def test_what_was_not_seen_for_so_long_is_forgotten(
     start: Callable[..., Times], day: int, verdicts: list[Verdict]
 ) -> None:
     crawl = start()
-    see(crawl, "a", TEXT)
-    see(crawl, "b", OTHER)
+    crawl.show("a", TEXT)
+    crawl.show("b", OTHER)
     crawl.on_day(day, "later")
     crawl.assert_consistent()
-    assert [see(crawl, "c", COPY).verdict, see(crawl, "a", TEXT).verdict] == verdicts
+    assert [crawl.show("c", COPY).verdict, crawl.show("a", TEXT).verdict] == verdicts
     crawl.assert_consistent()
 
 
 def test_for_ever_nothing_is_forgotten(start: Callable[..., Times]) -> None:
     crawl = start(memory="for ever")
-    see(crawl, "a", TEXT)
+    crawl.show("a", TEXT)
     crawl.on_day(10_000, "later")
-    assert see(crawl, "a", TEXT).verdict is UNCHANGED
+    assert crawl.show("a", TEXT).verdict is UNCHANGED
 
 
 def test_what_was_seen_again_stays_and_the_log_says_how_many_went(
     start: Callable[..., Times], caplog: pytest.LogCaptureFixture
 ) -> None:
     crawl = start()
-    see(crawl, "a", TEXT)
-    see(crawl, "b", OTHER)
+    crawl.show("a", TEXT)
+    crawl.show("b", OTHER)
     crawl.on_day(20, "second")
-    see(crawl, "a", TEXT)
+    crawl.show("a", TEXT)
     with caplog.at_level(logging.INFO, "dedup"):
         crawl.on_day(40, "third")
     assert caplog.messages == ["forgotten: 1 document not seen for 30d (DEDUP_MEMORY)"]
-    assert [see(crawl, "a", TEXT).verdict, see(crawl, "b", OTHER).verdict] == [UNCHANGED, NEW]
+    assert [crawl.show("a", TEXT).verdict, crawl.show("b", OTHER).verdict] == [UNCHANGED, NEW]
 
 
 def test_what_a_run_that_has_not_ended_has_seen_stays(start: Callable[..., Times]) -> None:
     crawl = start()
-    see(crawl, "a", TEXT)
+    crawl.show("a", TEXT)
     crawl.on_day(50, "second", ends=False)
-    assert see(crawl, "a", TEXT).verdict is UNCHANGED
+    assert crawl.show("a", TEXT).verdict is UNCHANGED
 
 
 def test_a_run_that_goes_on_forgets_nothing_of_its_own(start: Callable[..., Times]) -> None:
     crawl = start()
-    see(crawl, "a", TEXT)
+    crawl.show("a", TEXT)
     crawl.on_day(50, "first")
-    assert see(crawl, "a", TEXT).verdict is UNCHANGED
+    assert crawl.show("a", TEXT).verdict is UNCHANGED
 
 
 @pytest.mark.parametrize("at_once", [1, 500])
@@ -122,15 +109,15 @@ def test_a_cluster_goes_with_its_leader_and_an_old_member_alone(
     monkeypatch.setattr(store, "MEMBERS_AT_ONCE", at_once)
     crawl = start()
     for key, text in (("a", TEXT), ("a copy", COPY), ("b", OTHER), ("b copy", OTHER), ("b twin", OTHER)):
-        see(crawl, key, text)
+        crawl.show(key, text)
     crawl.on_day(20, "second")
-    see(crawl, "a copy", COPY)
-    see(crawl, "b", OTHER)
+    crawl.show("a copy", COPY)
+    crawl.show("b", OTHER)
     crawl.on_day(40, "third")
     crawl.assert_consistent()
     stored = crawl.stored()
     assert {key for key, row in stored.items() if row.text_digest is not None} == {"b"}
-    assert see(crawl, "a copy", COPY).verdict is NEW
+    assert crawl.show("a copy", COPY).verdict is NEW
     # The verdicts that speak of them stand.
     assert crawl.count(schema.verdicts) == 8
     crawl.deduplicator.close_run(crawl.run, "finished")
@@ -141,21 +128,21 @@ def test_a_cluster_goes_with_its_leader_and_an_old_member_alone(
 
 def test_a_cluster_goes_with_the_copy_that_stands_in_its_leaders_place(start: Callable[..., Times]) -> None:
     crawl = start(swap_keeper=True)
-    see(crawl, "a", TEXT)
-    assert see(crawl, "b", TEXT, size=500).outcome.replaces == ("a",)
+    crawl.show("a", TEXT)
+    assert crawl.show("b", TEXT, size=500).outcome.replaces == ("a",)
     crawl.on_day(20, "second")
-    assert see(crawl, "a", TEXT).outcome.is_replaced
+    assert crawl.show("a", TEXT).outcome.is_replaced
     crawl.on_day(40, "third")
-    assert see(crawl, "c", TEXT).verdict is NEW
+    assert crawl.show("c", TEXT).verdict is NEW
 
 
 def test_copies_are_decided_where_the_one_that_stood_for_them_is_none_any_more(start: Callable[..., Times]) -> None:
     crawl = start(swap_keeper=True)
-    see(crawl, "a", TEXT)
-    see(crawl, "b", TEXT, size=500)
-    see(crawl, "c", TEXT)
+    crawl.show("a", TEXT)
+    crawl.show("b", TEXT, size=500)
+    crawl.show("c", TEXT)
     release(crawl.database, [("a", "b")])
-    assert see(crawl, "d", COPY).original == "a"
+    assert crawl.show("d", COPY).original == "a"
 
 
 law = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -183,6 +170,6 @@ def test_whatever_is_forgotten_what_is_left_holds_together(
             is_old = run.finished is not None and run.started < 1_000_000_000.0 + (today - 30) * DAY
             assert not (is_old and row.text_digest is not None)
         for key, text in documents:
-            see(crawl, key, text, size=ord(key))
+            crawl.show(key, text, size=ord(key))
         crawl.assert_consistent()
     crawl.database.close()

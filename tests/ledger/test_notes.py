@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,28 +13,25 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from dedup.ledger.notes import Skipped
+from dedup.ledger.notes import Skipped, note_skipped, note_unexamined, summarise
 from dedup.ledger.runs import cancel_run
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
-from dedup.rules.documents import Document
 from dedup.sql import schema
 from dedup.sql.database import open_existing_database
 from tests.crawling import run
-from tests.deciding import Crawl, signature_of
+from tests.deciding import Crawl
 from tests.texts import document
 
 GONE = Skipped("http://news.example/gone", "not found", "404", "http://news.example/")
 SLOW = Skipped("http://other.example/slow", "timed out")
-TEXT = document(60, "notes")
+KEY, TEXT = "http://news.example/1", document(60, "notes")
 
 
 @pytest.fixture
-def crawl(database_url: str) -> Iterator[Crawl]:
-    crawl = Crawl(database_url)
-    yield crawl
-    crawl.database.close()
+def crawl(start: Callable[..., Crawl]) -> Crawl:
+    return start()
 
 
 def written(crawl: Crawl, output_format: Format = Format.TABLE, **selection: Any) -> str:
@@ -47,15 +44,11 @@ def written(crawl: Crawl, output_format: Format = Format.TABLE, **selection: Any
     return stream.getvalue()
 
 
-def see(crawl: Crawl, key: str = "http://news.example/1", **values: Any) -> None:
-    crawl.deduplicator.decide([Document(key, signature_of(TEXT), 100, **values)], crawl.run)
-
-
 def test_items_that_were_not_examined_are_counted_by_class_and_reason(crawl: Crawl) -> None:
     noted = [("Quote", ("author", "tags"), "no text", 20), ("Quote", ("author",), "no key", 1), ("", (), "no text", 2)]
-    crawl.deduplicator.note_unexamined(crawl.run, noted)
-    crawl.deduplicator.note_unexamined(crawl.run, [("Quote", ("author", "likes"), "no text", 5)] * 2)
-    crawl.deduplicator.note_unexamined(crawl.run, [])
+    note_unexamined(crawl.database, crawl.run, noted)
+    note_unexamined(crawl.database, crawl.run, [("Quote", ("author", "likes"), "no text", 5)] * 2)
+    note_unexamined(crawl.database, crawl.run, [])
     rows = crawl.query(select(schema.unexamined).order_by(schema.unexamined.c["items"].desc()))
     assert [(row.item_class, row.reason, row.fields, row[4]) for row in rows] == [
         ("Quote", "no text", "author, likes", 30),
@@ -65,10 +58,10 @@ def test_items_that_were_not_examined_are_counted_by_class_and_reason(crawl: Cra
 
 
 def test_a_page_that_is_noted_again_is_one_page(crawl: Crawl) -> None:
-    crawl.deduplicator.note_skipped(crawl.run, [GONE, SLOW, GONE])
+    note_skipped(crawl.database, crawl.run, [GONE, SLOW, GONE])
     other = crawl.deduplicator.open_run("other")
-    crawl.deduplicator.note_skipped(other, [GONE])
-    crawl.deduplicator.note_skipped(crawl.run, [GONE._replace(reason="timed out", detail="")])
+    note_skipped(crawl.database, other, [GONE])
+    note_skipped(crawl.database, crawl.run, [GONE._replace(reason="timed out", detail="")])
     rows = crawl.query(select(schema.skipped).order_by(schema.skipped.c.id))
     assert [(row.run_id, row.key, row.reason) for row in rows] == [
         (crawl.run, GONE.key, "timed out"),
@@ -79,17 +72,17 @@ def test_a_page_that_is_noted_again_is_one_page(crawl: Crawl) -> None:
 
 def test_what_sites_and_items_bring_cannot_upset_a_database(crawl: Crawl) -> None:
     hostile = "a\x00\x1b[2J\ud800" + "x" * 10_000
-    crawl.deduplicator.note_unexamined(crawl.run, [(hostile, (hostile,), hostile, 1)])
-    crawl.deduplicator.note_skipped(crawl.run, [Skipped(hostile, hostile, hostile, hostile)])
+    note_unexamined(crawl.database, crawl.run, [(hostile, (hostile,), hostile, 1)])
+    note_skipped(crawl.database, crawl.run, [Skipped(hostile, hostile, hostile, hostile)])
     assert "\x1b" not in written(crawl)
 
 
 def test_what_a_database_remembers(crawl: Crawl) -> None:
     started = crawl.query(select(schema.runs.c.started))[0][0]
-    assert crawl.deduplicator.summary() == (0, 1, started)
-    see(crawl)
+    assert summarise(crawl.database) == (0, 1, started)
+    crawl.show(KEY, TEXT)
     crawl.deduplicator.open_run("second")
-    assert crawl.deduplicator.summary() == (1, 2, started)
+    assert summarise(crawl.database) == (1, 2, started)
 
 
 @pytest.mark.parametrize("at_once", [1, 1000])
@@ -97,8 +90,8 @@ def test_notes_go_with_their_run(crawl: Crawl, at_once: int, monkeypatch: pytest
     monkeypatch.setattr("dedup.ledger.notes.ROWS_AT_ONCE", at_once)
     other = crawl.deduplicator.open_run("other")
     for run_id in (crawl.run, other):
-        crawl.deduplicator.note_skipped(run_id, [GONE, SLOW])
-        crawl.deduplicator.note_unexamined(run_id, [("Quote", ("author",), "no text", 3)])
+        note_skipped(crawl.database, run_id, [GONE, SLOW])
+        note_unexamined(crawl.database, run_id, [("Quote", ("author",), "no text", 3)])
     crawl.deduplicator.close_run(crawl.run, "finished")
     cancel_run(crawl.database, "test")
     assert {row.run_id for row in crawl.query(select(schema.skipped))} == {other}
@@ -109,8 +102,8 @@ def test_notes_go_with_their_run(crawl: Crawl, at_once: int, monkeypatch: pytest
 
 
 def test_a_run_that_decided_nothing_says_what_it_did_not(crawl: Crawl) -> None:
-    crawl.deduplicator.note_unexamined(crawl.run, [("Quote", ("author", "tags"), "no text", 2000)])
-    crawl.deduplicator.note_skipped(crawl.run, [SLOW, GONE])
+    note_unexamined(crawl.database, crawl.run, [("Quote", ("author", "tags"), "no text", 2000)])
+    note_skipped(crawl.database, crawl.run, [SLOW, GONE])
     assert written(crawl).splitlines() == [
         "run test",
         "",
@@ -127,9 +120,9 @@ def test_a_run_that_decided_nothing_says_what_it_did_not(crawl: Crawl) -> None:
 
 
 def test_json_has_all_of_it_and_the_table_the_first_ones(crawl: Crawl) -> None:
-    see(crawl)
-    crawl.deduplicator.note_skipped(crawl.run, [GONE, SLOW])
-    crawl.deduplicator.note_unexamined(crawl.run, [("Quote", ("author",), "no text", 3)])
+    crawl.show(KEY, TEXT)
+    note_skipped(crawl.database, crawl.run, [GONE, SLOW])
+    note_unexamined(crawl.database, crawl.run, [("Quote", ("author",), "no text", 3)])
     table = written(crawl, max_skipped=1)
     assert "/gone" in table
     assert "/slow" not in table
@@ -152,8 +145,8 @@ def test_json_has_all_of_it_and_the_table_the_first_ones(crawl: Crawl) -> None:
 
 
 def test_a_report_on_a_host_has_its_skipped_pages_alone(crawl: Crawl) -> None:
-    crawl.deduplicator.note_skipped(crawl.run, [GONE, SLOW])
-    crawl.deduplicator.note_unexamined(crawl.run, [("Quote", ("author",), "no text", 3)])
+    note_skipped(crawl.database, crawl.run, [GONE, SLOW])
+    note_unexamined(crawl.database, crawl.run, [("Quote", ("author",), "no text", 3)])
     facts = json.loads(written(crawl, Format.JSON, host="news.example"))
     assert [page["key"] for page in facts["skipped"]] == [GONE.key]
     assert facts["not_examined"] == []
@@ -161,8 +154,8 @@ def test_a_report_on_a_host_has_its_skipped_pages_alone(crawl: Crawl) -> None:
 
 def test_all_runs_are_added_up(crawl: Crawl) -> None:
     for run_id in (crawl.run, crawl.deduplicator.open_run("other")):
-        crawl.deduplicator.note_skipped(run_id, [GONE])
-        crawl.deduplicator.note_unexamined(run_id, [("Quote", ("author",), "no text", 3)])
+        note_skipped(crawl.database, run_id, [GONE])
+        note_unexamined(crawl.database, run_id, [("Quote", ("author",), "no text", 3)])
     facts = json.loads(written(crawl, Format.JSON, all_runs=True))
     assert facts["skip_counts"] == {"not found": 2}
     assert [each["count"] for each in facts["not_examined"]] == [6]
@@ -171,11 +164,11 @@ def test_all_runs_are_added_up(crawl: Crawl) -> None:
 @pytest.mark.parametrize("content", ["decided", "skipped", "unexamined"])
 def test_an_empty_run_hides_no_run_with_content(crawl: Crawl, content: str) -> None:
     if content == "decided":
-        see(crawl)
+        crawl.show(KEY, TEXT)
     elif content == "skipped":
-        crawl.deduplicator.note_skipped(crawl.run, [GONE])
+        note_skipped(crawl.database, crawl.run, [GONE])
     else:
-        crawl.deduplicator.note_unexamined(crawl.run, [("Quote", ("author",), "no text", 3)])
+        note_unexamined(crawl.database, crawl.run, [("Quote", ("author",), "no text", 3)])
     crawl.deduplicator.open_run("empty")
     assert written(crawl).startswith("run test\n")
 
@@ -186,22 +179,21 @@ def test_of_empty_runs_the_last_one_is_told_of(crawl: Crawl) -> None:
 
 
 def test_the_same_text_again_makes_no_cluster_and_is_told_of(crawl: Crawl) -> None:
-    see(crawl, separate=True)
-    see(crawl, separate=True)
+    crawl.show(KEY, TEXT, separate=True)
+    crawl.show(KEY, TEXT, separate=True)
     facts = json.loads(written(crawl, Format.JSON))
     assert (facts["clusters"], facts["cluster_count"], facts["keeper_count"]) == ([], 0, 0)
     assert [row["dropped"] == row["original"] for row in facts["duplicates"]] == [True]
     assert "1 of 2 documents dropped: 1 exact\n" in written(crawl)
 
 
-def test_what_is_only_marked_is_kept_and_said_so(database_url: str) -> None:
-    crawl = Crawl(database_url, mark_only=True)
-    see(crawl)
-    see(crawl, "http://news.example/2")
+def test_what_is_only_marked_is_kept_and_said_so(start: Callable[..., Crawl]) -> None:
+    crawl = start(mark_only=True)
+    crawl.show(KEY, TEXT)
+    crawl.show("http://news.example/2", TEXT)
     assert "* 1 duplicate was kept: as nothing is dropped (DEDUP_MARK_ONLY)" in written(crawl)
     facts = json.loads(written(crawl, Format.JSON))
     assert facts["kept"] == {"keeper": 0, "brake": 0, "joined": 0, "says more": 0, "marked": 1}
-    crawl.database.close()
 
 
 @pytest.mark.parametrize(
@@ -211,7 +203,7 @@ def test_what_is_only_marked_is_kept_and_said_so(database_url: str) -> None:
 def test_a_name_that_says_another_format_is_refused(tmp_path: Path, name: str, status: int) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     crawl = Crawl(url)
-    see(crawl)
+    crawl.show(KEY, TEXT)
     crawl.database.close()
     command = [sys.executable, "-m", "scrapy", "duplicates", "--database", url, "-o", name]
     done = run(command, folder=tmp_path)

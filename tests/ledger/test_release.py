@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -26,20 +26,20 @@ def crawl(database_url: str) -> Iterator[Crawl]:
 
 def test_released_document_is_kept_when_it_is_seen_again(crawl: Crawl) -> None:
     assert release(crawl.database, [(FERRY, COPY)]).released == [COPY]
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     decision = crawl.see(COPY, text_of(1, changed=2), b"bytes")
     assert (decision.verdict, decision.original) == (Verdict.UNCHANGED, None)
 
 
 def test_without_release_it_stays_a_copy(crawl: Crawl) -> None:
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     assert crawl.see(COPY, text_of(1, changed=2), b"bytes").original == FERRY
 
 
 def test_released_exact_copy_is_kept_too(crawl: Crawl) -> None:
     crawl.see(OTHER, text_of(1))
     release(crawl.database, [(FERRY, OTHER)])
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     assert crawl.see(OTHER, text_of(1)).original is None
 
 
@@ -53,13 +53,13 @@ def test_its_bytes_are_not_taken_for_seen(crawl: Crawl) -> None:
 
 def test_with_another_text_it_is_decided_anew(crawl: Crawl) -> None:
     release(crawl.database, [(FERRY, COPY)])
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     assert crawl.see(COPY, text_of(1)).original == FERRY
 
 
 def test_another_copy_of_both_joins_them_no_more(crawl: Crawl) -> None:
     release(crawl.database, [(FERRY, COPY)])
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     crawl.see(COPY, text_of(1, changed=2))
     crawl.see(OTHER, text_of(1, changed=1))
     assert crawl.see(COPY, text_of(1, changed=2)).original is None
@@ -68,7 +68,7 @@ def test_another_copy_of_both_joins_them_no_more(crawl: Crawl) -> None:
 def test_other_copies_stay_copies(crawl: Crawl) -> None:
     crawl.see(OTHER, text_of(1, changed=1))
     release(crawl.database, [(FERRY, COPY)])
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     assert crawl.see(OTHER, text_of(1, changed=1)).original == FERRY
 
 
@@ -82,30 +82,29 @@ def test_release_twice_does_nothing_more(crawl: Crawl) -> None:
     assert release(crawl.database, [(FERRY, COPY)]).kept == [COPY]
 
 
-def test_keeper_that_is_released_leaves_its_place(database_url: str) -> None:
-    crawl = Crawl(database_url, swap_keeper=True, keeper="longest")
+def test_keeper_that_is_released_leaves_its_place(start: Callable[..., Crawl]) -> None:
+    crawl = start(swap_keeper=True, keeper="longest")
     crawl.see(FERRY, text_of(1))
     crawl.see(COPY, f"{text_of(1, changed=2)} and some words more")
     assert crawl.stored()[FERRY].keeper_id == crawl.stored()[COPY].id
     release(crawl.database, [(FERRY, COPY)])
     assert crawl.stored()[FERRY].keeper_id is None
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     assert not crawl.see(FERRY, text_of(1)).outcome.is_replaced
-    crawl.database.close()
 
 
 def test_release_that_is_taken_back_leaves_a_copy(crawl: Crawl) -> None:
     release(crawl.database, [(FERRY, COPY)])
     assert take_back(crawl.database, [(FERRY, COPY), (FERRY, OTHER), (COPY, FERRY)]) == [COPY]
     assert take_back(crawl.database, [(FERRY, COPY)]) == []
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     assert crawl.see(COPY, text_of(1, changed=2), b"bytes").original == FERRY
     assert crawl.see(FERRY, text_of(1)).original is None
 
 
 def test_what_was_seen_since_its_release_is_not_taken_back(crawl: Crawl) -> None:
     release(crawl.database, [(FERRY, COPY)])
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     crawl.see(COPY, text_of(1, changed=2))
     assert take_back(crawl.database, [(FERRY, COPY)]) == []
     assert crawl.see(COPY, text_of(1, changed=2)).original is None
@@ -117,28 +116,26 @@ def test_what_others_are_copies_of_since_its_release_is_not_taken_back(crawl: Cr
     assert take_back(crawl.database, [(FERRY, COPY)]) == []
 
 
-def test_keeper_that_is_taken_back_is_elected_again(database_url: str) -> None:
-    crawl = Crawl(database_url, swap_keeper=True, keeper="longest")
+def test_keeper_that_is_taken_back_is_elected_again(start: Callable[..., Crawl]) -> None:
+    crawl = start(swap_keeper=True, keeper="longest")
     longer = f"{text_of(1, changed=2)} and some words more"
     crawl.see(FERRY, text_of(1))
     crawl.see(COPY, longer)
     release(crawl.database, [(FERRY, COPY)])
     assert take_back(crawl.database, [(FERRY, COPY)]) == [COPY]
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     crawl.see(COPY, longer)
     assert crawl.stored()[FERRY].keeper_id == crawl.stored()[COPY].id
-    crawl.database.close()
 
 
-def test_other_copies_of_a_keeper_that_is_released_are_decided(database_url: str) -> None:
+def test_other_copies_of_a_keeper_that_is_released_are_decided(start: Callable[..., Crawl]) -> None:
     """Without swaps, where a copy that says more is the keeper."""
-    crawl = Crawl(database_url, max_lost=10)
+    crawl = start(max_lost=10)
     longer = f"{text_of(1)} {' '.join(text_of(5).split()[:20])}"
     crawl.see(FERRY, text_of(1))
     crawl.see(OTHER, text_of(1, changed=1))
     longest = crawl.see("https://news.example/longer", longer)
     assert longest.outcome.kept is Kept.SAYS_MORE
     release(crawl.database, [(FERRY, "https://news.example/longer")])
-    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.next_run()
     assert crawl.see(OTHER, text_of(1, changed=1)).original == FERRY
-    crawl.database.close()

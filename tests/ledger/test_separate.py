@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
 
 from dedup.errors import OutageError
 from dedup.ledger.deduplicator import Deduplicator
@@ -41,10 +40,8 @@ def own_key(text: str, key: str = PAGE) -> str:
 
 
 @pytest.fixture
-def crawl(database_url: str) -> Iterator[Crawl]:
-    crawl = Crawl(database_url)
-    yield crawl
-    crawl.database.close()
+def crawl(start: Callable[..., Crawl]) -> Crawl:
+    return start()
 
 
 def decide(crawl: Crawl, *documents: Document) -> list[Decision]:
@@ -52,14 +49,6 @@ def decide(crawl: Crawl, *documents: Document) -> list[Decision]:
     assert len(decisions) == len(documents)
     crawl.assert_consistent()
     return decisions
-
-
-def reopen(crawl: Crawl, run: str = "test") -> None:
-    """Go on as another process does."""
-    crawl.deduplicator.close()
-    crawl.deduplicator = Deduplicator(crawl.settings)
-    crawl.database = crawl.deduplicator.database
-    crawl.run = crawl.deduplicator.open_run(run)
 
 
 A, B, SHORT_A, SHORT_B = TEXTS[PAGE]
@@ -81,7 +70,7 @@ def test_the_same_text_again_is_a_duplicate_of_itself_and_not_led_by_itself(craw
     assert (again.verdict, again.original, again.matched, again.distance, again.similarity) == (EXACT, PAGE, PAGE, 0, 1)
     assert (other.verdict, other.original) == (EXACT, own_key(B))
     assert {row.leader_id for row in crawl.stored().values()} == {None}
-    told = [(row.verdict, row.document_id == row.original_id) for row in crawl.query(select(schema.verdicts))]
+    told = [(row.verdict, row.document_id == row.original_id) for row in crawl.verdicts()]
     assert told == [(NEW, False), (NEW, False), (EXACT, True), (EXACT, True)]
 
 
@@ -91,13 +80,13 @@ def test_a_text_that_was_a_duplicate_is_that_duplicate_again(crawl: Crawl) -> No
     [again] = decide(crawl, item(A))
     assert (first.verdict, first.original, first.key) == (EXACT, ELSEWHERE, own_key(A))
     assert (again.verdict, again.original, again.matched) == (EXACT, ELSEWHERE, own_key(A))
-    reopen(crawl, "next")
+    crawl.reopen("next")
     assert [each.verdict for each in decide(crawl, item(A), item(B))] == [EXACT, UNCHANGED]
 
 
 def test_in_the_next_run_all_are_unchanged_whatever_comes_first(crawl: Crawl) -> None:
     decide(crawl, item(A), item(B), item(SHORT_A))
-    reopen(crawl, "next")
+    crawl.reopen("next")
     decisions = decide(crawl, item(SHORT_A), item(B), item(A))
     assert [each.verdict for each in decisions] == [UNCHANGED] * 3
     assert [each.key for each in decisions] == [own_key(SHORT_A), own_key(B), PAGE]
@@ -105,7 +94,7 @@ def test_in_the_next_run_all_are_unchanged_whatever_comes_first(crawl: Crawl) ->
 
 def test_a_text_that_changes_is_an_update_where_nothing_else_has_its_key(crawl: Crawl) -> None:
     decide(crawl, item(A), item(B))
-    reopen(crawl, "next")
+    crawl.reopen("next")
     [changed, other] = decide(crawl, item(SHORT_B), item(B))
     assert (changed.verdict, changed.key, other.verdict) == (UPDATED, PAGE, UNCHANGED)
 
@@ -118,7 +107,7 @@ def test_without_separate_another_text_is_an_update(crawl: Crawl) -> None:
 
 def test_a_run_that_goes_on_passes_on_once_more_what_was_under_way(crawl: Crawl) -> None:
     decide(crawl, item(A), item(B))
-    reopen(crawl)
+    crawl.reopen()
     assert [each.verdict for each in decide(crawl, item(B), item(A))] == [UNCHANGED, UNCHANGED]
     assert crawl.count(schema.verdicts) == 2
     # And from then on this process has decided them, too.
@@ -182,7 +171,7 @@ def test_documents_without_text_are_told_apart_by_their_bytes(crawl: Crawl) -> N
 def test_bytes_that_are_known_are_the_same_document_as_their_text(crawl: Crawl) -> None:
     first, second = (replace(item(text), body_digest=digest(text.encode())) for text in (A, B))
     decide(crawl, first, second)
-    reopen(crawl, "next")
+    crawl.reopen("next")
     known = [replace(each, signature=None) for each in (second, first)]
     decisions = decide(crawl, *known)
     assert [(each.verdict, each.key) for each in decisions] == [(UNCHANGED, own_key(B)), (UNCHANGED, PAGE)]
@@ -203,11 +192,11 @@ def test_a_cluster_that_joins_another_takes_the_verdicts_on_its_leader_along(cra
     decide(crawl, item(first, "http://a.example/"), item(second), item(second))
     [decision] = decide(crawl, item(both, "http://c.example/"))
     assert decision.outcome.joined == PAGE
-    told = [(row.verdict, row.kept) for row in crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id))]
+    told = [(row.verdict, row.kept) for row in crawl.verdicts()]
     assert told == [(NEW, None), (NEAR, Kept.JOINED), (NEAR, None), (NEAR, None)]
     # It was passed on in this run, and dropped once: so it is again.
     assert decide(crawl, item(second))[0].outcome.kept is None
-    reopen(crawl)
+    crawl.reopen()
     assert decide(crawl, item(second))[0].outcome.kept is Kept.JOINED
 
 
@@ -219,12 +208,11 @@ def test_a_run_with_items_of_one_key_is_taken_back(crawl: Crawl) -> None:
 
 
 @pytest.mark.parametrize("is_better", [True, False])
-def test_where_copies_are_swapped_the_same_text_again_is_dropped(database_url: str, is_better: bool) -> None:
-    crawl = Crawl(database_url, swap_keeper=True)
+def test_where_copies_are_swapped_the_same_text_again_is_dropped(start: Callable[..., Crawl], is_better: bool) -> None:
+    crawl = start(swap_keeper=True)
     decide(crawl, item(A), replace(item(A, "http://quotes.example/2"), redirected=is_better))
     again = decide(crawl, item(A), replace(item(A, "http://quotes.example/2"), redirected=is_better))
     assert [(each.verdict, each.outcome.kept, each.outcome.is_replaced) for each in again] == [(EXACT, None, False)] * 2
-    crawl.database.close()
 
 
 # Whatever comes
@@ -255,7 +243,7 @@ def test_whatever_comes_in_whatever_order_no_text_is_lost_and_none_is_passed_on_
         if is_new_run or number == 0:
             run = f"run {number}"
             passed_in_run = set()
-        reopen(crawl, run)
+        crawl.reopen(run)
         passed: list[str] = []
         texts = [(TEXTS[key][at % len(TEXTS[key])], key, by_bytes) for key, at, by_bytes in items]
         for start in range(0, len(texts), at_once):
@@ -289,7 +277,7 @@ def test_renamed_item_class_is_no_copy_of_what_came_before(crawl: Crawl) -> None
     texts = TEXTS[PAGE]
     decide(crawl, *(item(text, f"{PAGE}{n}", item_class="Article") for n, text in enumerate(texts)))
     for run, name in enumerate(("Story", "Tale", "Story", "", "Article")):
-        reopen(crawl, f"run {run}")
+        crawl.reopen(f"run {run}")
         again = decide(crawl, *(item(text, f"{PAGE}{n}", item_class=name) for n, text in enumerate(texts)))
         assert [decision.verdict for decision in again] == [UNCHANGED] * len(texts)
         # In one run they are two things of the same text, one of which is passed on.
@@ -299,7 +287,7 @@ def test_renamed_item_class_is_no_copy_of_what_came_before(crawl: Crawl) -> None
 def test_renamed_item_class_of_several_texts_under_one_key(crawl: Crawl) -> None:
     texts = TEXTS[PAGE]
     decide(crawl, *(item(text, item_class="Article") for text in texts))
-    reopen(crawl, "later")
+    crawl.reopen("later")
     again = decide(crawl, *(item(text, item_class="Story") for text in reversed(texts)))
     assert [decision.verdict for decision in again] == [UNCHANGED] * len(texts)
 
@@ -308,7 +296,7 @@ def test_item_of_a_renamed_class_that_was_under_way_at_a_crash_passes(crawl: Cra
     text = TEXTS[PAGE][0]
     decide(crawl, item(text, item_class="Article"))
     for _ in range(3):
-        reopen(crawl, "later")
+        crawl.reopen("later")
         assert decide(crawl, item(text, item_class="Story"))[0].verdict is UNCHANGED
     assert decide(crawl, item(text, item_class="Story"))[0].verdict is EXACT
 
@@ -316,6 +304,6 @@ def test_item_of_a_renamed_class_that_was_under_way_at_a_crash_passes(crawl: Cra
 def test_texts_of_another_item_class_under_a_key_are_left_alone(crawl: Crawl) -> None:
     first, other = TEXTS[PAGE][:2]
     decide(crawl, item(first, item_class="Book"))
-    reopen(crawl, "later")
+    crawl.reopen("later")
     assert decide(crawl, item(other, item_class="Author"))[0].verdict is NEW
     assert decide(crawl, item(first, item_class="Book"))[0].verdict is UNCHANGED

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from dedup.errors import IncompatibleDatabaseError
 from dedup.ledger.runs import cancel_run
 from dedup.report.explanation.stored import find_dropped, find_page
 from dedup.rules.documents import Decision, Document, Verdict
@@ -32,22 +31,8 @@ SHORT = document(5, "short")
 KEY = "http://news.example/1"
 
 
-@pytest.fixture
-def start(database_url: str) -> Iterator[Callable[..., Crawl]]:
-    crawls: list[Crawl] = []
-
-    def starter(**values: Any) -> Crawl:
-        crawls.append(Crawl(database_url, **values))
-        return crawls[-1]
-
-    yield starter
-    for crawl in crawls:
-        crawl.database.close()
-
-
 def see(crawl: Crawl, key: str, text: str, **values: Any) -> Decision:
-    [decision] = crawl.deduplicator.decide([Document(key, signature_of(text), 100, **values)], crawl.run)
-    assert decision is not None
+    decision = crawl.show(key, text, **values)
     crawl.assert_consistent()
     return decision
 
@@ -74,14 +59,8 @@ def test_without_that_scope_the_spider_makes_no_difference(start: Callable[..., 
     assert see(crawl, "b", COPY, spider="two").verdict is NEAR
 
 
-def test_the_scope_is_one_of_the_database(start: Callable[..., Crawl]) -> None:
-    start(scope="spider")
-    with pytest.raises(IncompatibleDatabaseError, match="set DEDUP_SCOPE = 'spider'"):
-        start()
-
-
 def test_candidates_of_other_spaces_are_no_matches_whatever_the_bits_say(
-    start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, start: Callable[..., Crawl]
 ) -> None:
     monkeypatch.setattr("dedup.rules.scope.Scopes.mask", lambda *_: 0)
     crawl = start(scope="spider")
@@ -113,11 +92,11 @@ def test_a_vote_counts_among_the_documents_of_a_spider(start: Callable[..., Craw
 def test_documents_of_two_runs_never_meet_where_memory_is_that_of_a_run(start: Callable[..., Crawl]) -> None:
     crawl = start(memory="run")
     see(crawl, KEY, TEXT)
-    crawl.run = crawl.deduplicator.open_run("second")
+    crawl.next_run("second")
     assert see(crawl, "b", COPY).verdict is NEW
     assert see(crawl, KEY, TEXT).verdict is NEAR
     assert see(crawl, KEY, TEXT).verdict is NEAR
-    crawl.run = crawl.deduplicator.open_run("test")
+    crawl.next_run("test")
     assert see(crawl, KEY, TEXT).verdict is UNCHANGED
     crawl.deduplicator.close_run(crawl.run, "finished")
     cancel_run(crawl.database, "test")

@@ -100,14 +100,18 @@ def follow(site: LocalSite, tmp_path: Path) -> Callable[..., Outcome]:
 
 
 @pytest.mark.parametrize("spider", [PagesSpider, LinksFirstSpider, CoroutineSpider])
+@pytest.mark.parametrize("items_at_once", [1, 2, 100])
 def test_links_of_a_duplicate_are_not_followed_and_those_of_a_kept_page_are(
-    spider: type[scrapy.Spider], follow: Callable[..., Outcome], site: LocalSite
+    items_at_once: int, spider: type[scrapy.Spider], follow: Callable[..., Outcome], site: LocalSite
 ) -> None:
-    outcome = follow(spider)
-    assert site.hits["/of-page"] == site.hits["/later"] == 1
+    outcome = follow(spider, {"CONCURRENT_ITEMS": items_at_once, "CONCURRENT_REQUESTS": 2})
+    assert outcome.stats["finish_reason"] == "finished"
+    assert len(outcome.items) == 6
+    assert (outcome.count("dedup/exact_duplicate"), outcome.count("dedup/links_not_followed")) == (1, 3)
+    # Both a kept page and the duplicate have links to the last two.
+    followed = ("/of-page", "/later", "/of-both", "/of-both-early")
+    assert [site.hits[path] for path in followed] == [1] * len(followed)
     assert site.hits["/of-copy"] == 0
-    assert outcome.count("dedup/exact_duplicate") == 1
-    assert outcome.count("dedup/links_not_followed") == 3
 
 
 def test_links_of_a_duplicate_on_another_host_than_its_original_are_followed(
@@ -119,46 +123,24 @@ def test_links_of_a_duplicate_on_another_host_than_its_original_are_followed(
     assert site.hits["/of-copy"] == 1
 
 
-def test_links_that_a_kept_page_has_too_are_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    follow()
-    assert site.hits["/of-both-early"] == 1
-    assert site.hits["/of-both"] == 1
-
-
-@pytest.mark.parametrize("spider", [PagesSpider, LinksFirstSpider, CoroutineSpider])
-@pytest.mark.parametrize("items_at_once", [1, 2, 100])
-def test_crawl_ends_however_few_items_may_be_under_way(
-    items_at_once: int, spider: type[scrapy.Spider], follow: Callable[..., Outcome], site: LocalSite
+@pytest.mark.parametrize(
+    ("settings", "duplicates"),
+    [
+        ({"DEDUP_FOLLOW_DUPLICATES": None}, 1),
+        ({"DEDUP_FOLLOW_DUPLICATES": True}, 1),
+        ({"DEDUP_ENABLED": False}, 0),
+        ({"ITEM_PIPELINES": {"dedup.NearDuplicatePipeline": None}}, 0),
+        ({"SPIDER_MIDDLEWARES": {"dedup.DuplicateLinksMiddleware": None}}, 1),
+    ],
+    ids=["by default", "asked for", "no stage", "no pipeline", "no middleware"],
+)
+def test_links_of_duplicates_are_followed_unless_all_is_switched_on(
+    settings: dict[str, Any], duplicates: int, follow: Callable[..., Outcome], site: LocalSite
 ) -> None:
-    outcome = follow(spider, {"CONCURRENT_ITEMS": items_at_once, "CONCURRENT_REQUESTS": 2})
-    assert outcome.stats["finish_reason"] == "finished"
-    assert len(outcome.items) == 6
-
-
-@pytest.mark.parametrize("setting", [None, True])
-def test_links_of_duplicates_are_followed_unless_it_is_asked_for(
-    setting: bool | None, follow: Callable[..., Outcome], site: LocalSite
-) -> None:
-    outcome = follow(settings={"DEDUP_FOLLOW_DUPLICATES": setting})
+    outcome = follow(settings=settings)
     assert site.hits["/of-copy"] == 1
-    assert outcome.count("dedup/exact_duplicate") == 1
+    assert outcome.count("dedup/exact_duplicate") == duplicates
     assert outcome.count("dedup/links_not_followed") == 0
-
-
-def test_links_are_followed_if_the_stage_is_switched_off(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    follow(settings={"DEDUP_ENABLED": False})
-    assert site.hits["/of-copy"] == 1
-
-
-def test_links_are_followed_if_the_pipeline_is_switched_off(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    follow(settings={"ITEM_PIPELINES": {"dedup.NearDuplicatePipeline": None}})
-    assert site.hits["/of-copy"] == 1
-
-
-def test_links_are_followed_if_the_middleware_is_switched_off(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    outcome = follow(settings={"SPIDER_MIDDLEWARES": {"dedup.DuplicateLinksMiddleware": None}})
-    assert site.hits["/of-copy"] == 1
-    assert outcome.count("dedup/exact_duplicate") == 1
 
 
 def test_links_of_the_start_page_are_followed_though_it_is_a_duplicate(
@@ -190,20 +172,14 @@ def test_links_of_a_page_that_was_updated_into_a_copy_are_not_followed(
     assert site.hits["/of-copy"] == 0
 
 
-def test_links_of_an_unchanged_page_are_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    follow()
-    follow()
-    assert site.hits["/later"] == 2
-    assert site.hits["/of-copy"] == 0
-
-
-def test_links_of_an_unchanged_page_are_followed_though_its_item_is_dropped(
+def test_links_of_an_unchanged_page_are_followed_though_its_item_may_be_dropped(
     follow: Callable[..., Outcome], site: LocalSite
 ) -> None:
     follow()
+    follow()
     outcome = follow(settings={"DEDUP_DROP_UNCHANGED": True})
     assert outcome.items == []
-    assert site.hits["/later"] == 2
+    assert (site.hits["/later"], site.hits["/of-copy"]) == (3, 0)
 
 
 def test_endless_trap_of_copies_ends_after_a_few_pages(follow: Callable[..., Outcome], site: LocalSite) -> None:
@@ -258,35 +234,32 @@ def different_everywhere(response: Response) -> dict[str, str]:
     return {"url": f"{response.url}#comment", "text": f"a comment on {response.url}"}
 
 
+def without_address(response: Response) -> dict[str, str]:
+    return {"text": own(response)["text"]}
+
+
 def nothing(response: Response) -> None:
     return None
 
 
-def test_page_without_an_item_is_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    outcome = follow(several())
-    assert outcome.items == []
-    assert site.hits["/of-copy"] == site.hits["/later"] == 1
-
-
-def test_page_that_yields_none_is_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    follow(several(nothing))
-    assert site.hits["/of-copy"] == site.hits["/later"] == 1
-
-
-def test_page_whose_items_carry_no_address_is_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    follow(several(lambda response: {"text": response.css(PAGE_TEXT).get()}))
-    assert site.hits["/of-copy"] == 1
-
-
-def test_page_of_which_another_item_is_kept_is_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    outcome = follow(several(own, different_everywhere))
-    assert outcome.count("dedup/exact_duplicate") == 1
-    assert site.hits["/of-copy"] == 1
-
-
-def test_list_whose_items_are_all_dropped_is_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    outcome = follow(several(same_everywhere))
-    assert outcome.count("dedup/exact_duplicate") >= 5
+@pytest.mark.parametrize(
+    ("items", "duplicates"),
+    [
+        ([], 0),
+        ([nothing], 0),
+        ([without_address], 1),
+        # Another item of the page is kept.
+        ([own, different_everywhere], 1),
+        # A list whose items are all dropped.
+        ([same_everywhere], 5),
+    ],
+    ids=lambda items: " and ".join(each.__name__ for each in items) or "no item" if isinstance(items, list) else "",
+)
+def test_page_that_no_item_shows_to_be_a_copy_is_followed(
+    items: list[Callable[[Response], Any]], duplicates: int, follow: Callable[..., Outcome], site: LocalSite
+) -> None:
+    outcome = follow(several(*items))
+    assert outcome.count("dedup/exact_duplicate") >= duplicates
     assert site.hits["/of-copy"] == site.hits["/later"] == 1
 
 
@@ -350,23 +323,6 @@ def test_links_that_a_callback_yields_before_it_fails_are_followed(
     assert site.hits["/of-page"] == 1
 
 
-class FailingSpider(PagesSpider):
-    """Fails before anything is yielded, on one page."""
-
-    def parse(self, response: Response) -> Iterator[Any]:
-        if response.url.endswith("/of-page"):
-            raise ValueError("a bug of the project")
-        yield from super().parse(response)
-
-
-def test_callback_that_fails_at_once_does_not_hold_up_the_crawl(
-    follow: Callable[..., Outcome], site: LocalSite
-) -> None:
-    outcome = follow(FailingSpider)
-    assert outcome.stats["finish_reason"] == "finished"
-    assert site.hits["/of-both-early"] == 1
-
-
 class AnswerEaten:
     """A spider middleware of the project, farther from the engine, that eats items."""
 
@@ -374,28 +330,6 @@ class AnswerEaten:
         async for output in result:
             if not isinstance(output, dict):
                 yield output
-
-
-def test_middleware_that_eats_items_does_not_hold_up_the_crawl(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    outcome = follow(settings={"SPIDER_MIDDLEWARES": {AnswerEaten: 543}})
-    assert (outcome.items, outcome.stats["finish_reason"]) == ([], "finished")
-    assert site.hits["/of-copy"] == 1
-
-
-class SlowPipeline:
-    """An item pipeline that takes its time."""
-
-    seconds = 0.05
-
-    async def process_item(self, item: dict[str, str]) -> dict[str, str]:
-        await asyncio.sleep(self.seconds)
-        return item
-
-
-def test_slow_pipeline_behind_the_stage_does_no_harm(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    outcome = follow(settings={"ITEM_PIPELINES": {SlowPipeline: 900}, "CONCURRENT_ITEMS": 1})
-    assert len(outcome.items) == 6
-    assert site.hits["/of-copy"] == 0
 
 
 class WaitingForTheEnd:
@@ -441,16 +375,6 @@ class SortingItems(LeavingItemsOut):
             yield item
 
 
-@pytest.mark.parametrize("middleware", [LeavingItemsOut, SortingItems])
-def test_middleware_closer_to_the_engine_that_keeps_items_back_does_not_hold_up_the_crawl(
-    middleware: type, follow: Callable[..., Outcome], site: LocalSite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dedup.stage.spidermiddlewares.LONGEST_SECONDS", 3600)
-    outcome = follow(settings={"SPIDER_MIDDLEWARES": {middleware: 1}})
-    assert outcome.stats["finish_reason"] == "finished"
-    assert site.hits["/later"] == 1
-
-
 class ReplacingItems(LeavingItemsOut):
     """One that puts other objects in the place of items."""
 
@@ -467,15 +391,26 @@ class ReplacingPipeline:
 
 
 @pytest.mark.parametrize(
-    "setting", [{"SPIDER_MIDDLEWARES": {ReplacingItems: 1}}, {"ITEM_PIPELINES": {ReplacingPipeline: 100}}]
+    ("settings", "duplicates"),
+    [
+        ({"SPIDER_MIDDLEWARES": {AnswerEaten: 543}}, 0),
+        ({"SPIDER_MIDDLEWARES": {LeavingItemsOut: 1}}, 0),
+        ({"SPIDER_MIDDLEWARES": {SortingItems: 1}}, 1),
+        ({"SPIDER_MIDDLEWARES": {ReplacingItems: 1}}, 1),
+        ({"ITEM_PIPELINES": {ReplacingPipeline: 100}}, 1),
+    ],
 )
-def test_items_that_are_replaced_by_others_do_not_hold_up_the_crawl(
-    setting: dict[str, Any], follow: Callable[..., Outcome], site: LocalSite, monkeypatch: pytest.MonkeyPatch
+def test_items_that_are_eaten_kept_back_or_replaced_do_not_hold_up_the_crawl(
+    settings: dict[str, Any],
+    duplicates: int,
+    follow: Callable[..., Outcome],
+    site: LocalSite,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("dedup.stage.spidermiddlewares.LONGEST_SECONDS", 3600)
-    outcome = follow(settings=setting)
+    outcome = follow(settings=settings)
     assert outcome.stats["finish_reason"] == "finished"
-    assert outcome.count("dedup/exact_duplicate") == 1
+    assert outcome.count("dedup/exact_duplicate") == duplicates
     assert site.hits["/later"] == 1
 
 
@@ -534,20 +469,16 @@ def test_links_do_not_hold_up_the_end_of_a_crawl_that_is_being_closed(
 # The site spider
 
 
-def test_site_spider_follows_in_the_same_way(site: LocalSite, tmp_path: Path) -> None:
-    outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
-    assert site.hits["/later"] == site.hits["/of-both"] == 1
-    assert site.hits["/of-copy"] == 0
-    assert outcome.count("dedup/links_not_followed") >= 1
+def test_site_spider_follows_in_the_same_way_and_finds_the_way_again_in_the_next_crawl(
+    site: LocalSite, tmp_path: Path
+) -> None:
+    for crawls in (1, 2):
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+        assert site.hits["/later"] == site.hits["/of-both"] == crawls
+        assert site.hits["/of-copy"] == 0
+        assert outcome.count("dedup/links_not_followed") >= 1
 
 
 def test_site_spider_follows_the_links_of_duplicates_on_request(site: LocalSite, tmp_path: Path) -> None:
     crawl_site_here(tmp_path / "crawl.db", {"DEDUP_FOLLOW_DUPLICATES": True}, url=f"{site.url}/")
     assert site.hits["/of-copy"] == 1
-
-
-def test_site_spider_finds_the_way_again_in_the_next_crawl(site: LocalSite, tmp_path: Path) -> None:
-    for _ in range(2):
-        crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
-    assert site.hits["/later"] == 2
-    assert site.hits["/of-copy"] == 0

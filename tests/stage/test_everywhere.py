@@ -16,7 +16,7 @@ import pytest
 from dedup.rules.settings import DedupSettings
 from tests.crawling import Crawl, ask, crawl_here, finish, run, start
 from tests.localsite import LocalSite, article
-from tests.stage.test_reuse import ItemsSpider
+from tests.passing import ItemsSpider
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
@@ -49,22 +49,6 @@ class ShopSpider(scrapy.Spider):
 
 class OtherSpider(ShopSpider):
     name = "other"
-"""
-
-COMMAND = """
-from scrapy.commands import ScrapyCommand
-
-
-class Command(ScrapyCommand):
-    requires_crawler_process = True
-
-    def short_desc(self):
-        return "Run all spiders"
-
-    def run(self, args, opts):
-        for name in self.crawler_process.spider_loader.list():
-            self.crawler_process.crawl(name)
-        self.crawler_process.start()
 """
 
 
@@ -184,19 +168,6 @@ def test_stage_that_is_switched_off_says_so_in_one_line_on_any_reactor(project: 
     assert not (project.folder / "dedup.db").exists()
 
 
-# Several spiders
-
-
-def test_spiders_of_one_process_share_a_database(project: Project) -> None:
-    project.write("shop/commands/__init__.py", "")
-    project.write("shop/commands/crawlall.py", COMMAND)
-    project.write("shop/settings.py", SETTINGS + "COMMANDS_MODULE = 'shop.commands'\n")
-    result = project.scrapy("crawlall")
-    assert (result.status, result.errors) == (0, [])
-    assert len(project.runs()) == 2
-    assert sum(verdict == "new" for _, verdict in project.verdicts()) == 3
-
-
 # Commands that are no crawl
 
 
@@ -218,12 +189,6 @@ def test_commands_that_are_no_crawl_leave_no_run_behind(command: list[str], proj
     assert not (project.folder / "dedup.db").exists()
 
 
-def test_items_that_are_tried_out_in_pipelines_are_decided(project: Project, site: LocalSite) -> None:
-    result = project.scrapy("parse", "--spider=shop", "--pipelines", f"{site.url}/page", accidents=True)
-    assert (result.status, result.errors) == (0, [])
-    assert len(project.runs()) == 1
-
-
 STORE = """
 import scrapy
 
@@ -241,17 +206,13 @@ class Store:
 """
 
 
-def test_items_that_are_tried_out_reach_pipelines_that_are_open(project: Project, site: LocalSite) -> None:
+def test_items_that_are_tried_out_are_decided_and_reach_open_pipelines(project: Project, site: LocalSite) -> None:
     project.write("shop/pipelines.py", STORE)
     settings = ["-s", 'ITEM_PIPELINES={"shop.pipelines.Store": 300}']
     result = project.scrapy("parse", "--spider=shop", "--pipelines", *settings, f"{site.url}/page", accidents=True)
+    assert (result.status, result.errors) == (0, [])
     assert "open" in result.stdout.splitlines()
-
-
-def test_crawl_that_finds_nothing_leaves_no_run_behind(project: Project, site: LocalSite) -> None:
-    site.pages.clear()
-    assert project.scrapy("crawl", "shop").status == 0
-    assert project.runs() == []
+    assert len(project.runs()) == 1
 
 
 # Jobs that are paused and go on
@@ -276,31 +237,6 @@ def test_job_that_was_paused_goes_on_where_it_was(project: Project, site: LocalS
     verdicts = [verdict for _, verdict in project.verdicts()]
     assert (verdicts.count("new"), verdicts.count("exact duplicate")) == (11, 10)
     assert len(project.runs()) == 1
-
-
-# What other pipelines make of items
-
-
-class ReturningNone:
-    def process_item(self, item: object) -> object:
-        return None
-
-
-class ReturningText:
-    def process_item(self, item: object) -> object:
-        return "text"
-
-
-@pytest.mark.parametrize("pipeline", [ReturningNone, ReturningText])
-def test_output_of_an_earlier_pipeline_that_is_no_item_is_no_error(pipeline: type, tmp_path: Path) -> None:
-    settings = {
-        "ADDONS": {"dedup.DedupAddon": 500},
-        "DEDUP_AFTER": 300,
-        "ITEM_PIPELINES": {pipeline: 100},
-        "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}",
-    }
-    outcome = crawl_here(ItemsSpider, settings, items=[{"url": "https://example.com/", "text": "some text"}] * 2)
-    assert (len(outcome.items), outcome.failed, outcome.tracebacks) == (2, 0, [])
 
 
 # As scrapyd starts a crawl

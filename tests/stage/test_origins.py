@@ -156,17 +156,17 @@ class Spider(scrapy.Spider):
 
 @pytest.mark.parametrize("follow", [False, True])
 @pytest.mark.slow
-def test_pipelines_can_ask_for_the_response_at_every_depth(
+def test_pipelines_can_ask_for_the_response_at_every_depth_and_nothing_is_left_at_the_end(
     follow: bool, crawl: Callable[..., Outcome], site: LocalSite
 ) -> None:
     outcome = crawl(Spider, {"DEDUP_FOLLOW_DUPLICATES": follow}, site=site.url)
     assert len(outcome.items) == 10
-    assert sorted(Noting.seen) == sorted(
-        [
-            ("of start", None),
-            *((f"{site.url}{path}#{number}", f"{site.url}{path}") for path in ("/", "/1", "/2") for number in range(3)),
-        ]
-    )
+    pages = [f"{site.url}{path}" for path in ("/", "/1", "/2")]
+    found = [(f"{page}#{number}", page) for page in pages for number in range(3)]
+    assert sorted(Noting.seen) == sorted([("of start", None), *found])
+    gc.collect()
+    assert Noting.origins is not None
+    assert (dict(Noting.origins._pages), dict(Noting.origins._page_of)) == ({}, {})
 
 
 @pytest.mark.slow
@@ -179,11 +179,3 @@ def test_origins_are_there_where_the_pipeline_is_switched_on_without_the_addon(
     )  # fmt: skip
     assert len(outcome.items) == 10
     assert {origin for _, origin in Noting.seen} == {None}
-
-
-@pytest.mark.slow
-def test_nothing_is_left_when_a_crawl_is_over(crawl: Callable[..., Outcome], site: LocalSite) -> None:
-    crawl(Spider, site=site.url)
-    gc.collect()
-    assert Noting.origins is not None
-    assert (dict(Noting.origins._pages), dict(Noting.origins._page_of)) == ({}, {})

@@ -118,12 +118,6 @@ def test_copies_of_what_is_refused_take_its_place(
     assert urls(again) == [url(2), url(6)]
 
 
-def test_near_copies_of_what_is_refused_are_decided_anew(pass_on: PassOn) -> None:
-    outcome = pass_on([stocked(1, stock=None), stocked(2, NEAR_A), stocked(3)], {**IN_STOCK, **AT_ONCE})
-    assert urls(outcome) == [url(2)]
-    assert outcome.kinds_of_drops == {"DropItem": 1, "NearDuplicate": 1}
-
-
 @pytest.mark.parametrize("settings", [AT_ONCE, {"CONCURRENT_ITEMS": 1}])
 def test_objects_that_pipelines_put_in_the_place_of_items_are_known(settings: dict[str, Any], pass_on: PassOn) -> None:
     class Again(CopyingPipeline):
@@ -210,16 +204,6 @@ def test_copy_waits_until_its_original_is_through(pass_on: PassOn) -> None:
     items = [stocked(1, stock=None), stocked(2), stocked(3, B)]
     outcome = pass_on(items, {"ITEM_PIPELINES": {SlowPipeline: 100}, **AT_ONCE})
     assert urls(outcome) == [url(2), url(3)]
-
-
-def test_copy_of_what_is_stored_late_is_dropped(pass_on: PassOn) -> None:
-    class SlowStore:
-        async def process_item(self, item: Any) -> Any:
-            await asyncio.sleep(0)
-            return item
-
-    outcome = pass_on([stocked(1), stocked(2), stocked(3)], {"ITEM_PIPELINES": {SlowStore: 100}, **AT_ONCE})
-    assert (urls(outcome), outcome.count("dedup/refused")) == ([url(1)], 0)
 
 
 # What is stored from an earlier run

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dedup import DedupSettings
-from dedup.errors import SettingsError
+from dedup.errors import DedupError, SettingsError
 from dedup.stage.failures import require_report, write_report_of_run
 from tests.crawling import ExitedError, crawl_here
 from tests.crawls import Crawls, crawl_twice, text_of
@@ -71,10 +71,11 @@ def test_report_that_fails_leaves_the_crawl_as_it_is(tmp_path: Path) -> None:
     assert any(message.startswith("no report: cannot write") for message in messages)
 
 
-def test_failure_is_returned(sqlite_url: str, tmp_path: Path) -> None:
+def test_failure_is_raised(sqlite_url: str, tmp_path: Path) -> None:
     crawls = Crawls(sqlite_url)
     crawl_twice(crawls)
     crawls.deduplicator.close()
     settings = DedupSettings(database_url=sqlite_url, report=str(tmp_path / "report.html"))
-    assert write_report_of_run(settings, "tuesday") is None
-    assert "holds no run 'sunday'" in str(write_report_of_run(settings, "sunday"))
+    write_report_of_run(settings, "tuesday")
+    with pytest.raises(DedupError, match="holds no run 'sunday'"):
+        write_report_of_run(settings, "sunday")

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from scrapy.utils.test import get_crawler
 
 from dedup.rules.documents import Document
+from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 from dedup.stage.crawl_run import CrawlRun
-from dedup.stage.examiner import ItemSigner
+from dedup.stage.examiner import Examiner
 from dedup.stage.items.reading import ItemContent
 from dedup.stage.items.settings import ItemSettings
 from dedup.workers.pool import WorkerPool
@@ -33,10 +35,9 @@ class Workers:
 @pytest.mark.parametrize(("words", "scheme"), [(300, "words"), (300, "pairs"), (30_000, "words")])
 def test_texts_are_sent_to_no_worker(words: int, scheme: str) -> None:
     workers, text = Workers(), document(words)
-    run = cast("CrawlRun", None)
-    pool = cast("WorkerPool", workers)
-    signer = ItemSigner(ItemSettings(), find_scheme(scheme), pool, run, spider="site", similar_below=0)
-    signed = asyncio.run(signer.analysed(Document("key", None), ItemContent(text)))
+    run, pool = cast("CrawlRun", None), cast("WorkerPool", workers)
+    examiner = Examiner(get_crawler(), DedupSettings(scheme=scheme), ItemSettings(), run, pool, behind=[])
+    signed = asyncio.run(examiner.analysed(Document("key", None), ItemContent(text)))
     assert signed is not None
     assert signed.signature is not None
     assert signed.signature.fingerprint == make_signature(text, find_scheme(scheme)).fingerprint

@@ -10,13 +10,17 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial, wraps
+from inspect import Signature, signature
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from dedup.workers.pool import WorkerDiedError, WorkerPool
 from tests import worker_jobs
+from tests.commands import run_python
 from tests.waiting import HANG, wait_until
 
 pytestmark = pytest.mark.slow
@@ -36,6 +40,21 @@ def run(test: Callable[[WorkerPool], Awaitable[None]], workers: int = 1, seconds
     asyncio.run(main())
 
 
+def in_pool(workers: int = 1, seconds: float = HANG) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., None]]:
+    """Have a coroutine function tested in a pool, which is its first argument; the others are fixtures."""
+
+    def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+        @wraps(test)
+        def tested(**fixtures: Any) -> None:
+            run(partial(test, **fixtures), workers, seconds)
+
+        _, *others = signature(test).parameters.values()
+        tested.__signature__ = Signature(others)  # type: ignore[attr-defined]
+        return tested
+
+    return decorate
+
+
 def has_ended(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
@@ -43,21 +62,17 @@ def has_ended(pid: int) -> bool:
         return True
 
 
-def test_a_job_runs_in_another_process_and_its_result_comes_back() -> None:
-    async def test(pool: WorkerPool) -> None:
-        assert await pool.run(worker_jobs.add, 2, b=3) == 5
-        assert await pool.run(os.getpid) != os.getpid()
-
-    run(test)
+@in_pool()
+async def test_a_job_runs_in_another_process_and_its_result_comes_back(pool: WorkerPool) -> None:
+    assert await pool.run(worker_jobs.add, 2, b=3) == 5
+    assert await pool.run(os.getpid) != os.getpid()
 
 
-def test_so_many_jobs_run_at_once_as_there_are_workers(tmp_path: Path) -> None:
-    async def test(pool: WorkerPool) -> None:
-        first, second = str(tmp_path / "1"), str(tmp_path / "2")
-        jobs = [pool.run(worker_jobs.meet, first, second), pool.run(worker_jobs.meet, second, first)]
-        assert await asyncio.gather(*jobs) == [True, True]
-
-    run(test, workers=2)
+@in_pool(workers=2)
+async def test_so_many_jobs_run_at_once_as_there_are_workers(pool: WorkerPool, tmp_path: Path) -> None:
+    first, second = str(tmp_path / "1"), str(tmp_path / "2")
+    jobs = [pool.run(worker_jobs.meet, first, second), pool.run(worker_jobs.meet, second, first)]
+    assert await asyncio.gather(*jobs) == [True, True]
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -70,64 +85,54 @@ def test_an_exception_passes_through_and_the_pool_goes_on(workers: int) -> None:
     run(test, workers)
 
 
-def test_a_result_that_cannot_be_pickled_is_an_exception_and_the_pool_goes_on() -> None:
-    async def test(pool: WorkerPool) -> None:
-        with pytest.raises((AttributeError, TypeError, ValueError, ImportError)) as caught:
-            await pool.run(worker_jobs.unpicklable)
-        assert "pickle" in str(caught.value)
-        assert await pool.run(worker_jobs.add, 1, 1) == 2
-
-    run(test)
+@in_pool()
+async def test_a_result_that_cannot_be_pickled_is_an_exception_and_the_pool_goes_on(pool: WorkerPool) -> None:
+    with pytest.raises((AttributeError, TypeError, ValueError, ImportError)) as caught:
+        await pool.run(worker_jobs.unpicklable)
+    assert "pickle" in str(caught.value)
+    assert await pool.run(worker_jobs.add, 1, 1) == 2
 
 
-def test_jobs_that_wait_are_sent_together_and_each_gets_its_own_result() -> None:
-    async def test(pool: WorkerPool) -> None:
-        jobs = [pool.run(worker_jobs.add, i, i) for i in range(30)]
-        jobs.insert(11, pool.run(worker_jobs.divide, 1, 0))
-        jobs.insert(13, pool.run(worker_jobs.unpicklable))
-        results = await asyncio.gather(*jobs, return_exceptions=True)
-        assert "pickle" in str(results.pop(13))
-        assert isinstance(results.pop(11), ZeroDivisionError)
-        assert results == [i + i for i in range(30)]
-
-    run(test, workers=2)
+@in_pool(workers=2)
+async def test_jobs_that_wait_are_sent_together_and_each_gets_its_own_result(pool: WorkerPool) -> None:
+    jobs = [pool.run(worker_jobs.add, i, i) for i in range(30)]
+    jobs.insert(11, pool.run(worker_jobs.divide, 1, 0))
+    jobs.insert(13, pool.run(worker_jobs.unpicklable))
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+    assert "pickle" in str(results.pop(13))
+    assert isinstance(results.pop(11), ZeroDivisionError)
+    assert results == [i + i for i in range(30)]
 
 
-def test_all_jobs_of_a_bundle_whose_worker_dies_complete_but_the_one_that_killed_it() -> None:
-    async def test(pool: WorkerPool) -> None:
-        jobs = [pool.run(worker_jobs.add, i, i) for i in range(12)]
-        jobs.insert(7, pool.run(worker_jobs.die))
-        results = await asyncio.gather(*jobs, return_exceptions=True)
-        assert isinstance(results.pop(7), WorkerDiedError)
-        assert results == [i + i for i in range(12)]
-
-    run(test)
+@in_pool()
+async def test_all_jobs_of_a_bundle_whose_worker_dies_complete_but_the_one_that_killed_it(pool: WorkerPool) -> None:
+    jobs = [pool.run(worker_jobs.add, i, i) for i in range(12)]
+    jobs.insert(7, pool.run(worker_jobs.die))
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+    assert isinstance(results.pop(7), WorkerDiedError)
+    assert results == [i + i for i in range(12)]
 
 
-def test_what_no_future_takes_as_an_exception_is_told_and_the_others_complete() -> None:
-    async def test(pool: WorkerPool) -> None:
-        jobs = [pool.run(worker_jobs.add, i, i) for i in range(9)]
-        jobs.insert(3, pool.run(worker_jobs.stop_iteration))
-        results = await asyncio.gather(*jobs, return_exceptions=True)
-        assert "StopIteration" in str(results.pop(3))
-        assert results == [i + i for i in range(9)]
-
-    run(test)
+@in_pool()
+async def test_what_no_future_takes_as_an_exception_is_told_and_the_others_complete(pool: WorkerPool) -> None:
+    jobs = [pool.run(worker_jobs.add, i, i) for i in range(9)]
+    jobs.insert(3, pool.run(worker_jobs.stop_iteration))
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+    assert "StopIteration" in str(results.pop(3))
+    assert results == [i + i for i in range(9)]
 
 
-def test_a_job_that_is_not_waited_for_any_more_leaves_the_others_alone() -> None:
-    async def test(pool: WorkerPool) -> None:
-        jobs = [asyncio.create_task(pool.run(worker_jobs.sleep, 0.05, i)) for i in range(8)]
-        await asyncio.sleep(0)
-        for cancelled in (jobs[0], jobs[6]):  # under way, and waiting
-            cancelled.cancel()
-        results = await asyncio.gather(*jobs, return_exceptions=True)
-        assert isinstance(results.pop(6), asyncio.CancelledError)
-        assert isinstance(results.pop(0), asyncio.CancelledError)
-        assert results == [1, 2, 3, 4, 5, 7]
-        assert await pool.run(worker_jobs.add, 1, 1) == 2
-
-    run(test)
+@in_pool()
+async def test_a_job_that_is_not_waited_for_any_more_leaves_the_others_alone(pool: WorkerPool) -> None:
+    jobs = [asyncio.create_task(pool.run(worker_jobs.sleep, 0.05, i)) for i in range(8)]
+    await asyncio.sleep(0)
+    for cancelled in (jobs[0], jobs[6]):  # under way, and waiting
+        cancelled.cancel()
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+    assert isinstance(results.pop(6), asyncio.CancelledError)
+    assert isinstance(results.pop(0), asyncio.CancelledError)
+    assert results == [1, 2, 3, 4, 5, 7]
+    assert await pool.run(worker_jobs.add, 1, 1) == 2
 
 
 def test_all_that_wait_are_told_that_no_worker_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,110 +150,90 @@ def test_all_that_wait_are_told_that_no_worker_can_be_started(monkeypatch: pytes
     run(test)
 
 
-def test_an_exception_says_where_in_the_worker_it_was_raised() -> None:
-    async def test(pool: WorkerPool) -> None:
-        with pytest.raises(ZeroDivisionError) as caught:
-            await pool.run(worker_jobs.divide, 1, 0)
-        assert "worker_jobs.py" in caught.value.__notes__[0]
-
-    run(test)
+@in_pool()
+async def test_an_exception_says_where_in_the_worker_it_was_raised(pool: WorkerPool) -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        await pool.run(worker_jobs.divide, 1, 0)
+    assert "worker_jobs.py" in caught.value.__notes__[0]
 
 
-def test_without_workers_jobs_run_in_a_thread() -> None:
-    async def test(pool: WorkerPool) -> None:
-        assert await pool.run(os.getpid) == os.getpid()
-        sleeping = asyncio.create_task(pool.run(worker_jobs.sleep, 0.2, 7))
-        await asyncio.sleep(0.01)  # the event loop is free
-        assert not sleeping.done()
-        assert await sleeping == 7
-
-    run(test, workers=0)
+@in_pool(workers=0)
+async def test_without_workers_jobs_run_in_a_thread(pool: WorkerPool) -> None:
+    assert await pool.run(os.getpid) == os.getpid()
+    sleeping = asyncio.create_task(pool.run(worker_jobs.sleep, 0.2, 7))
+    await asyncio.sleep(0.01)  # the event loop is free
+    assert not sleeping.done()
+    assert await sleeping == 7
 
 
-def test_a_job_whose_worker_is_killed_once_is_tried_again(tmp_path: Path) -> None:
-    async def test(pool: WorkerPool) -> None:
-        assert await pool.run(worker_jobs.die_once, str(tmp_path / "flag")) != os.getpid()
-
-    run(test)
+@in_pool()
+async def test_a_job_whose_worker_is_killed_once_is_tried_again(pool: WorkerPool, tmp_path: Path) -> None:
+    assert await pool.run(worker_jobs.die_once, str(tmp_path / "flag")) != os.getpid()
 
 
-def test_a_job_that_always_kills_its_worker_is_given_up_and_all_others_complete() -> None:
-    async def test(pool: WorkerPool) -> None:
-        innocent = [pool.run(worker_jobs.sleep, 0.02, i) for i in range(20)]
-        jobs = [*innocent[:10], pool.run(worker_jobs.die), *innocent[10:]]
-        results = await asyncio.gather(*jobs, return_exceptions=True)
-        assert isinstance(results.pop(10), WorkerDiedError)
-        assert results == list(range(20))
+@in_pool(workers=2)
+async def test_a_job_that_always_kills_its_worker_is_given_up_and_all_others_complete(pool: WorkerPool) -> None:
+    innocent = [pool.run(worker_jobs.sleep, 0.02, i) for i in range(20)]
+    jobs = [*innocent[:10], pool.run(worker_jobs.die), *innocent[10:]]
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+    assert isinstance(results.pop(10), WorkerDiedError)
+    assert results == list(range(20))
+    assert await pool.run(worker_jobs.add, 1, 1) == 2
+
+
+@in_pool()
+async def test_several_jobs_that_kill_their_workers_are_each_given_up(pool: WorkerPool) -> None:
+    jobs = [pool.run(worker_jobs.die), pool.run(worker_jobs.add, 1, 1), pool.run(worker_jobs.die)]
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+    assert isinstance(results[0], WorkerDiedError)
+    assert results[1] == 2
+    assert isinstance(results[2], WorkerDiedError)
+    with pytest.raises(WorkerDiedError):
+        await pool.run(worker_jobs.die)
+    assert await pool.run(worker_jobs.add, 1, 1) == 2
+
+
+@in_pool()
+async def test_a_worker_that_dies_while_it_has_nothing_to_do_is_replaced(pool: WorkerPool) -> None:
+    pid = await pool.run(os.getpid)
+    os.kill(pid, signal.SIGKILL)
+    for _ in range(3):
         assert await pool.run(worker_jobs.add, 1, 1) == 2
-
-    run(test, workers=2)
-
-
-def test_several_jobs_that_kill_their_workers_are_each_given_up() -> None:
-    async def test(pool: WorkerPool) -> None:
-        jobs = [pool.run(worker_jobs.die), pool.run(worker_jobs.add, 1, 1), pool.run(worker_jobs.die)]
-        results = await asyncio.gather(*jobs, return_exceptions=True)
-        assert isinstance(results[0], WorkerDiedError)
-        assert results[1] == 2
-        assert isinstance(results[2], WorkerDiedError)
-        with pytest.raises(WorkerDiedError):
-            await pool.run(worker_jobs.die)
-        assert await pool.run(worker_jobs.add, 1, 1) == 2
-
-    run(test)
+        await asyncio.sleep(0.05)
 
 
-def test_a_worker_that_dies_while_it_has_nothing_to_do_is_replaced() -> None:
-    async def test(pool: WorkerPool) -> None:
-        pid = await pool.run(os.getpid)
-        os.kill(pid, signal.SIGKILL)
-        for _ in range(3):
-            assert await pool.run(worker_jobs.add, 1, 1) == 2
-            await asyncio.sleep(0.05)
-
-    run(test)
-
-
-def test_a_job_that_takes_too_long_is_killed_and_the_others_complete() -> None:
-    async def test(pool: WorkerPool) -> None:
-        started = time.monotonic()
-        jobs = [pool.run(worker_jobs.sleep, LONG), pool.run(worker_jobs.add, 1, 1), pool.run(worker_jobs.sleep, 0, 7)]
-        results = await asyncio.gather(*jobs, return_exceptions=True)
-        assert isinstance(results[0], WorkerDiedError)
-        assert "longer than 2 s" in str(results[0])
-        assert results[1:] == [2, 7]
-        assert time.monotonic() - started < LONG / 2
-
-    run(test, workers=2, seconds=2.0)
+@in_pool(workers=2, seconds=2.0)
+async def test_a_job_that_takes_too_long_is_killed_and_the_others_complete(pool: WorkerPool) -> None:
+    started = time.monotonic()
+    jobs = [pool.run(worker_jobs.sleep, LONG), pool.run(worker_jobs.add, 1, 1), pool.run(worker_jobs.sleep, 0, 7)]
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+    assert isinstance(results[0], WorkerDiedError)
+    assert "longer than 2 s" in str(results[0])
+    assert results[1:] == [2, 7]
+    assert time.monotonic() - started < LONG / 2
 
 
-def test_a_job_that_hangs_in_c_is_killed_too() -> None:
-    async def test(pool: WorkerPool) -> None:
-        with pytest.raises(WorkerDiedError):
-            await pool.run(worker_jobs.hang_in_c)
-
-    run(test, seconds=0.3)
+@in_pool(seconds=0.3)
+async def test_a_job_that_hangs_in_c_is_killed_too(pool: WorkerPool) -> None:
+    with pytest.raises(WorkerDiedError):
+        await pool.run(worker_jobs.hang_in_c)
 
 
-def test_the_time_is_that_of_one_job_and_not_of_the_worker() -> None:
-    async def test(pool: WorkerPool) -> None:
-        pid = await pool.run(os.getpid)
-        results = await asyncio.gather(*(pool.run(worker_jobs.sleep, 0.6, i) for i in range(4)))
-        assert results == [0, 1, 2, 3]
-        await asyncio.sleep(2.1)
-        assert await pool.run(os.getpid) == pid
-
-    run(test, seconds=2.0)
+@in_pool(seconds=2.0)
+async def test_the_time_is_that_of_one_job_and_not_of_the_worker(pool: WorkerPool) -> None:
+    pid = await pool.run(os.getpid)
+    results = await asyncio.gather(*(pool.run(worker_jobs.sleep, 0.6, i) for i in range(4)))
+    assert results == [0, 1, 2, 3]
+    await asyncio.sleep(2.1)
+    assert await pool.run(os.getpid) == pid
 
 
-def test_an_interrupt_from_the_terminal_leaves_the_workers_alone() -> None:
-    async def test(pool: WorkerPool) -> None:
-        pid = await pool.run(os.getpid)
-        os.kill(pid, signal.SIGINT)
-        await asyncio.sleep(0.1)
-        assert await pool.run(os.getpid) == pid
-
-    run(test)
+@in_pool()
+async def test_an_interrupt_from_the_terminal_leaves_the_workers_alone(pool: WorkerPool) -> None:
+    pid = await pool.run(os.getpid)
+    os.kill(pid, signal.SIGINT)
+    await asyncio.sleep(0.1)
+    assert await pool.run(os.getpid) == pid
 
 
 SCRIPT_THAT_STARTED_THE_SERVER_BEFORE = """
@@ -271,14 +256,7 @@ asyncio.run(main())
 
 
 def test_nor_does_it_end_workers_whose_server_somebody_else_has_started() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT_THAT_STARTED_THE_SERVER_BEFORE],
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-        check=False,
-    )
-    assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
+    assert run_python(SCRIPT_THAT_STARTED_THE_SERVER_BEFORE) == "True\n"
 
 
 SCRIPT_THAT_LOADS_AHEAD = """
@@ -300,9 +278,7 @@ print(forkserver._forkserver._forkserver_pid == server)
 
 
 def test_nor_does_it_end_a_server_that_is_still_loading() -> None:
-    command = [sys.executable, "-c", SCRIPT_THAT_LOADS_AHEAD]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=False)
-    assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
+    assert run_python(SCRIPT_THAT_LOADS_AHEAD) == "True\n"
 
 
 def test_closing_ends_the_workers() -> None:

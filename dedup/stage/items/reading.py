@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import chain, islice
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any
 from urllib.parse import urljoin
 
 from itemadapter import ItemAdapter
@@ -18,6 +18,7 @@ from scrapy.http import Response
 from w3lib.html import remove_tags, replace_entities
 
 from dedup.console import counted, readable
+from dedup.ledger.notes import Unexamined
 from dedup.rules.documents import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
@@ -229,16 +230,15 @@ class ItemReader:
         is_named = rules[0] is not None and rules[0].names != TEXT_FIELDS
         if is_named or any(actual_name(adapter, name) for rule in rules if rule is not None for name in rule.names):
             return ItemContent()
-        name, title = next(_texts_at(self._settings.title_field, item), ("", ""))
+        name, title = _first_text(self._settings.title_field, item)
         return self._with_details(item, ItemContent(text=title, source=name)) if title else ItemContent()
 
     def _title_of(self, item: Any) -> str:
         # Where a title shall not be compared, it is still what people know the item by.
-        found = chain(_texts_at(self._settings.title_field, item), _texts_at(_TITLE_FIELDS, item))
-        return next(found, ("", ""))[1]
+        return _first_text(self._settings.title_field, item)[1] or _first_text(_TITLE_FIELDS, item)[1]
 
     def _with_title(self, item: Any, text: str, field: str) -> ItemContent:
-        name, title = next(_texts_at(self._settings.title_field, item), ("", ""))
+        name, title = _first_text(self._settings.title_field, item)
         if not title:
             return ItemContent(text=text, source=field)
         is_inside = text.lstrip().casefold().startswith(title.strip().casefold())
@@ -270,8 +270,10 @@ def _text_or_page(value: Any) -> tuple[str, bytes | str]:
     return (_without_markup(value) if _MARKUP.search(value) else value), ""
 
 
-def _texts_at(rule: FieldRule, item: Any) -> Iterator[tuple[str, str]]:
-    return ((name, text) for name, value in rule.find(item) if (text := _text_or_page(value)[0]))
+def _first_text(rule: FieldRule, item: Any) -> tuple[str, str]:
+    """Return the first field of a rule that holds a text, and that text; nothing: none does."""
+    found = ((name, text) for name, value in rule.find(item) if (text := _text_or_page(value)[0]))
+    return next(found, ("", ""))
 
 
 def _is_placeholder(value: bytes | str) -> bool:
@@ -343,13 +345,6 @@ WARN_AFTER = 20
 _FIELDS_NAMED = 20
 
 
-class UnexaminedKind(NamedTuple):
-    """Items of a class (empty: dicts) that were not examined for the same reason."""
-
-    item_class: str
-    reason: str
-
-
 NO_TEXT = "no text"
 NO_ITEM = "no item"
 NOT_READ = "reading their fields raised"
@@ -360,13 +355,14 @@ class UnexaminedItems:
     """Counts the items that could not be examined, and warns of them: after some, and at the end."""
 
     def __init__(self) -> None:
-        self._counts: Counter[UnexaminedKind] = Counter()
-        self._fields: dict[UnexaminedKind, dict[str, None]] = {}
+        # By item class (empty: dicts) and reason.
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._fields: dict[tuple[str, str], dict[str, None]] = {}
         self._is_told = False
 
     def note(self, item: Any, reason: str = NO_TEXT) -> None:
         """Count an item; the twentieth brings the first warning."""
-        kind = UnexaminedKind(class_of(item), reason)
+        kind = class_of(item), reason
         self._counts[kind] += 1
         if ItemAdapter.is_item(item):
             known = self._fields.setdefault(kind, {})
@@ -375,10 +371,10 @@ class UnexaminedItems:
             self._is_told = True
             self._warn()
 
-    def rows(self) -> Iterator[tuple[UnexaminedKind, tuple[str, ...], int]]:
-        """Yield what was counted: the kind of items, their fields, how many there were."""
-        for kind, count in self._counts.items():
-            yield kind, tuple(self._fields.get(kind, ())), count
+    def rows(self) -> Iterator[Unexamined]:
+        """Yield what was counted."""
+        for (item_class, reason), count in self._counts.items():
+            yield item_class, tuple(self._fields.get((item_class, reason), ())), reason, count
 
     def warn_at_the_end(self, examined: int) -> None:
         """Warn once more, if there is anything to warn of; so many items were examined."""
@@ -387,26 +383,26 @@ class UnexaminedItems:
             self._warn(f" (of {counted(total, 'item')} in all)")
 
     def _warn(self, of_all: str = "") -> None:
-        for kind, fields, count in self.rows():
+        for item_class, fields, reason, count in self.rows():
             named = readable(", ".join(fields)) or "none"
             logger.warning(
                 "%s%s%s %s not examined for duplicates: %s. %s",
                 counted(count, "item"),
-                f" of {kind.item_class}" if kind.item_class else "",
+                f" of {item_class}" if item_class else "",
                 of_all,
                 "was" if count == 1 else "were",
-                kind.reason,
-                _STAND_BEFORE if kind.reason == NO_ITEM else f"Their fields: {named}. {_way_out(kind)}",
+                reason,
+                _STAND_BEFORE if reason == NO_ITEM else f"Their fields: {named}. {_way_out(item_class, reason)}",
             )
 
 
-def _way_out(kind: UnexaminedKind) -> str:
-    if kind.reason.startswith(NOT_READ):
+def _way_out(item_class: str, reason: str) -> str:
+    if reason.startswith(NOT_READ):
         return "A function that a DEDUP_*_FIELD names returns None where an item has no such value"
-    advice = "Name the one with the text" if kind.reason == NO_TEXT else "If the text is in another one, name that"
-    if not kind.item_class:
+    advice = "Name the one with the text" if reason == NO_TEXT else "If the text is in another one, name that"
+    if not item_class:
         return f"{advice}: DEDUP_TEXT_FIELD = 'NAME'"
-    rule = f"DEDUP_TEXT_FIELD = {{'{kind.item_class}': 'NAME'}}"
+    rule = f"DEDUP_TEXT_FIELD = {{'{item_class}': 'NAME'}}"
     return f"{advice}: {rule}, or None in the place of 'NAME' if they have none"
 
 

@@ -55,11 +55,6 @@ def test_few_words_twice_on_one_page_are_two_items_unless_their_key_is_their_own
         assert len(pass_on(comments, IN_ORDER).items) == kept
 
 
-def test_many_words_twice_on_one_page_are_a_copy(pass_on: PassOn) -> None:
-    outcome = pass_on([{"text": A, "date": 1}, {"text": A, "date": 2}], IN_ORDER)
-    assert [item["date"] for item in outcome.items] == [1]
-
-
 def test_what_was_chosen_is_one_line_in_the_log(pass_on: PassOn) -> None:
     outcome = pass_on([{"link": url(n), "title": [f"T{n}"], "content_intro": [text]} for n, text in enumerate((A, B))])
     assert [message for message in outcome.messages if message.startswith("text: ")] == [
@@ -102,12 +97,6 @@ def test_keys_of_different_classes_do_not_meet(pass_on: PassOn) -> None:
     assert (again.items, again.count("dedup/unchanged"), again.count("dedup/updated")) == (items[:2], 2, 0)
 
 
-def test_ids_of_different_spiders_do_not_meet(pass_on: PassOn) -> None:
-    assert len(pass_on([{"id": 1, "text": A}], spider_name="one").items) == 1
-    outcome = pass_on([{"id": 1, "text": B}], spider_name="two")
-    assert (outcome.count("dedup/new"), outcome.count("dedup/updated")) == (1, 0)
-
-
 def test_files_without_text_are_compared_by_their_checksums(pass_on: PassOn) -> None:
     sums = ["a", "b", "a"]
     items = [{"url": url(n), "files": [{"url": "u", "checksum": each}]} for n, each in enumerate(sums)]
@@ -123,19 +112,6 @@ def test_things_with_the_same_picture_are_copies_only_where_a_project_says_so(pa
 
 
 # Nothing in silence
-
-
-def test_items_without_any_text_pass_and_one_warning_says_so(pass_on: PassOn) -> None:
-    items = [{"url": url(n), "price": n} for n in range(30)]
-    outcome = pass_on(items)
-    assert len(outcome.items) == 30
-    told = [
-        record.getMessage()
-        for record in outcome.log
-        if record.levelname == "WARNING" and record.name.startswith("dedup.")
-    ]
-    assert len(told) == 2
-    assert all("Their fields: url, price" in message and "DEDUP_TEXT_FIELD" in message for message in told)
 
 
 def test_warning_names_the_field_in_which_there_is_no_text(pass_on: PassOn) -> None:
@@ -157,12 +133,6 @@ def test_warning_names_the_field_in_which_there_is_no_text(pass_on: PassOn) -> N
     ]
 
 
-@pytest.mark.parametrize("setting", [{"DEDUP_TXT_FIELD": "a"}])
-def test_unknown_setting_is_named(setting: dict[str, Any], pass_on: PassOn) -> None:
-    outcome = pass_on(four(), setting)
-    assert "DEDUP_TXT_FIELD is no setting of dedup: is DEDUP_TEXT_FIELD meant?" in outcome.messages
-
-
 class Forgetful:
     """A pipeline that forgets to return the item."""
 
@@ -181,8 +151,10 @@ class Stringly(Forgetful):
 
 
 @pytest.mark.parametrize("earlier", [Forgetful, Stringly])
-def test_output_that_is_no_item_passes(earlier: type, pass_on: PassOn) -> None:
-    outcome = pass_on(four(), {"ITEM_PIPELINES": {earlier: 100}, "DEDUP_AFTER": [earlier]})
+def test_output_that_is_no_item_passes_and_an_unknown_setting_is_named(earlier: type, pass_on: PassOn) -> None:
+    settings = {"ITEM_PIPELINES": {earlier: 100}, "DEDUP_AFTER": [earlier], "DEDUP_TXT_FIELD": "a"}
+    outcome = pass_on(four(), settings)
+    assert "DEDUP_TXT_FIELD is no setting of dedup: is DEDUP_TEXT_FIELD meant?" in outcome.messages
     assert (len(outcome.items), outcome.failed, outcome.tracebacks) == (4, 0, [])
     [warning] = [message for message in outcome.messages if "not examined for duplicates: no item" in message]
     assert "has to stand before the pipeline that makes them" in warning
@@ -238,24 +210,21 @@ def test_marks_stand_beside_items_that_are_left_as_they_are(pass_on: PassOn) -> 
     assert Seen.marks["items:2"]["original"] == "items:0"
 
 
-def test_short_texts_can_pass_unexamined(pass_on: PassOn) -> None:
-    items = [{"url": url(n), "text": text} for n, text in enumerate(("Great product", "Great product", A, A))]
-    assert urls(pass_on(items, {"DEDUP_SHORT_TEXTS": "pass", **IN_ORDER})) == [url(0), url(1), url(2)]
-
-
-def test_short_texts_that_are_equal_are_similar_by_default(pass_on: PassOn) -> None:
+@pytest.mark.parametrize(
+    ("settings", "kept", "similar"),
+    [({}, [0, 1, 2, 3, 4], 2), ({"DEDUP_SHORT_TEXTS": "pass"}, [0, 1, 2, 3, 4], 0)],
+    ids=["similar", "pass"],
+)
+def test_short_texts_that_are_equal_are_no_copies(
+    settings: dict[str, Any], kept: list[int], similar: int, pass_on: PassOn
+) -> None:
     texts = ("Great product", "Great product", "Fine", A, "Great product", A)
     items = [{"url": url(n), "text": text} for n, text in enumerate(texts)]
-    first = pass_on(items, IN_ORDER)
-    assert (urls(first), first.count("dedup/similar")) == ([url(n) for n in range(5)], 2)
+    first = pass_on(items, {**settings, **IN_ORDER})
+    assert (urls(first), first.count("dedup/similar")) == ([url(n) for n in kept], similar)
     assert first.kinds_of_drops == {"ExactDuplicate": 1}
-    second = pass_on(items, IN_ORDER)
-    assert (urls(second), second.count("dedup/unchanged")) == ([url(n) for n in range(5)], 5)
-
-
-def test_short_texts_that_are_equal_can_be_dropped(pass_on: PassOn) -> None:
-    items = [{"url": url(n), "text": text} for n, text in enumerate(("Great product", "Great product"))]
-    assert urls(pass_on(items, {"DEDUP_SHORT_TEXTS": "drop", **IN_ORDER})) == [url(0)]
+    second = pass_on(items, {**settings, **IN_ORDER})
+    assert (urls(second), second.count("dedup/similar")) == ([url(n) for n in kept], 0)
 
 
 class Breaking:
@@ -388,13 +357,6 @@ def test_crawl_without_items_leaves_no_run(pass_on: PassOn, tmp_path: Path) -> N
     assert ask(f"sqlite:///{tmp_path / 'dedup.db'}", "SELECT * FROM dedup_runs") == []
 
 
-def test_each_run_is_compared_with_itself_alone(pass_on: PassOn) -> None:
-    settings = {"DEDUP_MEMORY": "run", **IN_ORDER}
-    for _ in range(2):
-        outcome = pass_on(four(), settings)
-        assert (outcome.count("dedup/new"), outcome.kinds_of_drops.total()) == (2, 2)
-
-
 def test_spiders_are_not_compared_with_each_other(pass_on: PassOn) -> None:
     settings = {"DEDUP_SCOPE": "spider", **IN_ORDER}
     for name in ("one", "two"):
@@ -448,28 +410,6 @@ def test_item_that_cannot_be_read_passes(settings: dict[str, Any], key: Any, rai
     assert told[-1].startswith(
         f"30 items (of 30 items in all) were not examined for duplicates: reading their fields raised {raised}."
     )
-
-
-@dataclass
-class Guarded:
-    url: str
-    text: str
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name not in ("url", "text"):
-            raise RuntimeError(f"no {name} here")
-        super().__setattr__(name, value)
-
-    verdict: str = ""
-
-
-def test_item_that_takes_no_verdict_passes(pass_on: PassOn) -> None:
-    guarded = [Guarded.__new__(Guarded) for _ in range(2)]
-    for number, each in enumerate(guarded):
-        each.url, each.text = url(number), A
-    outcome = pass_on(guarded, {"DEDUP_VERDICT_FIELD": "verdict", **IN_ORDER})
-    assert (len(outcome.items), len(outcome.dropped), outcome.failed) == (1, 1, 0)
-    assert outcome.count("dedup/not_annotated") == 2
 
 
 class WithMeta(ItemsSpider):
