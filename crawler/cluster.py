@@ -27,6 +27,12 @@ T = TypeVar("T")
 _STARTS = 30
 
 
+PROJECT = Path(__file__).resolve().parents[1]
+
+_FOLDER = PROJECT / ".postgresql"
+_DATABASE = "crawl"
+
+
 class PostgresqlServer:
     """A server with its data in a folder.
 
@@ -100,9 +106,6 @@ def postgresql_server(folder: Path) -> Iterator[PostgresqlServer]:
         yield server
 
 
-PROJECT = Path(__file__).resolve().parents[1]
-
-
 def start_worker(
     database: str,
     run: str,
@@ -158,10 +161,6 @@ def _pass_on(number: int, process: subprocess.Popen[str]) -> int:
     if status:
         print(f"worker {number} ended with status {status}", file=sys.stderr)
     return status
-
-
-_FOLDER = PROJECT / ".postgresql"
-_DATABASE = "crawl"
 
 
 def main() -> int:

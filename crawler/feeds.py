@@ -85,6 +85,9 @@ _PAGES = (
 )
 
 
+ROWS_A_GROUP = 1_000
+
+
 def choose_run(database: Database, verdicts: Database, name: str) -> str:
     """Return the name of the run whose pages are wanted.
 
@@ -190,9 +193,6 @@ def _page(row: Mapping[Any, Any], verdict: str) -> Page:
     stored = {name: row[name] for name in (*_STORED, *_OF_VISITS)}
     html = zlib.decompress(row["html"]) if "html" in row else b""
     return Page(**stored, html=html, fetched=datetime.fromtimestamp(row["seen"], UTC), verdict=verdict or None)
-
-
-ROWS_A_GROUP = 1_000
 
 
 class ParquetItemExporter(BaseItemExporter):

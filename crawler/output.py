@@ -53,6 +53,22 @@ NAMED = 5
 """How many skipped pages are named on the screen."""
 
 
+# Of each crawl the first ones, without those that robots.txt forbids.
+_named: WeakKeyDictionary[Crawler, list[SkippedPage]] = WeakKeyDictionary()
+
+_CLUSTERS_NAMED = 3
+_SITES_NAMED = 3
+KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
+DROPPED = ("exact_duplicate", "near_duplicate")
+_REPLACED = "crawler/replaced"
+_LABEL_WIDTH = 12
+_OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
+
+TERMINAL_INTERVAL = 0.5
+LOG_INTERVAL = 10.0
+_ERASE_LINE = "\r\x1b[K"
+
+
 class SkippedPage(NamedTuple):
     """A page that was not stored.
 
@@ -65,10 +81,6 @@ class SkippedPage(NamedTuple):
     url: str
     reason: str
     referrer: str | None
-
-
-# Of each crawl the first ones, without those that robots.txt forbids.
-_named: WeakKeyDictionary[Crawler, list[SkippedPage]] = WeakKeyDictionary()
 
 
 def skip(crawler: Crawler, url: str, reason: str, detail: str = "", *, request: Request | None = None) -> None:
@@ -93,15 +105,6 @@ def skip(crawler: Crawler, url: str, reason: str, detail: str = "", *, request: 
         stage.note_skipped(url, words, detail, page.referrer)
     if reason != ROBOTS_TXT and len(named := _named.setdefault(crawler, [])) < NAMED:
         named.append(page)
-
-
-_CLUSTERS_NAMED = 3
-_SITES_NAMED = 3
-KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
-DROPPED = ("exact_duplicate", "near_duplicate")
-_REPLACED = "crawler/replaced"
-_LABEL_WIDTH = 12
-_OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
 
 
 def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
@@ -273,11 +276,6 @@ def _database(url: str) -> str:
         return shown_url(parsed)
     path = Path(parsed.database)
     return f"{path}, {_kilobytes(path.stat().st_size)}" if path.exists() else str(path)
-
-
-TERMINAL_INTERVAL = 0.5
-LOG_INTERVAL = 10.0
-_ERASE_LINE = "\r\x1b[K"
 
 
 class Progress:

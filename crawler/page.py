@@ -83,6 +83,46 @@ AGAIN = ("page again", "page again 2", "page again 3")
 Pairs = Sequence[tuple[str, str]]
 
 
+# No stat that the processes of a run add up: whoever goes on with it stores the page.
+NOT_STORED = "pages/not_stored"
+"""The stat that counts what passed and could not be stored."""
+
+ROBOTS_TXT = "robots_txt"
+
+_REASONS: dict[type[Exception], str] = {
+    StopDownload: "not_html",
+    DownloadTimeoutError: "timed_out",
+    CannotResolveHostError: "host_not_found",
+    DownloadConnectionRefusedError: "connection_refused",
+    DownloadCancelledError: "too_large",
+    ResponseDataLossError: "incomplete",
+    DownloadFailedError: "connection_failed",
+}
+ROBOTS_UNKNOWN = "robots.txt cannot"
+"""How the message of an exception begins where a robots.txt could not be fetched, which is its cause."""
+
+# Words of the messages of the middlewares that refuse a request.
+_IGNORED = {
+    "robots.txt": ROBOTS_TXT,
+    "redirections": "redirect_loop",
+    "offsite": "other_host",
+    "inner address": "inner_address",
+    "exceeded": "too_large",
+    "series": "of_a_series",
+    "damaged record": "damaged_record",
+}
+
+_AWAY = (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+)
+# As OpenSSL and Python say it of those that nobody vouches for, and Twisted of those of another host.
+_BAD_CERTIFICATE = re.compile("certificate.verify.failed|VerificationError", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Exchange:
     """A request and its answer, as they went over the wire.
@@ -178,11 +218,6 @@ class Page:
     run: str | None = None
 
 
-# No stat that the processes of a run add up: whoever goes on with it stores the page.
-NOT_STORED = "pages/not_stored"
-"""The stat that counts what passed and could not be stored."""
-
-
 class OverLimit(DropItem):
     """As many pages as `max_pages` allows are kept already."""
 
@@ -235,42 +270,6 @@ def to_number_above_0(name: str, value: Any) -> int:
     if number <= 0:
         raise SettingsError(f"{name} = {value!r}: expected a whole number above 0")
     return number
-
-
-ROBOTS_TXT = "robots_txt"
-
-_REASONS: dict[type[Exception], str] = {
-    StopDownload: "not_html",
-    DownloadTimeoutError: "timed_out",
-    CannotResolveHostError: "host_not_found",
-    DownloadConnectionRefusedError: "connection_refused",
-    DownloadCancelledError: "too_large",
-    ResponseDataLossError: "incomplete",
-    DownloadFailedError: "connection_failed",
-}
-ROBOTS_UNKNOWN = "robots.txt cannot"
-"""How the message of an exception begins where a robots.txt could not be fetched, which is its cause."""
-
-# Words of the messages of the middlewares that refuse a request.
-_IGNORED = {
-    "robots.txt": ROBOTS_TXT,
-    "redirections": "redirect_loop",
-    "offsite": "other_host",
-    "inner address": "inner_address",
-    "exceeded": "too_large",
-    "series": "of_a_series",
-    "damaged record": "damaged_record",
-}
-
-_AWAY = (
-    CannotResolveHostError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    ResponseDataLossError,
-)
-# As OpenSSL and Python say it of those that nobody vouches for, and Twisted of those of another host.
-_BAD_CERTIFICATE = re.compile("certificate.verify.failed|VerificationError", re.IGNORECASE)
 
 
 def has_bad_certificate(error: BaseException) -> bool:

@@ -31,6 +31,13 @@ MOST_DOMAINS = 3_000
 T = TypeVar("T")
 
 
+# Python's default, 700, makes for a collection with every other page, each looking at all queued requests.
+_NEW_OBJECTS = 10_000
+
+EXTRACTION_SECONDS = 30.0
+_PRELOAD = (*PRELOAD, "crawler.pages.extraction")
+
+
 class OfflineCookiesMiddleware(CookiesMiddleware):
     """Downloader middleware: that of Scrapy, with bounds and the list of public suffixes that tldextract comes with.
 
@@ -88,10 +95,6 @@ def _smallest(cookies: Sequence[T], size: Callable[[T], int]) -> list[T]:
     return [cookie for place, cookie in enumerate(cookies) if place in kept]
 
 
-# Python's default, 700, makes for a collection with every other page, each looking at all queued requests.
-_NEW_OBJECTS = 10_000
-
-
 class RareCollection:
     """Extension: collects garbage less often, and never looks at what was loaded at the start.
 
@@ -108,10 +111,6 @@ class RareCollection:
         gc.collect()
         gc.freeze()
         gc.set_threshold(_NEW_OBJECTS, 20, 20)
-
-
-EXTRACTION_SECONDS = 30.0
-_PRELOAD = (*PRELOAD, "crawler.pages.extraction")
 
 
 class Workers:

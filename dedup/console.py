@@ -36,6 +36,26 @@ _LONGEST_LOGGED = 2_000
 _UNITS = ((10_000_000_000, "GB", 1_000_000_000), (10_000_000, "MB", 1_000_000), (10_000, "kB", 1000))
 
 
+HEADING = "bold"
+QUIET = "dim"
+EXACT = "green"
+NEAR = "yellow"
+SIMILAR = "cyan"
+WARNING = "bold red"
+REMOVED = "red"
+ADDED = "green"
+
+# Terminals cut longer ones, or refuse them.
+_LONGEST_LINK = 2_000
+_LINKED = ("http://", "https://")
+_OF_URLS = "".join(letter for letter in map(chr, range(0x21, 0x7F)) if letter not in '"<>\\^`{|}')
+
+T = TypeVar("T")
+
+TERMINAL_INTERVAL = 0.5
+LINE_INTERVAL = 10.0
+
+
 def plain(key: str) -> str:
     """Return a key as one line that cannot move the cursor, hide a part of itself or grow into other lines."""
     if key.isascii() and key.isprintable():
@@ -166,21 +186,6 @@ def _unescape(escaped: re.Match[str]) -> str:
     except UnicodeDecodeError:
         return escaped[0]
     return letters if letters.isprintable() else escaped[0]
-
-
-HEADING = "bold"
-QUIET = "dim"
-EXACT = "green"
-NEAR = "yellow"
-SIMILAR = "cyan"
-WARNING = "bold red"
-REMOVED = "red"
-ADDED = "green"
-
-# Terminals cut longer ones, or refuse them.
-_LONGEST_LINK = 2_000
-_LINKED = ("http://", "https://")
-_OF_URLS = "".join(letter for letter in map(chr, range(0x21, 0x7F)) if letter not in '"<>\\^`{|}')
 
 
 class Part(NamedTuple):
@@ -318,12 +323,6 @@ def _without_end(line: str) -> Iterator[Part]:
 
 def _parts(piece: str) -> Sequence[Part]:
     return piece.parts if isinstance(piece, Styled) else (Part(piece),)
-
-
-T = TypeVar("T")
-
-TERMINAL_INTERVAL = 0.5
-LINE_INTERVAL = 10.0
 
 
 class Progress:

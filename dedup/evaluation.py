@@ -33,6 +33,15 @@ _GZIP = b"\x1f\x8b"
 _OF_A_SET = "; a labelled set has docs.jsonl and pairs.jsonl"
 
 
+# Documents that a process is sent at once.
+_CHUNK = 16
+
+_WIDTH = 100
+_NAME_WIDTH = 34
+_HEAD = f"{'':{_NAME_WIDTH}}  {'pairs':>7}  precision  recall      F1  wrong  missed"
+_SHOWN_DIFFERENCES = 6
+
+
 @dataclass(frozen=True, slots=True)
 class LabelledDocument:
     """A document of a labelled set: its text, or the bytes of its page.
@@ -207,10 +216,6 @@ class Pipeline:
         )
 
 
-# Documents that a process is sent at once.
-_CHUNK = 16
-
-
 @dataclass(frozen=True, slots=True)
 class Quality:
     """How well decisions agree with labels: pairs that were found, rightly or not, and that were not found."""
@@ -357,12 +362,6 @@ def pool_results(results: Sequence[SetResult]) -> SetResult:
 
 def _half(cluster: str) -> int:
     return blake2b(cluster.encode("utf-8", "surrogatepass"), digest_size=1).digest()[0] & 1
-
-
-_WIDTH = 100
-_NAME_WIDTH = 34
-_HEAD = f"{'':{_NAME_WIDTH}}  {'pairs':>7}  precision  recall      F1  wrong  missed"
-_SHOWN_DIFFERENCES = 6
 
 
 def table(name: str, results: Sequence[SetResult], pooled: SetResult) -> str:

@@ -47,6 +47,16 @@ REMARKS = (
 )  # fmt: skip
 
 
+MIRRORED = (
+    "/stories/lighthouse-letters",
+    "/stories/school-bees",
+    "/stories/seagrass-count",
+    "/zh/stories/night-school",
+)
+
+FULL_WIDTH_DIGITS = str.maketrans("0123456789", "０１２３４５６７８９")
+
+
 def calendar_page(article: Article, year: int, month: int) -> Reply:
     """Return the diary of one month, which links to the next month, without end."""
     name = f"{date(year, month, 1):%B} {year}"
@@ -126,16 +136,6 @@ pen.fillRect(20, 20, 760, 300);
 </body>
 </html>
 """
-
-
-MIRRORED = (
-    "/stories/lighthouse-letters",
-    "/stories/school-bees",
-    "/stories/seagrass-count",
-    "/zh/stories/night-school",
-)
-
-FULL_WIDTH_DIGITS = str.maketrans("0123456789", "０１２３４５６７８９")
 
 
 def build_copies(en: dict[str, Article], zh: dict[str, Article], originals: dict[str, Reply]) -> dict[str, Reply]:

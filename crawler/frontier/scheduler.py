@@ -57,6 +57,30 @@ PATIENCE = 0.1
 _BREATH = 0.01  # for the links of one page, which come one by one
 
 
+MOST_RETURNS = 2
+"""How often redirects may lead back to an address; servers that set a cookie do it once, or once for each of two."""
+
+# Their page was neither stored nor dropped: the next crawl of the run has to fetch it again.
+_UNSETTLED = (NotStored, OverLimit, Undecided)
+
+T = TypeVar("T")
+
+BATCH = 64
+"""How many URLs are held ready in memory at most."""
+
+MOST_IN_VAIN = 8
+"""By how many the requests under way may be more than the pages that `max_pages` still allows."""
+
+_LOW = BATCH // 4
+POLL_SECONDS = 1.0
+"""How often the frontier is asked again where it had nothing to give."""
+
+# Any number serves, but for that of the verdicts: neither waits for the other.
+_FRONTIER_WRITERS = 0x66726F6E
+_COUNTED = ("crawler/", "dedup/")
+_SECONDS = "frontier/seconds"
+
+
 class Pacer:
     """Calls a coroutine function again and again, never twice at once.
 
@@ -109,10 +133,6 @@ async def _wait(event: asyncio.Event, seconds: float) -> None:
             await event.wait()
 
 
-MOST_RETURNS = 2
-"""How often redirects may lead back to an address; servers that set a cookie do it once, or once for each of two."""
-
-
 def count_returns(request: Request) -> int:
     """Return how often redirects have led back to the address of a request, in whatever spelling."""
     before = request.meta.get("redirect_urls")
@@ -120,10 +140,6 @@ def count_returns(request: Request) -> int:
         return 0
     own = canonicalize_url(request.url)
     return sum(canonicalize_url(url) == own for url in before)
-
-
-# Their page was neither stored nor dropped: the next crawl of the run has to fetch it again.
-_UNSETTLED = (NotStored, OverLimit, Undecided)
 
 
 class _HeldRequest(NamedTuple):
@@ -250,24 +266,6 @@ class Ready:
     def clear(self) -> None:
         """Remove all of them."""
         self._taken.clear()
-
-
-T = TypeVar("T")
-
-BATCH = 64
-"""How many URLs are held ready in memory at most."""
-
-MOST_IN_VAIN = 8
-"""By how many the requests under way may be more than the pages that `max_pages` still allows."""
-
-_LOW = BATCH // 4
-POLL_SECONDS = 1.0
-"""How often the frontier is asked again where it had nothing to give."""
-
-# Any number serves, but for that of the verdicts: neither waits for the other.
-_FRONTIER_WRITERS = 0x66726F6E
-_COUNTED = ("crawler/", "dedup/")
-_SECONDS = "frontier/seconds"
 
 
 class FrontierScheduler(BaseScheduler):

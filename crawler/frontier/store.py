@@ -27,6 +27,14 @@ MAX_ATTEMPTS = 5
 """How many processes may end while a URL is under way before it is given up."""
 
 
+DELETED_AT_ONCE = 10_000
+"""Rows that are deleted in one transaction, since others write to the same database."""
+
+_WORKERS = select(workers).where(workers.c.run_id == bindparam("run"))
+_RUN = select(runs.c.started, runs.c.finished).where(runs.c.id == bindparam("run"))
+_ME = update(workers).where(workers.c.run_id == bindparam("run"), workers.c.name == bindparam("me"))
+
+
 @dataclass(frozen=True)
 class FrontierSettings:
     """What the frontier is told.
@@ -56,14 +64,6 @@ class FrontierSettings:
         if is_shared and not settings.run:
             refuse_to_start(SettingsError("CRAWLER_SHARED_RUN needs DEDUP_RUN, the name of the run that is shared"))
         return cls(url, settings.lock_timeout, settings.run, is_shared)
-
-
-DELETED_AT_ONCE = 10_000
-"""Rows that are deleted in one transaction, since others write to the same database."""
-
-_WORKERS = select(workers).where(workers.c.run_id == bindparam("run"))
-_RUN = select(runs.c.started, runs.c.finished).where(runs.c.id == bindparam("run"))
-_ME = update(workers).where(workers.c.run_id == bindparam("run"), workers.c.name == bindparam("me"))
 
 
 class FrontierStore:

@@ -32,6 +32,28 @@ _OTHER_SCRIPTS = re.compile(b"[\xa1-\xff]{6}")
 _MOST_BROKEN = 0.01
 
 
+MAX_METADATA_CHARACTERS = 2_000
+MAX_URL_CHARACTERS = 2_083
+
+_LINE_BREAKS = re.compile("[\t\r\n]")
+_ABSOLUTE = re.compile("https?://([^/?#]+)", re.IGNORECASE)
+_ORIGIN = re.compile("https?://[^/?#]+")
+# Paths that joining leaves as they are: without dots to resolve and without empty parts to drop.
+_PLAIN_PATH = re.compile(r"(?:/[^/.?;\s][^/?;\s]*)+/?(?:\?[^?;\s]+)?")
+_REFRESH = re.compile(r"url\s*=\s*(.+)", re.IGNORECASE)
+_NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
+# Directives of robots that have a colon of their own.
+_WITH_VALUES = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
+_PORTS_OF_THE_WEB = (80, 443)
+# More than a menu or a note that it is loading.
+_MOST_OF_A_SHELL = 200
+_MUCH_SCRIPT = 2_000
+_RUNNABLE = ("", "module", "text/javascript", "application/javascript", "application/x-javascript")
+# What frameworks fill: an element of their own name, or one without a meaning.
+_FILLED = re.compile("div|main|section|[a-z]+-[a-z-]+")
+_METADATA_FIELDS = ("title", "author", "date", "description")
+
+
 def content_type_of(response: Response) -> str:
     """Return what a server says that the bytes of its answer are; "" if it does not."""
     return (response.headers.get("Content-Type") or b"").decode("latin-1")
@@ -71,28 +93,6 @@ def _is_utf8(html: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-MAX_METADATA_CHARACTERS = 2_000
-MAX_URL_CHARACTERS = 2_083
-
-_LINE_BREAKS = re.compile("[\t\r\n]")
-_ABSOLUTE = re.compile("https?://([^/?#]+)", re.IGNORECASE)
-_ORIGIN = re.compile("https?://[^/?#]+")
-# Paths that joining leaves as they are: without dots to resolve and without empty parts to drop.
-_PLAIN_PATH = re.compile(r"(?:/[^/.?;\s][^/?;\s]*)+/?(?:\?[^?;\s]+)?")
-_REFRESH = re.compile(r"url\s*=\s*(.+)", re.IGNORECASE)
-_NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
-# Directives of robots that have a colon of their own.
-_WITH_VALUES = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
-_PORTS_OF_THE_WEB = (80, 443)
-# More than a menu or a note that it is loading.
-_MOST_OF_A_SHELL = 200
-_MUCH_SCRIPT = 2_000
-_RUNNABLE = ("", "module", "text/javascript", "application/javascript", "application/x-javascript")
-# What frameworks fill: an element of their own name, or one without a meaning.
-_FILLED = re.compile("div|main|section|[a-z]+-[a-z-]+")
-_METADATA_FIELDS = ("title", "author", "date", "description")
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,10 @@ from dedup.stage.pipelines import NearDuplicatePipeline
 logger = logging.getLogger(__name__)
 
 
+_SEEN = (ExactDuplicate, NearDuplicate, Replaced, Unchanged)
+_STORED = ("url", "canonical", *DESCRIBED, "problem", "fetched", "depth", "referrer", "run")
+
+
 class PageLimitPipeline:
     """Item pipeline, before deduplication: ends the crawl once `max_pages` pages are kept.
 
@@ -103,10 +107,6 @@ class PageLimitPipeline:
             self._under_way -= 1
             self._kept += kept
             self._changed.notify_all()
-
-
-_SEEN = (ExactDuplicate, NearDuplicate, Replaced, Unchanged)
-_STORED = ("url", "canonical", *DESCRIBED, "problem", "fetched", "depth", "referrer", "run")
 
 
 class StoragePipeline:

@@ -14,6 +14,35 @@ from dedup.sql.schema import Id
 metadata = MetaData()
 
 
+visits = Table(
+    "visits",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("url_digest", LargeBinary(16), nullable=False, unique=True),
+    Column("url", Text, nullable=False),
+    Column("depth", Integer, nullable=False),
+    Column("etag", Text),
+    Column("last_modified", Text),
+    Column("body_digest", LargeBinary(16)),
+    Column("seen", Float, nullable=False),
+    Column("run", Text),
+    Column("gone", Float),
+    Column("moved_to_digest", LargeBinary(16)),
+    comment="one row a page, kept or duplicate; gone: since when it is not there; times are seconds since 1970",
+)
+IS_MOVING = visits.c.moved_to_digest.is_not(None) & visits.c.gone.is_(None)
+
+ROWS_OF_RUNS = (
+    RunScopedTable("pages", "run", key_column="url_digest"),
+    RunScopedTable("page_versions", "run"),
+    RunScopedTable("visits", "run", key_column="url_digest"),
+)
+"""What `dedup runs cancel` takes back of the tables of pages and visits."""
+
+TABLES = TableSet("pages", metadata)
+"""The tables of pages and visits, and the version that they have."""
+
+
 def _contents() -> list[Column[object]]:
     return [
         Column("url", Text, nullable=False),
@@ -102,31 +131,4 @@ class Visit(NamedTuple):
     is_stored: bool = False
 
 
-visits = Table(
-    "visits",
-    metadata,
-    Column("id", Id, primary_key=True),
-    Column("url_digest", LargeBinary(16), nullable=False, unique=True),
-    Column("url", Text, nullable=False),
-    Column("depth", Integer, nullable=False),
-    Column("etag", Text),
-    Column("last_modified", Text),
-    Column("body_digest", LargeBinary(16)),
-    Column("seen", Float, nullable=False),
-    Column("run", Text),
-    Column("gone", Float),
-    Column("moved_to_digest", LargeBinary(16)),
-    comment="one row a page, kept or duplicate; gone: since when it is not there; times are seconds since 1970",
-)
-IS_MOVING = visits.c.moved_to_digest.is_not(None) & visits.c.gone.is_(None)
 Index("visits_moving", visits.c.moved_to_digest, sqlite_where=IS_MOVING, postgresql_where=IS_MOVING)
-
-ROWS_OF_RUNS = (
-    RunScopedTable("pages", "run", key_column="url_digest"),
-    RunScopedTable("page_versions", "run"),
-    RunScopedTable("visits", "run", key_column="url_digest"),
-)
-"""What `dedup runs cancel` takes back of the tables of pages and visits."""
-
-TABLES = TableSet("pages", metadata)
-"""The tables of pages and visits, and the version that they have."""

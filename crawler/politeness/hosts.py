@@ -32,6 +32,19 @@ _FASTER_BY = 0.9
 _JITTER = 0.25
 
 
+PATIENCE = 600.0
+"""For so many seconds a host may fail until the crawl goes on without it."""
+
+FAILED = "failed"
+"""Key of a request's meta: how often it has failed while its host answered, and when it was counted last."""
+
+_LONG_PAUSE = 10.0
+# Longer ones are none, and would not fit an index.
+_LONGEST_HOST = 255
+
+_of_crawls: WeakKeyDictionary[Crawler, Hosts] = WeakKeyDictionary()
+
+
 def pause_seconds(patience: float, pauses: int, asked_for: float | None, chance: float) -> float:
     """Return for how many seconds a host that fails is left alone.
 
@@ -81,17 +94,6 @@ def is_this_machine(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-PATIENCE = 600.0
-"""For so many seconds a host may fail until the crawl goes on without it."""
-
-FAILED = "failed"
-"""Key of a request's meta: how often it has failed while its host answered, and when it was counted last."""
-
-_LONG_PAUSE = 10.0
-# Longer ones are none, and would not fit an index.
-_LONGEST_HOST = 255
 
 
 def host_of(request: Request | Response) -> str:
@@ -271,6 +273,3 @@ def _usual_delay(crawler: Crawler) -> Callable[[str], float]:
         return delay if holds_here or not is_this_machine(host) else 0.0
 
     return usual
-
-
-_of_crawls: WeakKeyDictionary[Crawler, Hosts] = WeakKeyDictionary()

@@ -30,6 +30,11 @@ _NOT_MODIFIED_STATUS = 304
 _FOR_GOOD = (301, 308)
 
 
+# Smaller ones are fetched whole: their status tells more than their type.
+_STOP_ABOVE_BYTES = 65_536
+_FIRST_ERROR = 400
+
+
 def read_validators(headers: Headers) -> tuple[str | None, str | None]:
     """Return ETag and Last-Modified of a response, where they can be sent back.
 
@@ -145,11 +150,6 @@ def _moved_from(request: Request) -> list[str]:
 def _read(headers: Headers, name: str) -> str | None:
     value = (headers.get(name) or b"").decode("latin-1").strip()
     return value if value and value.isascii() and value.isprintable() and len(value) <= _MAX_VALIDATOR else None
-
-
-# Smaller ones are fetched whole: their status tells more than their type.
-_STOP_ABOVE_BYTES = 65_536
-_FIRST_ERROR = 400
 
 
 class BreakingOffMiddleware:

@@ -77,6 +77,17 @@ from dedup.stage.pipelines import NearDuplicatePipeline
 logger = logging.getLogger(__name__)
 
 
+_HALF = 32_768
+
+_IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
+# The first bytes of what servers send as text/html though it is none.
+_NOT_HTML = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"Rar!")
+_GONE = (404, 410)
+
+NEEDS_JAVASCRIPT = "needs_javascript"
+"""The reason for which a page is skipped whose text would have to be written by JavaScript."""
+
+
 def add_defaults(settings: BaseSettings, module: str) -> None:
     """Add the settings of a module to those of a crawl; what the project or the command line says holds.
 
@@ -105,9 +116,6 @@ def _add_components(settings: BaseSettings, name: str, components: dict[str, int
     settings.set(name, {**before, **new}, priority="spider")
 
 
-_HALF = 32_768
-
-
 class RecentUrls:
     """Remembers the last URLs that were added, between one and two times `half` of them.
 
@@ -134,15 +142,6 @@ class RecentUrls:
         self._newer.add(hash(url))
         if len(self._newer) >= self._half:
             self._older, self._newer = self._newer, set()
-
-
-_IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
-# The first bytes of what servers send as text/html though it is none.
-_NOT_HTML = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"Rar!")
-_GONE = (404, 410)
-
-NEEDS_JAVASCRIPT = "needs_javascript"
-"""The reason for which a page is skipped whose text would have to be written by JavaScript."""
 
 
 class _Read(NamedTuple):

@@ -41,6 +41,10 @@ _SECRET = ("Authorization", "Proxy-Authorization", "Cookie")
 _VERSION = "WARC/1.1"
 
 
+MOST_PAYLOADS = 250_000
+"""How many contents are known again at most: some 100 MB of digests and addresses."""
+
+
 class Refers(NamedTuple):
     """What a record without content refers to.
 
@@ -146,10 +150,6 @@ def _fields(pairs: Iterable[tuple[str, str]]) -> bytes:
 def _pairs(headers: Headers) -> list[tuple[str, str]]:
     pairs = [(name.decode("latin-1"), each.decode("latin-1")) for name, values in headers.items() for each in values]
     return [(name, value) for name, value in pairs if name not in _SECRET]
-
-
-MOST_PAYLOADS = 250_000
-"""How many contents are known again at most: some 100 MB of digests and addresses."""
 
 
 class ArchiveError(DedupError):

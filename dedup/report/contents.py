@@ -8,6 +8,15 @@ from typing import NamedTuple
 
 from dedup.rules.documents import Kept, Rule, Verdict
 
+FEWEST_PLACES = 3
+"""Where document and original each say what the other does not in so many places, it may be another thing."""
+
+SURE_SIMILARITY = 0.75
+"""From this similarity on a near-duplicate is not doubtful whose words were not compared, as in the paper's mode."""
+
+_SHORT = Rule.SHORT_ALIKE.short
+_UNCHECKED = Rule.PAPER.short
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -244,16 +253,6 @@ class Report:
     moments: Iterator[tuple[float, Verdict]] = field(default_factory=lambda: iter(()))
     database: str = ""
     left_out: LeftOut = LeftOut()
-
-
-FEWEST_PLACES = 3
-"""Where document and original each say what the other does not in so many places, it may be another thing."""
-
-SURE_SIMILARITY = 0.75
-"""From this similarity on a near-duplicate is not doubtful whose words were not compared, as in the paper's mode."""
-
-_SHORT = Rule.SHORT_ALIKE.short
-_UNCHECKED = Rule.PAPER.short
 
 
 def is_doubtful(row: RelatedRow) -> bool:

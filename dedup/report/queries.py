@@ -46,6 +46,20 @@ _ROWS_AT_ONCE = 1000
 _AFTER_HOST = r"(:[0-9]*)?([/?# ]|\Z)"
 
 
+_MEMBERS_NAMED = 3
+# A statement takes some ten thousands of values at most.
+LEADERS_AT_ONCE = 1000
+
+_decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
+_originals = documents.alias("originals")
+_matches = documents.alias("matches")
+_keepers = documents.alias("keepers")
+_is_duplicate = verdicts.c.verdict.in_(DUPLICATES)
+# What is kept and resembles an original belongs to no cluster, and the same text again under its own key makes none.
+_is_other = and_(_is_duplicate, verdicts.c.original_id != verdicts.c.document_id)
+_is_keeper = and_(_keepers.c.id == _originals.c.keeper_id, _keepers.c.id != _originals.c.id)
+
+
 def last_run(connection: Connection) -> str:
     """Return the name of the last run that has decided or noted anything, else of the last one."""
     last = select(runs.c.name).order_by(runs.c.started.desc(), runs.c.id.desc()).limit(1)
@@ -106,20 +120,6 @@ def _skipped(statement: Select[Any], run: str | None, host: str) -> Select[Any]:
 
 def _of_run(run: str | None) -> ColumnElement[bool]:
     return true() if run is None else runs.c.name == run
-
-
-_MEMBERS_NAMED = 3
-# A statement takes some ten thousands of values at most.
-LEADERS_AT_ONCE = 1000
-
-_decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
-_originals = documents.alias("originals")
-_matches = documents.alias("matches")
-_keepers = documents.alias("keepers")
-_is_duplicate = verdicts.c.verdict.in_(DUPLICATES)
-# What is kept and resembles an original belongs to no cluster, and the same text again under its own key makes none.
-_is_other = and_(_is_duplicate, verdicts.c.original_id != verdicts.c.document_id)
-_is_keeper = and_(_keepers.c.id == _originals.c.keeper_id, _keepers.c.id != _originals.c.id)
 
 
 @contextmanager

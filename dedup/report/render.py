@@ -23,6 +23,9 @@ _LONE_RETURN = re.compile("\r(?!\n)")
 _FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
 
 
+_HOSTS_OF_PAGE = 1_000
+
+
 def csv_cell(value: object) -> object:
     """Return a value as it may stand in a cell of a CSV file.
 
@@ -47,9 +50,6 @@ def write_json(head: Mapping[str, Any], lists: Mapping[str, Iterable[Mapping[str
             separator = ",\n  "
         stream.write("\n ]")
     stream.write("\n}\n")
-
-
-_HOSTS_OF_PAGE = 1_000
 
 
 class Format(StrEnum):

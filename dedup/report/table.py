@@ -44,6 +44,33 @@ LABEL = 13
 LABELS = "bold"
 
 
+KEPT = "*"
+"""Marks a duplicate that was passed on all the same."""
+
+STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.SIMILAR: SIMILAR}
+"""How a terminal shows what was decided."""
+
+_SCHEME = re.compile("[a-z]+://")
+# The columns get the width that the first rows need: nobody waits for the last of a million.
+_ROWS_MEASURED = 1000
+_WIDEST_COLUMN = 120
+# In a narrower terminal the addresses need the room more.
+_ROOM_FOR_RULE = 120
+_NO_RULE = "-"
+# Words: a sentence.
+_FEWEST_LOST = 20
+
+_WHY_KEPT = {
+    Kept.KEEPER: "better copies",
+    Kept.BRAKE: "by the brake",
+    Kept.JOINED: "before their clusters were joined",
+    Kept.SAYS_MORE: "since they say more",
+    Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
+}
+_INDENT = 12
+_DOUBTFUL = 5
+
+
 def aligned(heading: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> Iterator[str]:
     """Align a first column of names, which is cut if need be, and columns of numbers.
 
@@ -100,23 +127,6 @@ def labelled_name(label: str, name: str, width: int) -> str:
 def label_of(label: str) -> Styled:
     """Return a label, with the spaces between it and what stands beside it."""
     return styled(f"{label:<{LABEL}}", LABELS)
-
-
-KEPT = "*"
-"""Marks a duplicate that was passed on all the same."""
-
-STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.SIMILAR: SIMILAR}
-"""How a terminal shows what was decided."""
-
-_SCHEME = re.compile("[a-z]+://")
-# The columns get the width that the first rows need: nobody waits for the last of a million.
-_ROWS_MEASURED = 1000
-_WIDEST_COLUMN = 120
-# In a narrower terminal the addresses need the room more.
-_ROOM_FOR_RULE = 120
-_NO_RULE = "-"
-# Words: a sentence.
-_FEWEST_LOST = 20
 
 
 def _rule_of(row: RelatedRow) -> str:
@@ -230,17 +240,6 @@ class _UrlColumns:
             # They differ in nothing but how letters are escaped.
             return plain(row.dropped), plain(row.original)
         return dropped, original
-
-
-_WHY_KEPT = {
-    Kept.KEEPER: "better copies",
-    Kept.BRAKE: "by the brake",
-    Kept.JOINED: "before their clusters were joined",
-    Kept.SAYS_MORE: "since they say more",
-    Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
-}
-_INDENT = 12
-_DOUBTFUL = 5
 
 
 def table_lines(report: Report, width: int | None) -> Iterator[str]:

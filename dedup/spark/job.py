@@ -46,6 +46,12 @@ _ENDS = (f.min, f.max)
 _SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule", "kept", "lost", "places")
 
 
+OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
+"""The folders that are written."""
+
+_WORK = "_work"
+
+
 @dataclass(frozen=True)
 class Written:
     """What a job has made of documents, as it has been written.
@@ -189,12 +195,6 @@ def _compare(written: Written, scheme_name: str, rows: Sequence[RelatedRow]) -> 
         for row in written.known.join(keys, "key").where("words is not null").select("key", "words").toLocalIterator():
             words_of.setdefault(row["key"], row["words"])
     return differences_of(rows, lambda key: zlib.decompress(words_of[key]) if key in words_of else b"")
-
-
-OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
-"""The folders that are written."""
-
-_WORK = "_work"
 
 
 @dataclass(frozen=True)

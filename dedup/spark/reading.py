@@ -27,6 +27,15 @@ from dedup.signature.batch import encoded
 from dedup.signature.signature import digest
 from dedup.spark.signing import arrow_schema
 
+COLUMNS = "id long, key string, text string, identity binary, record string, source string, reason string"
+# No file has as many lines.
+_ORDINAL_BITS = 40
+_BYTES_A_TASK = 1 << 26
+_FEWEST_TASKS = 8
+_ROWS = 256
+
+_Portion = LineRange | tuple[CorpusFile, int]
+
 
 def exists(spark: SparkSession, path: str) -> bool:
     """Say whether something is there.
@@ -106,16 +115,6 @@ def translate_errors(path: str) -> Iterator[None]:
     except Py4JJavaError as error:
         reason = str(error.java_exception.getMessage() or error.java_exception.toString()).splitlines()[0]
         raise InputError(f"{path}: {reason}; check the name, and what Spark needs to reach it") from None
-
-
-COLUMNS = "id long, key string, text string, identity binary, record string, source string, reason string"
-# No file has as many lines.
-_ORDINAL_BITS = 40
-_BYTES_A_TASK = 1 << 26
-_FEWEST_TASKS = 8
-_ROWS = 256
-
-_Portion = LineRange | tuple[CorpusFile, int]
 
 
 def read(spark: SparkSession, files: Sequence[CorpusFile], options: ReadOptions) -> DataFrame:

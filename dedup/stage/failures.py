@@ -45,6 +45,10 @@ FAILED = "dedup/failed"
 """The stat of a crawl that has not succeeded: why, in one word."""
 
 
+_stoppers: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()
+_outages: WeakKeyDictionary[Crawler, Outages] = WeakKeyDictionary()
+
+
 def refuse_to_start(error: DedupError) -> NoReturn:
     """Let a crawl fail before it has begun, with one line in the log.
 
@@ -200,7 +204,3 @@ def write_report_of_run(settings: DedupSettings, run: str) -> None:
     ):
         write_in_any_format(report, database, output_format, stream)
     logger.info("report written: %s", settings.report)
-
-
-_stoppers: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()
-_outages: WeakKeyDictionary[Crawler, Outages] = WeakKeyDictionary()

@@ -40,6 +40,34 @@ from dedup.signature.signature import digest
 from dedup.sql.database import Database
 from dedup.sql.schema import documents, runs, skipped, verdicts
 
+# The crawl's; this library stands without them, and other projects keep no texts here.
+_VISITS = table("visits", column("url_digest"), column("url"), column("run"), column("gone"), column("moved_to_digest"))
+_KEYS_AT_ONCE = 500
+_MOST_STEPS = 10
+
+T = TypeVar("T")
+
+# What a crawler calls a page that is gone, or asks not to be stored.
+_GONE = ("http 404", "http 410", "noindex")
+_NEWLY_DECIDED = (Verdict.NEW, Verdict.SIMILAR)
+_KNOWN = (Verdict.UNCHANGED, Verdict.UPDATED)
+# How a run ends that was stopped by hand or by an error: it has not seen all that it was to see.
+_BROKEN_OFF = (
+    CANCELLING,
+    LOADED,
+    "shutdown",
+    "stopped",
+    "database_error",
+    "keeper_rule_failed",
+    "memusage_exceeded",
+)
+_ROWS_AT_ONCE = 1000
+_ROWS_COMPARED_AT_ONCE = 100
+
+_originals = documents.alias("originals")
+# Another class, spider or run may have a document of the same key.
+_given = func.coalesce(documents.c.given_digest, documents.c.key_digest)
+
 
 class Change(StrEnum):
     """What became of a document from one run to a later one.
@@ -107,14 +135,6 @@ class Changes:
     counts: Mapping[Change, int]
     unchanged: int
     rows: Iterator[ChangeRow]
-
-
-# The crawl's; this library stands without them, and other projects keep no texts here.
-_VISITS = table("visits", column("url_digest"), column("url"), column("run"), column("gone"), column("moved_to_digest"))
-_KEYS_AT_ONCE = 500
-_MOST_STEPS = 10
-
-T = TypeVar("T")
 
 
 class StoredTexts:
@@ -258,27 +278,7 @@ def _digest(text: str) -> bytes:
     return digest(text.encode("utf-8", "surrogatepass"))
 
 
-# What a crawler calls a page that is gone, or asks not to be stored.
-_GONE = ("http 404", "http 410", "noindex")
-_NEWLY_DECIDED = (Verdict.NEW, Verdict.SIMILAR)
-_KNOWN = (Verdict.UNCHANGED, Verdict.UPDATED)
-# How a run ends that was stopped by hand or by an error: it has not seen all that it was to see.
-_BROKEN_OFF = (
-    CANCELLING,
-    LOADED,
-    "shutdown",
-    "stopped",
-    "database_error",
-    "keeper_rule_failed",
-    "memusage_exceeded",
-)
-_ROWS_AT_ONCE = 1000
-_ROWS_COMPARED_AT_ONCE = 100
 _ORDER = tuple(Change)
-
-_originals = documents.alias("originals")
-# Another class, spider or run may have a document of the same key.
-_given = func.coalesce(documents.c.given_digest, documents.c.key_digest)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,23 @@ from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import Similarity
 from dedup.signature.tokens import Tokens
 
+_SETTINGS = {each.name for each in fields(RuleSettings)}
+_COUNTS = {"min_tokens", "short_tokens"}
+_OF_100_WORDS = {"max_replaced", "max_swapped"}
+
+_NEEDS_WORDS = {Rule.NO_KEY, Rule.NOT_ALIKE}
+
+_KEPT = {
+    Kept.KEEPER: "It was kept all the same, as the keeper of its cluster.",
+    Kept.BRAKE: "It was kept all the same, because its cluster or its host is over a limit.",
+    Kept.JOINED: (
+        "It was kept all the same: it led a cluster of its own, until the page that it was found by came and showed "
+        "the two to be one."
+    ),
+    Kept.SAYS_MORE: "It was kept all the same, because it says more than what was stored before.",
+    Kept.MARKED: "It was kept all the same, as nothing was dropped in this run (DEDUP_MARK_ONLY).",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Exact(Similarity):
@@ -146,11 +163,6 @@ class Explanation:
     member: Comparison | None = None
 
 
-_SETTINGS = {each.name for each in fields(RuleSettings)}
-_COUNTS = {"min_tokens", "short_tokens"}
-_OF_100_WORDS = {"max_replaced", "max_swapped"}
-
-
 def missed_limits(
     tokens: int,
     exact: Exact | None,
@@ -229,9 +241,6 @@ def _shown(setting: str, value: float) -> str:
     if setting in _COUNTS:
         return f"{value:,.0f}"
     return f"{value:.3g}" if setting in _OF_100_WORDS else similarity(value)
-
-
-_NEEDS_WORDS = {Rule.NO_KEY, Rule.NOT_ALIKE}
 
 
 def explain(a: Side, b: Side, settings: RuleSettings) -> Explanation:
@@ -326,18 +335,6 @@ def _tokens(side: Side, scheme: Scheme) -> Tokens | None:
     if side.text is not None:
         return tokens_of(side.text, scheme)
     return rejoin(side.signature.words) if side.signature.words else None
-
-
-_KEPT = {
-    Kept.KEEPER: "It was kept all the same, as the keeper of its cluster.",
-    Kept.BRAKE: "It was kept all the same, because its cluster or its host is over a limit.",
-    Kept.JOINED: (
-        "It was kept all the same: it led a cluster of its own, until the page that it was found by came and showed "
-        "the two to be one."
-    ),
-    Kept.SAYS_MORE: "It was kept all the same, because it says more than what was stored before.",
-    Kept.MARKED: "It was kept all the same, as nothing was dropped in this run (DEDUP_MARK_ONLY).",
-}
 
 
 def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:

@@ -24,6 +24,22 @@ _COUNT = 6
 _CONTEXT_SHARE = 5
 
 
+_RUN = 30
+_GROUP = 16
+_OUTCOMES = {
+    Verdict.NEW: "no duplicate: B is kept beside A",
+    Verdict.SIMILAR: "similar: B is kept beside A",
+    Verdict.UPDATED: "updated, and similar: B is kept beside A",
+    Verdict.EXACT_DUPLICATE: "exact duplicate: B is dropped because of A",
+    Verdict.NEAR_DUPLICATE: "near duplicate: B is dropped because of A",
+}
+_SETTINGS_SHOWN = (
+    *("mode", "tables", "min_tokens", "short_tokens", "short_jaccard", "caution"),
+    *(name for name in Limits._fields if name != "max_lost"),
+    *("max_compared", "leader_jaccard", "leader_containment"),
+)
+
+
 def difference_lines(explanation: Explanation, width: int) -> Iterator[str]:
     """Yield the places in which two texts differ; nothing where that is not known."""
     diff = explanation.diff
@@ -75,22 +91,6 @@ def _fitting(text: str, width: int) -> str:
     while columns_of(fitting) > width:
         fitting = fitting[:-1]
     return fitting
-
-
-_RUN = 30
-_GROUP = 16
-_OUTCOMES = {
-    Verdict.NEW: "no duplicate: B is kept beside A",
-    Verdict.SIMILAR: "similar: B is kept beside A",
-    Verdict.UPDATED: "updated, and similar: B is kept beside A",
-    Verdict.EXACT_DUPLICATE: "exact duplicate: B is dropped because of A",
-    Verdict.NEAR_DUPLICATE: "near duplicate: B is dropped because of A",
-}
-_SETTINGS_SHOWN = (
-    *("mode", "tables", "min_tokens", "short_tokens", "short_jaccard", "caution"),
-    *(name for name in Limits._fields if name != "max_lost"),
-    *("max_compared", "leader_jaccard", "leader_containment"),
-)
 
 
 def as_object(explanation: Explanation) -> dict[str, Any]:

@@ -47,6 +47,28 @@ _PDF = b"%PDF-"
 _WESTERN = "cp1252"
 
 
+TEXT_PREFIX = "text:"
+
+_HTML_SUFFIXES = {".html", ".htm", ".xhtml"}
+_HTML = re.compile(
+    # Atomic, since a row of comments could be cut into comments in very many ways.
+    rb"(?:\xef\xbb\xbf)?(?>\s+|<\?xml[^>]*>|<!--.*?-->)*+<(?:!doctype\s+html|html|head)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+# The crawl's, of what is stored and of what was; this library stands without them,
+# and other projects keep no texts here.
+PAGES, VERSIONS = (
+    table(name, column("id"), column("url_digest"), column("text"), column("run"))
+    for name in ("pages", "page_versions")
+)
+_ASCII = "".join(map(chr, range(0x21, 0x7F)))
+
+_REMEMBERED = 100
+# Of two texts: comparing so many takes a tenth of a second.
+_MOST_PAIRS_OF_TOKENS = 100_000_000
+
+
 def require_encoding(name: str) -> None:
     """Refuse what is not the name of an encoding."""
     try:
@@ -120,16 +142,6 @@ def _guessed(data: bytes, name: str) -> tuple[str, str]:
         if western in texts.values():
             return western, _WESTERN
     return text, best
-
-
-TEXT_PREFIX = "text:"
-
-_HTML_SUFFIXES = {".html", ".htm", ".xhtml"}
-_HTML = re.compile(
-    # Atomic, since a row of comments could be cut into comments in very many ways.
-    rb"(?:\xef\xbb\xbf)?(?>\s+|<\?xml[^>]*>|<!--.*?-->)*+<(?:!doctype\s+html|html|head)\b",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 class Origin(StrEnum):
@@ -220,15 +232,6 @@ def read_named(name: str, encoding: str = "") -> Material | None:
         # Without a word from the user a page says itself how it is to be read, as in a crawl.
         return Material(name, Origin.HTML, decode(data, shown, encoding)[0].encode() if encoding else data)
     return Material(name, Origin.FILE, *decode(data, shown, encoding))
-
-
-# The crawl's, of what is stored and of what was; this library stands without them,
-# and other projects keep no texts here.
-PAGES, VERSIONS = (
-    table(name, column("id"), column("url_digest"), column("text"), column("run"))
-    for name in ("pages", "page_versions")
-)
-_ASCII = "".join(map(chr, range(0x21, 0x7F)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,11 +434,6 @@ def find_text(connection: Connection, stored: StoredDocument, scope: Scope) -> s
             if mixed(stored.key, digest(normalise(text).encode()), stored.space) == stored.text_digest:
                 return str(text)
     return None
-
-
-_REMEMBERED = 100
-# Of two texts: comparing so many takes a tenth of a second.
-_MOST_PAIRS_OF_TOKENS = 100_000_000
 
 
 def stored_differences(connection: Connection, rows: Iterable[RelatedRow]) -> Iterator[WordDiff | None]:

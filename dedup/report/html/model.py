@@ -22,6 +22,21 @@ LONGEST_KEY = 4_000
 _LONGEST_PASSAGE = 300
 
 
+MOST_ROWS = 200_000
+"""How many pairs a page holds at most, the most doubtful; a browser scrolls through no longer list."""
+
+MOST_COMPARED = 1_000
+"""Of how many pairs, the most doubtful first, the page shows which words differ."""
+
+Compare = Callable[[Sequence[RelatedRow]], Iterator[WordDiff | None]]
+"""Says of rows, in their order, which words of original and document differ; None where that is not known."""
+
+_MOST_SKIPPED = 1_000
+_BARS = 40
+_TICKS_A_SECOND = 10
+_LETTERS_OF_IDENTITY = 16
+
+
 def cut_key(key: str) -> str:
     """Return a key as a page holds it."""
     # What is beyond it would differ at its end alone, which nobody reads; its length keeps two apart.
@@ -78,21 +93,6 @@ def difference_of(found: WordDiff) -> dict[str, Any]:
 
 def _passage(text: str) -> str:
     return text if len(text) <= _LONGEST_PASSAGE else f"{text[:_LONGEST_PASSAGE]}…"
-
-
-MOST_ROWS = 200_000
-"""How many pairs a page holds at most, the most doubtful; a browser scrolls through no longer list."""
-
-MOST_COMPARED = 1_000
-"""Of how many pairs, the most doubtful first, the page shows which words differ."""
-
-Compare = Callable[[Sequence[RelatedRow]], Iterator[WordDiff | None]]
-"""Says of rows, in their order, which words of original and document differ; None where that is not known."""
-
-_MOST_SKIPPED = 1_000
-_BARS = 40
-_TICKS_A_SECOND = 10
-_LETTERS_OF_IDENTITY = 16
 
 
 def page_of(report: Report, compare: Compare) -> dict[str, Any]:

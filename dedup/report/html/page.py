@@ -20,6 +20,11 @@ from dedup.report.changes.queries import ChangeRow, Changes
 from dedup.report.contents import Report
 from dedup.report.html.model import LONGEST_KEY, MOST_ROWS, Compare, Texts, difference_of, page_of
 
+_STYLES = ("page.css", "list.css", "charts.css", "follow.css")
+_COMMON = ("text.js", "unpack.js", "differences.js", "dialog.js", "list.js")
+_OF_REPORT = ("data.js", "marks.js", "full.js", "pair.js", "tables.js", "charts.js", "main.js")
+_ASSETS = files("dedup.report.html") / "assets"
+
 
 def data_of_changes(changes: Changes) -> dict[str, Any]:
     """Read what changed, whose rows are used up; all of what is returned can be JSON."""
@@ -47,12 +52,6 @@ def _object(row: ChangeRow, texts: Texts) -> dict[str, Any]:
         "decided": round(row.decided, 1),
         "difference": row.difference and difference_of(row.difference),
     }
-
-
-_STYLES = ("page.css", "list.css", "charts.css", "follow.css")
-_COMMON = ("text.js", "unpack.js", "differences.js", "dialog.js", "list.js")
-_OF_REPORT = ("data.js", "marks.js", "full.js", "pair.js", "tables.js", "charts.js", "main.js")
-_ASSETS = files("dedup.report.html") / "assets"
 
 
 @dataclass(frozen=True)
