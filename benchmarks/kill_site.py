@@ -15,6 +15,7 @@ from multiprocessing.sharedctypes import Synchronized
 from typing import NamedTuple
 from zlib import crc32
 
+from benchmarks.site import answer_requests, in_process, reply
 from benchmarks.texts import english
 
 _LINKS_OF_A_HUB = 40
@@ -135,17 +136,10 @@ def serve(site: Site, hosts: int = 1) -> Iterator[Served]:
         site: the site.
         hosts: how many hosts its pages are spread over: 127.0.0.1, 127.0.0.2 and so on.
     """
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    asked = context.Value("i", 0)
+    asked = multiprocessing.get_context("spawn").Value("i", 0)
     names = [f"127.0.0.{number}" for number in range(1, hosts + 1)]
-    server = context.Process(target=_serve, args=(site.answers, names, there, asked), daemon=True)
-    server.start()
-    try:
-        yield Served(f"http://{names[0]}:{here.recv()}/", names, asked)
-    finally:
-        server.terminate()
-        server.join()
+    with in_process(_serve, site.answers, names, asked) as port:
+        yield Served(f"http://{names[0]}:{port}/", names, asked)
 
 
 def _add_hubs(site: Site, linked: list[str], hubs: int, texts: Iterator[str], chance: random.Random) -> None:
@@ -189,7 +183,7 @@ def _shuffled(texts: list[str], chance: random.Random) -> list[str]:
     return texts
 
 
-def _serve(answers: dict[str, Answer], names: list[str], pipe: Connection, asked: Synchronized[int]) -> None:
+def _serve(answers: dict[str, Answer], names: list[str], asked: Synchronized[int], pipe: Connection) -> None:
     hits: Counter[str] = Counter()
     port = 0
 
@@ -203,32 +197,18 @@ def _serve(answers: dict[str, Answer], names: list[str], pipe: Connection, asked
         body = _LINK.sub(lambda link: b'href="%b"' % address_of(link[1].decode()).encode(), found.body)
         return found._replace(body=body, location=address_of(found.location) if found.location else "")
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while request := await reader.readuntil(b"\r\n\r\n"):
-                path = request.split(b" ", 2)[1].decode("latin-1")
-                found = answers.get(path, Answer(404))
-                hits[path] += 1
-                with asked.get_lock():
-                    asked.value += 1
-                await asyncio.sleep(found.stall)
-                writer.write(_reply(Answer(500) if hits[path] <= found.failures else spread(found)))
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
+    async def answer(_place: int, path: str, _request: bytes) -> bytes:
+        found = answers.get(path, Answer(404))
+        hits[path] += 1
+        with asked.get_lock():
+            asked.value += 1
+        await asyncio.sleep(found.stall)
+        found = Answer(500) if hits[path] <= found.failures else spread(found)
+        return reply(found.body, found.status, location=found.location)
 
-    async def run() -> None:
+    def tell(found: int) -> None:
         nonlocal port
-        server = await asyncio.start_server(answer, names[0], 0)
-        port = server.sockets[0].getsockname()[1]
-        others = [await asyncio.start_server(answer, name, port) for name in names[1:]]
+        port = found
         pipe.send(port)
-        await asyncio.gather(*(each.serve_forever() for each in (server, *others)))
 
-    asyncio.run(run())
-
-
-def _reply(answer: Answer) -> bytes:
-    location = f"Location: {answer.location}\r\n" if answer.location else ""
-    head = f"HTTP/1.1 {answer.status} -\r\nContent-Type: text/html\r\n{location}Content-Length: {len(answer.body)}\r\n"
-    return head.encode() + b"\r\n" + answer.body
+    answer_requests(names, answer, tell)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import suite
 from benchmarks.peers import peers
 from dedup.errors import InputError
 from dedup.evaluation import (
@@ -54,11 +55,7 @@ def run(*, data: list[Path]) -> list[dict[str, Any]]:
 def sets_in(folders: Sequence[Path]) -> Iterator[Path]:
     """Yield the labelled sets that some folders are or hold."""
     for folder in folders:
-        found = (
-            [folder]
-            if (folder / "docs.jsonl").exists()
-            else sorted(each.parent for each in folder.glob("*/docs.jsonl"))
-        )
+        found = suite.sets_in(folder)
         if not found:
             raise InputError(f"{folder}: neither a labelled set (docs.jsonl, pairs.jsonl) nor a folder of such sets")
         yield from found

@@ -30,7 +30,7 @@ from dedup.report.html.following import Follower
 from dedup.report.html.full_texts import texts_of
 from dedup.report.html.page import write_follow_page
 from dedup.report.html.serving import Answers, Mark, ReviewServer
-from dedup.report.html.writing import write_review
+from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
 from dedup.rules.documents import Document
 from dedup.sql.database import Database, open_existing_database
@@ -228,7 +228,7 @@ def _reviewed(url: str, run: str) -> Iterator[str]:
     page = StringIO()
     with closing(open_existing_database(url)) as database:
         with open_report(database, Selection(run=run)) as report:
-            write_review(report, database, page)
+            write_page_of(report, database, page, is_followed=True, is_served=True)
         with _served(page, database) as address:
             yield address
 

@@ -1,11 +1,12 @@
-"""A web server in a process of its own that answers from memory, so that it costs little."""
+"""Web servers in processes of their own that answer from memory, so that they cost little."""
 
 from __future__ import annotations
 
 import asyncio
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing.connection import Connection
 
 INDEX = "/"
@@ -24,41 +25,76 @@ def serve(pages: dict[str, bytes], latency: float = 0.0) -> Iterator[str]:
         pages: the bytes of each page, by document id.
         latency: seconds before each answer.
     """
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    server = context.Process(target=_serve, args=(pages, latency, there), daemon=True)
-    server.start()
-    try:
-        yield f"http://127.0.0.1:{here.recv()}"
-    finally:
-        server.terminate()
-        server.join()
+    with in_process(_serve, pages, latency) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def _serve(pages: dict[str, bytes], latency: float, pipe: Connection) -> None:
     links = "".join(f'<li><a href="{path_of(name)}">{name}</a></li>' for name in pages)
     index = f"<!DOCTYPE html><html lang=en><title>All pages</title><body><ul>{links}</ul></body></html>"
-    replies = {INDEX: _reply(index.encode()), **{path_of(name): _reply(body) for name, body in pages.items()}}
-    not_found = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+    replies = {INDEX: reply(index.encode()), **{path_of(name): reply(body) for name, body in pages.items()}}
+    not_found = reply(b"", 404)
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer(_place: int, path: str, _request: bytes) -> bytes:
+        if latency:
+            await asyncio.sleep(latency)
+        return replies.get(path, not_found)
+
+    answer_requests(["127.0.0.1"], answer, pipe.send)
+
+
+@contextmanager
+def in_process(serve_for_ever: Callable[..., None], *arguments: object) -> Iterator[int]:
+    """Run a server in a process of its own; yield its port.
+
+    Args:
+        serve_for_ever: the server; takes the arguments, and a pipe that it sends its port into.
+        *arguments: what it serves.
+    """
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    server = context.Process(target=serve_for_ever, args=(*arguments, there), daemon=True)
+    server.start()
+    try:
+        yield here.recv()
+    finally:
+        server.terminate()
+        server.join()
+
+
+def answer_requests(
+    names: Sequence[str], answer: Callable[[int, str, bytes], Awaitable[bytes]], tell: Callable[[int], None]
+) -> None:
+    """Answer requests to hosts for ever, all at one port.
+
+    Args:
+        names: the addresses of the hosts.
+        answer: gives the reply, by the place of the host, the path, and the request.
+        tell: is given the port before the first request.
+    """
+
+    async def talk(place: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while request := await reader.readuntil(b"\r\n\r\n"):
                 path = request.split(b" ", 2)[1].decode("latin-1")
-                if latency:
-                    await asyncio.sleep(latency)
-                writer.write(replies.get(path, not_found))
+                writer.write(await answer(place, path, request))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
     async def run() -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        pipe.send(server.sockets[0].getsockname()[1])
-        await server.serve_forever()
+        port, servers = 0, []
+        for place, name in enumerate(names):
+            servers.append(await asyncio.start_server(partial(talk, place), name, port))
+            port = servers[-1].sockets[0].getsockname()[1]
+        tell(port)
+        await asyncio.gather(*(each.serve_forever() for each in servers))
 
     asyncio.run(run())
 
 
-def _reply(body: bytes) -> bytes:
-    return b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+def reply(body: bytes, status: int = 200, kind: str = "text/html", location: str = "") -> bytes:
+    """Return a reply as HTTP has it; location: where a redirect leads."""
+    head = f"HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+    head += f"Location: {location}\r\n" if location else ""
+    return head.encode() + b"\r\n" + body

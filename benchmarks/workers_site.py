@@ -8,10 +8,11 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import SynchronizedArray
 from typing import NamedTuple
+
+from benchmarks.site import answer_requests, in_process, reply
 
 _LONGEST_WAIT = 5.0
 _AGENT = re.compile(rb"\r\nuser-agent: *([^\r]*)", re.IGNORECASE)
@@ -42,28 +43,18 @@ def serve(pages: Sequence[dict[str, bytes]], seconds: float = 0.0, *, in_pairs: 
         seconds: after which an answer is sent.
         in_pairs: whether a page waits for the one with its path on the host beside it.
     """
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    seen = context.Array("d", 4)
+    seen = multiprocessing.get_context("spawn").Array("d", 4)
     names = [f"127.0.0.{number}" for number in range(1, len(pages) + 1)]
-    server = context.Process(
-        target=_serve, args=(names, pages, seconds if not in_pairs else None, there, seen), daemon=True
-    )
-    server.start()
-    try:
-        port = here.recv()
+    with in_process(_serve, names, pages, None if in_pairs else seconds, seen) as port:
         yield Hosts(names, [f"http://{name}:{port}/sitemap.xml" for name in names], seen)
-    finally:
-        server.terminate()
-        server.join()
 
 
 def _serve(
     names: list[str],
     pages: Sequence[dict[str, bytes]],
     seconds: float | None,
-    pipe: Connection,
     seen: SynchronizedArray[float],
+    pipe: Connection,
 ) -> None:
     waiting: dict[tuple[int, str], tuple[bytes, asyncio.Event]] = {}
     addresses: list[str] = []
@@ -83,43 +74,24 @@ def _serve(
         except TimeoutError:
             waiting.pop((place // 2, path), None)
 
-    async def answer(place: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while request := await reader.readuntil(b"\r\n\r\n"):
-                path = request.split(b" ", 2)[1].decode("latin-1")
-                body = pages[place].get(path)
-                if body is not None:
-                    seen[0] = seen[0] or time.time()
-                    agent = _AGENT.search(request)
-                    if seconds is None:
-                        await wait_for_other(place, path, agent[1] if agent else b"")
-                    else:
-                        await asyncio.sleep(seconds)
-                    seen[1] = time.time()
-                elif path == "/sitemap.xml":
-                    locations = (f"<url><loc>{addresses[place]}{each}</loc></url>" for each in pages[place])
-                    body = _SITEMAP.format("".join(locations)).encode()
-                writer.write(_reply(body))
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
+    async def answer(place: int, path: str, request: bytes) -> bytes:
+        body = pages[place].get(path)
+        if body is not None:
+            seen[0] = seen[0] or time.time()
+            agent = _AGENT.search(request)
+            if seconds is None:
+                await wait_for_other(place, path, agent[1] if agent else b"")
+            else:
+                await asyncio.sleep(seconds)
+            seen[1] = time.time()
+            return reply(body)
+        if path != "/sitemap.xml":
+            return reply(b"", 404, "application/xml")
+        locations = (f"<url><loc>{addresses[place]}{each}</loc></url>" for each in pages[place])
+        return reply(_SITEMAP.format("".join(locations)).encode(), kind="application/xml")
 
-    async def run() -> None:
-        port = 0
-        servers = []
-        for place, name in enumerate(names):
-            serving = await asyncio.start_server(partial(answer, place), name, port)
-            port = serving.sockets[0].getsockname()[1]
-            servers.append(serving)
+    def tell(port: int) -> None:
         addresses.extend(f"http://{name}:{port}" for name in names)
         pipe.send(port)
-        await asyncio.gather(*(each.serve_forever() for each in servers))
 
-    asyncio.run(run())
-
-
-def _reply(body: bytes | None) -> bytes:
-    status, body = ("404", b"") if body is None else ("200", body)
-    kind = "text/html" if body[:1] == b"<" and not body.startswith(b"<urlset") else "application/xml"
-    head = f"HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    answer_requests(names, answer, tell)

@@ -11,10 +11,10 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import Any, TypeVar
 
 import psycopg
@@ -25,6 +25,12 @@ from dedup.ledger.runs import name_by_time
 T = TypeVar("T")
 
 _STARTS = 30
+
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+_FOLDER = PROJECT / ".postgresql"
+_DATABASE = "crawl"
 
 
 class PostgresqlServer:
@@ -100,9 +106,6 @@ def postgresql_server(folder: Path) -> Iterator[PostgresqlServer]:
         yield server
 
 
-PROJECT = Path(__file__).resolve().parents[1]
-
-
 def start_worker(
     database: str,
     run: str,
@@ -134,32 +137,30 @@ def start_worker(
     )
 
 
-def crawl(database: str, run: str, workers: int, arguments: Sequence[str]) -> int:
+def crawl(database: str, site: str, workers: int, arguments: Sequence[str]) -> int:
     """Crawl with so many workers at once; print what they log, and the summary of the one that ends the run.
 
     Returns:
         The exit status: that of the first worker that failed, 0 if none did.
     """
-    processes = [start_worker(database, run, arguments, stderr=subprocess.PIPE) for _ in range(workers)]
-    threads = [Thread(target=_pass_on, args=(number, process)) for number, process in enumerate(processes, 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    statuses = [process.wait() for process in processes]
-    for number, status in enumerate(statuses, 1):
-        if status:
-            print(f"worker {number} ended with status {status}", file=sys.stderr)
+    run = os.environ.get("DEDUP_RUN") or name_by_time()
+    # Each worker has processes for extraction of its own.
+    own = max(1, (os.cpu_count() or 1) // workers)
+    given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"CRAWLER_WORKERS={own}", *arguments]
+    processes = [start_worker(database, run, given, stderr=subprocess.PIPE) for _ in range(workers)]
+    with ThreadPoolExecutor(workers) as threads:
+        statuses = list(threads.map(_pass_on, range(1, workers + 1), processes))
     return next((status for status in statuses if status), 0)
 
 
-def _pass_on(number: int, process: subprocess.Popen[str]) -> None:
+def _pass_on(number: int, process: subprocess.Popen[str]) -> int:
+    """Print what a worker logs until it ends; return its exit status."""
     for line in process.stderr or ():
         print(f"worker {number}: {line}", end="", file=sys.stderr, flush=True)
-
-
-_FOLDER = PROJECT / ".postgresql"
-_DATABASE = "crawl"
+    status = process.wait()
+    if status:
+        print(f"worker {number} ended with status {status}", file=sys.stderr)
+    return status
 
 
 def main() -> int:
@@ -185,18 +186,10 @@ def main() -> int:
             command = [sys.executable, "-m", "scrapy", "duplicates", "--database", url, *arguments]
             return subprocess.run(command, check=False, cwd=PROJECT).returncode  # noqa: S603 -- the user's own
         with _site(options.url) as site:
-            status = _crawl(url, site, options.workers, arguments)
+            status = crawl(url, site, options.workers, arguments)
     if not os.environ.get("DEDUP_DATABASE_URL"):
         print("\nThe server has stopped. `make cluster-report` starts it again and says what was dropped, and why.")
     return status
-
-
-def _crawl(database: str, site: str, workers: int, arguments: list[str]) -> int:
-    run = os.environ.get("DEDUP_RUN") or name_by_time()
-    # Each worker has processes for extraction of its own.
-    processes = max(1, (os.cpu_count() or 1) // workers)
-    given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"CRAWLER_WORKERS={processes}", *arguments]
-    return crawl(database, run, workers, given)
 
 
 @contextmanager

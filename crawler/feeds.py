@@ -9,10 +9,11 @@ import os
 import shutil
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
 from dataclasses import fields
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
@@ -44,7 +45,7 @@ from dedup.errors import DatabaseError, DedupError, SettingsError
 from dedup.files import replace_file
 from dedup.ledger.runs import find_decided, no_run, read_decided
 from dedup.rules.documents import Verdict
-from dedup.sql.database import Database, require_file
+from dedup.sql.database import Database, Outages, require_file
 from dedup.sql.schema import runs
 from dedup.stage.failures import (
     mark_failed,
@@ -84,6 +85,9 @@ _PAGES = (
 )
 
 
+ROWS_A_GROUP = 1_000
+
+
 def choose_run(database: Database, verdicts: Database, name: str) -> str:
     """Return the name of the run whose pages are wanted.
 
@@ -112,89 +116,74 @@ def choose_run(database: Database, verdicts: Database, name: str) -> str:
     return str(found)
 
 
-class WantedPages(NamedTuple):
-    """Which pages are read.
-
-    Attributes:
-        run: the name of the run.
-        since: when it began, in seconds since 1970: a run that has finished may have had the same name.
-        with_unchanged: whether pages are wanted that are as they were when another run stored them.
-        with_html: whether their bytes are wanted, too.
-    """
-
-    run: str
-    since: float
-    with_unchanged: bool
-    with_html: bool
-
-
-class KeptPages:
+class KeptPages(NamedTuple):
     """The pages that a run has kept and that are still stored, each once, as they are stored now.
 
     A page is the run's if the run's last verdict on it has let it pass. They come in the order of these verdicts, in
     which they were stored. Behind them come those without a verdict of the run, as they could not be analysed, if
     the run was the last to see them.
 
-    Args:
+    Attributes:
         database: where the pages are.
         verdicts: where the verdicts are, the same one perhaps; None where none are made.
-        wanted: which pages.
+        run: the name of the run.
+        since: when it began, in seconds since 1970: a run that has finished may have had the same name.
+        with_unchanged: whether pages are wanted that are as they were when another run stored them.
+        with_html: whether their bytes are wanted, too.
     """
 
-    def __init__(self, database: Database, verdicts: Database | None, wanted: WantedPages) -> None:
-        self._database = database
-        self._verdicts = verdicts
-        self._wanted = wanted
-        self._after = 0
-        self._sources = [self._find_undecided] if verdicts is None else [self._find_decided, self._find_undecided]
+    database: Database
+    verdicts: Database | None
+    run: str
+    since: float
+    with_unchanged: bool
+    with_html: bool
 
-    def read(self) -> list[Page]:
-        """Return the next pages, some at a time; none where there are no more. What has failed can be tried again.
+    def read(self, outages: Outages) -> Iterator[list[Page]]:
+        """Yield the pages, some at a time, however long a database is away.
 
         Raises:
             DatabaseError: they cannot be read.
         """
-        found: list[Page] = []
-        while self._sources and not found:
-            after, wanted = self._sources[0]()
-            found = self._load(wanted)
-            self._after = after
-            if not after:
-                self._sources.pop(0)
-        return found
+        for find in (self._find_decided, self._find_undecided):
+            after: int | None = 0
+            while after is not None:
+                after, wanted = outages.survive(partial(find, after))
+                yield outages.survive(partial(self._load, wanted))
 
-    def _find_decided(self) -> tuple[int, dict[bytes, str]]:
+    def _find_decided(self, after: int) -> tuple[int | None, dict[bytes, str]]:
         """Return where to go on, and the next verdicts of the run, by the digests of their pages."""
-        assert self._verdicts is not None
-        after, decided = read_decided(self._verdicts, self._wanted.run, self._after, _AT_ONCE)
-        since = self._wanted.since
-        kept = {digest: each.verdict for digest, each in decided.items() if each.is_kept and each.time >= since}
-        return after, {digest: verdict.value for digest, verdict in kept.items() if self._is_wanted(verdict)}
+        if self.verdicts is None:
+            return None, {}
+        after, decided = read_decided(self.verdicts, self.run, after, _AT_ONCE)
+        kept = {digest: each.verdict for digest, each in decided.items() if each.is_kept and each.time >= self.since}
+        wanted = {digest: verdict.value for digest, verdict in kept.items() if self._is_wanted(verdict)}
+        return after or None, wanted
 
-    def _find_undecided(self) -> tuple[int, dict[bytes, str]]:
+    def _find_undecided(self, after: int) -> tuple[int | None, dict[bytes, str]]:
         """Return the same of pages that the run has seen last and not decided; "" where there is no verdict."""
-        asked = {"after": self._after, "run": self._wanted.run, "since": self._wanted.since}
-        with self._database.read() as connection:
-            rows = {row.id: bytes(row.url_digest) for row in connection.execute(_SEEN, asked)}
+        with self.database.read() as connection:
+            seen = connection.execute(_SEEN, {"after": after, "run": self.run, "since": self.since})
+            rows = {row.id: bytes(row.url_digest) for row in seen}
         decided = {}
-        if self._verdicts is not None and rows:
-            decided = find_decided(self._verdicts, self._wanted.run, list(rows.values()))
+        if self.verdicts is not None and rows:
+            decided = find_decided(self.verdicts, self.run, list(rows.values()))
         found = {}
         for digest in rows.values():
             verdict = decided.get(digest)
             if verdict is None:
                 found[digest] = ""
-            elif verdict.time < self._wanted.since and self._is_wanted(Verdict.UNCHANGED):
+            elif verdict.time < self.since and self._is_wanted(Verdict.UNCHANGED):
                 # Of an earlier run of this name, whose verdict stands.
                 found[digest] = Verdict.UNCHANGED.value
-        return max(rows, default=0), found
+        return max(rows, default=None), found
 
     def _is_wanted(self, verdict: Verdict) -> bool:
-        return self._wanted.with_unchanged or verdict is not Verdict.UNCHANGED
+        return self.with_unchanged or verdict is not Verdict.UNCHANGED
 
     def _load(self, wanted: Mapping[bytes, str]) -> list[Page]:
-        query = _PAGES.add_columns(pages.c.html) if self._wanted.with_html else _PAGES
-        with self._database.read() as connection:
+        query = _PAGES.add_columns(pages.c.html) if self.with_html else _PAGES
+        with self.database.read() as connection:
             rows = connection.execute(query, {"digests": list(wanted)}).mappings().all() if wanted else []
         stored = {bytes(row["url_digest"]): row for row in rows}
         return [_page(stored[digest], verdict) for digest, verdict in wanted.items() if digest in stored]
@@ -204,9 +193,6 @@ def _page(row: Mapping[Any, Any], verdict: str) -> Page:
     stored = {name: row[name] for name in (*_STORED, *_OF_VISITS)}
     html = zlib.decompress(row["html"]) if "html" in row else b""
     return Page(**stored, html=html, fetched=datetime.fromtimestamp(row["seen"], UTC), verdict=verdict or None)
-
-
-ROWS_A_GROUP = 1_000
 
 
 class ParquetItemExporter(BaseItemExporter):
@@ -249,11 +235,10 @@ class ParquetItemExporter(BaseItemExporter):
         if self._writer is None:
             self._writer = arrow.parquet.ParquetWriter(self._file, self._schema(), compression="zstd")
         schema = self._writer.schema
-        columns = [
-            arrow.array([_fit(row.get(field.name), field.type == arrow.string()) for row in self._rows], field.type)
-            for field in schema
-        ]
-        self._writer.write_table(arrow.Table.from_arrays(columns, schema=schema))
+        texts = {field.name for field in schema if field.type == arrow.string()}
+        for row in self._rows:
+            row |= {name: str(row[name]) for name in texts & row.keys() if row[name] is not None}
+        self._writer.write_table(arrow.Table.from_pylist(self._rows, schema=schema))
         self._rows.clear()
 
     def _schema(self) -> Any:
@@ -275,10 +260,6 @@ class MarshalTextExporter(MarshalItemExporter):
         """Return what is written of a field."""
         value = super().serialize_field(field, name, value)
         return value.isoformat() if isinstance(value, datetime) else value
-
-
-def _fit(value: Any, is_text: bool) -> Any:
-    return value if value is None or not is_text else str(value)
 
 
 class FeedError(DedupError):
@@ -373,16 +354,17 @@ class Feeds(FeedExporter):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> FeedExporter:  # type: ignore[override]
-        is_site = isinstance(crawler.spider, SiteSpider)
+        spider = crawler.spider
         try:
-            if find_target(crawler) is not None and not is_site:
-                raise SettingsError("WARC files are written by the spider `site` alone")
-            if not is_site:
+            target = find_target(crawler)
+            if not isinstance(spider, SiteSpider):
+                if target is not None:
+                    raise SettingsError("WARC files are written by the spider `site` alone")
                 return FeedExporter.from_crawler(crawler)
             feeds = cls(crawler)
-            feeds.prepare()
+            feeds.prepare(spider)
         except NotConfigured:
-            if is_site and crawler.settings["FEEDS"]:
+            if isinstance(spider, SiteSpider) and crawler.settings["FEEDS"]:
                 refuse_to_start(SettingsError("no feed can be made of FEEDS, the line above says why"))
             raise
         except DedupError as error:
@@ -390,7 +372,7 @@ class Feeds(FeedExporter):
         crawler.signals.connect(feeds.close_spider, signals.spider_closed)
         return feeds
 
-    def prepare(self) -> None:
+    def prepare(self, spider: Spider) -> None:
         """Look where the feeds of a crawl are to be, before anything is fetched.
 
         Raises:
@@ -409,7 +391,7 @@ class Feeds(FeedExporter):
         # The name of a shared run is used once, and the clocks of its workers may differ.
         if settings.run and not settings.is_shared:
             self._since = begun.started if begun is not None else time.time()
-        self.open_slots(self._spider)
+        self.open_slots(spider)
 
     def open_slots(self, spider: Spider) -> None:
         """Find a place for each feed.
@@ -441,7 +423,9 @@ class Feeds(FeedExporter):
             return
         async for slot, _, error in self.write(run, self._since):
             if error is not None:
-                self._tell(slot, error, run)
+                command = command_to_export(self.crawler, run, slot.uri, slot.feed_options)
+                logger.error("%s; all pages are stored, write it again: %s", error, command)
+                mark_failed(self.crawler, "feed_failed")
         await self.crawler.signals.send_catch_log_async(signals.feed_exporter_closed)
 
     async def write(self, run: str, since: float) -> AsyncIterator[_Written]:
@@ -451,22 +435,22 @@ class Feeds(FeedExporter):
             run: the name of the run.
             since: when it began, in seconds since 1970.
         """
-        settings, item_settings = read_settings(self.crawler), read_item_settings(self.crawler)
+        settings, with_unchanged = read_settings(self.crawler), not read_item_settings(self.crawler).drop_unchanged
         url = self.crawler.settings.get("CRAWLER_DATABASE_URL") or settings.database_url
         for slot in self.slots:
-            wanted = WantedPages(run, since, not item_settings.drop_unchanged, "html" in _fields_of(slot))
             with ExitStack() as opened:
                 database, verdicts = (
                     opened.enter_context(closing(Database(each, settings.lock_timeout, read_only=True)))
                     for each in (url, settings.database_url)
                 )
-                kept = KeptPages(database, verdicts if settings.enabled else None, wanted)
-                yield await self._write(slot, kept.read)
+                decided, with_html = verdicts if settings.enabled else None, "html" in _fields_of(slot)
+                yield await self._write(slot, KeptPages(database, decided, run, since, with_unchanged, with_html))
 
-    async def _write(self, slot: FeedSlot, read: Callable[[], list[Page]]) -> _Written:
+    async def _write(self, slot: FeedSlot, kept: KeptPages) -> _Written:
         count = 0
         try:
-            while pages := await asyncio.to_thread(outages_of(self.crawler).survive, read):
+            read = partial(next, kept.read(outages_of(self.crawler)), None)
+            while (pages := await asyncio.to_thread(read)) is not None:
                 for page in filter(slot.filter.accepts, pages):
                     slot.start_exporting()
                     cast("Any", slot.exporter).export_item(page)
@@ -506,17 +490,6 @@ class Feeds(FeedExporter):
         if isinstance(slot.storage, WholeFileStorage) and file_of(uri_template) in self._own:
             slot.storage.replaces = True
         return slot
-
-    @property
-    def _spider(self) -> Spider:
-        if self.crawler.spider is None:
-            raise RuntimeError("feeds belong to a crawl")
-        return self.crawler.spider
-
-    def _tell(self, slot: FeedSlot, error: FeedError, run: str) -> None:
-        command = command_to_export(self.crawler, run, slot.uri, slot.feed_options)
-        logger.error("%s; all pages are stored, write it again: %s", error, command)
-        mark_failed(self.crawler, "feed_failed")
 
 
 def _find_begun(settings: FrontierSettings) -> Begun | None:

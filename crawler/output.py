@@ -20,7 +20,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import create_looping_call
 from sqlalchemy.engine import make_url
 
-from crawler.page import NOT_STORED, ROBOTS_TXT
+from crawler.page import NOT_STORED, ROBOTS_TXT, referrer_of
 from crawler.politeness.hosts import Hosts
 from crawler.runs import line_to_continue, name_of_run, without_password
 from dedup.console import (
@@ -53,19 +53,33 @@ NAMED = 5
 """How many skipped pages are named on the screen."""
 
 
+# Of each crawl the first ones, without those that robots.txt forbids.
+_named: WeakKeyDictionary[Crawler, list[SkippedPage]] = WeakKeyDictionary()
+
+_CLUSTERS_NAMED = 3
+_SITES_NAMED = 3
+KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
+DROPPED = ("exact_duplicate", "near_duplicate")
+_REPLACED = "crawler/replaced"
+_LABEL_WIDTH = 12
+_OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
+
+TERMINAL_INTERVAL = 0.5
+LOG_INTERVAL = 10.0
+_ERASE_LINE = "\r\x1b[K"
+
+
 class SkippedPage(NamedTuple):
     """A page that was not stored.
 
     Attributes:
         url: its address.
         reason: why, in one word, as in the stats.
-        detail: what else is known of it; "" for nothing.
         referrer: the page that links to it; None where no page does, or it is not known.
     """
 
     url: str
     reason: str
-    detail: str
     referrer: str | None
 
 
@@ -80,49 +94,17 @@ def skip(crawler: Crawler, url: str, reason: str, detail: str = "", *, request: 
         request: the request for it, which says where it is linked from.
     """
     crawler.stats.inc_value(SKIPPED + reason)
-    page = SkippedPage(url, reason, _with_origin(url, detail, request), _referrer_of(request))
-    told = f"skipped {clean(url)}: {reason.replace('_', ' ')}"
-    logger.info("%s", f"{told} ({' '.join(clean(page.detail).split())})" if page.detail else told)
-    _note(crawler, page)
+    origin = request.meta.get("redirect_urls", [url])[0] if request is not None else url
+    if origin != url:  # the address that stands in the link
+        detail = f"redirected from {origin}" + (f"; {detail}" if detail else "")
+    page, words = SkippedPage(url, reason, referrer_of(request)), reason.replace("_", " ")
+    told = f"skipped {clean(url)}: {words}"
+    logger.info("%s", f"{told} ({' '.join(clean(detail).split())})" if detail else told)
+    stage = crawler.get_item_pipeline(NearDuplicatePipeline)
+    if stage is not None:  # which notes it for its report
+        stage.note_skipped(url, words, detail, page.referrer)
     if reason != ROBOTS_TXT and len(named := _named.setdefault(crawler, [])) < NAMED:
         named.append(page)
-
-
-def named_pages(crawler: Crawler) -> Sequence[SkippedPage]:
-    """Return the first skipped pages of a crawl, without those that robots.txt forbids."""
-    return _named.get(crawler, ())
-
-
-def _note(crawler: Crawler, page: SkippedPage) -> None:
-    """Let the dedup stage note a page for its report, which it writes with others."""
-    stage = crawler.get_item_pipeline(NearDuplicatePipeline)
-    if stage is not None:
-        stage.note_skipped(page.url, page.reason.replace("_", " "), page.detail, page.referrer)
-
-
-def _referrer_of(request: Request | None) -> str | None:
-    referrer = request.headers.get("Referer") if request is not None else None
-    return referrer.decode("latin-1") if referrer else None
-
-
-def _with_origin(url: str, detail: str, request: Request | None) -> str:
-    """Add the address that stands in the link, where a redirect has led to another."""
-    origins = request.meta.get("redirect_urls", []) if request is not None else []
-    if not origins or origins[0] == url:
-        return detail
-    return f"redirected from {origins[0]}" + (f"; {detail}" if detail else "")
-
-
-_named: WeakKeyDictionary[Crawler, list[SkippedPage]] = WeakKeyDictionary()
-
-
-_CLUSTERS_NAMED = 3
-_SITES_NAMED = 3
-KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
-DROPPED = ("exact_duplicate", "near_duplicate")
-_REPLACED = "crawler/replaced"
-_LABEL_WIDTH = 12
-_OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
 
 
 def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
@@ -147,7 +129,9 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
     dropped = {verdict.split("_")[0]: count_verdicts(stats, verdict) for verdict in DROPPED}
     skipped = {name: count for name, count in sorted(stats.get_stats().items()) if name.startswith(SKIPPED)}
     forbidden = skipped.pop(SKIPPED + ROBOTS_TXT, 0)
+    reasons = [f"{count:,} {name.removeprefix(SKIPPED).replace('_', ' ')}" for name, count in skipped.items()]
     fetched = stats.get_value("crawler/fetched", 0)
+    lost_bytes = stats.get_value("dedup/lost_bytes", 0)
     lines = [
         ("site", _site(arguments.urls + arguments.sitemaps + arguments.warc) if arguments else ""),
         ("stopped", "" if reason == "finished" else reason.replace("_", " ")),
@@ -155,11 +139,11 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
         ("kept", _pages(count_kept(stats), kept)),
         ("dropped", _pages(sum(dropped.values()), [f"{count:,} {kind}" for kind, count in dropped.items() if count])),
         ("known before", _known(stats)),
-        ("skipped", _pages(sum(skipped.values()), list(map(_skip_line, skipped.items()))) if skipped else ""),
+        ("skipped", _pages(sum(skipped.values()), reasons) if skipped else ""),
         ("parked", _parked(crawler)),
         ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
         ("saved", _saved(stats)),
-        ("lost", _lost(stats)),
+        ("lost", lost_text(lost_bytes) if lost_bytes else ""),
         ("workers", f"{workers:,}" if (workers := stats.get_value("frontier/workers")) else ""),
         ("database", _database(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
         ("report", written if (written := crawler.settings.get("DEDUP_REPORT")) and Path(written).exists() else ""),
@@ -197,11 +181,6 @@ def take_verdicts_of_run(crawler: Crawler) -> None:
 def _known(stats: StatsCollector) -> str:
     counts = [(stats.get_value(f"crawler/{name}", 0), name.replace("_", " ")) for name in _OF_KNOWN]
     return ", ".join(f"{count:,} {name}" for count, name in counts if count)
-
-
-def _lost(stats: StatsCollector) -> str:
-    lost = stats.get_value("dedup/lost_bytes", 0)
-    return lost_text(lost) if lost else ""
 
 
 def _parked(crawler: Crawler) -> str:
@@ -264,14 +243,9 @@ def _pages(number: int, parts: list[str]) -> str:
     return counted(number, "page") + (f"   {', '.join(parts)}" if number and parts else "")
 
 
-def _skip_line(skipped: tuple[str, int]) -> str:
-    name, count = skipped
-    return f"{count:,} {name.removeprefix(SKIPPED).replace('_', ' ')}"
-
-
 def _skipped_pages(crawler: Crawler, count: int) -> list[str]:
     """Name the first pages that were skipped, and where a link to each of them stands."""
-    rows = [(page, _address(page.url)) for page in named_pages(crawler)]
+    rows = [(page, _address(page.url)) for page in _named.get(crawler, ())]
     width = max((columns_of(url) for _, url in rows), default=0)
     lines = []
     for page, url in rows:
@@ -302,11 +276,6 @@ def _database(url: str) -> str:
         return shown_url(parsed)
     path = Path(parsed.database)
     return f"{path}, {_kilobytes(path.stat().st_size)}" if path.exists() else str(path)
-
-
-TERMINAL_INTERVAL = 0.5
-LOG_INTERVAL = 10.0
-_ERASE_LINE = "\r\x1b[K"
 
 
 class Progress:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from typing import Any, TypeVar
 
+from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import (
     CannotResolveHostError,
@@ -27,7 +29,10 @@ from scrapy.spidermiddlewares.httperror import HttpError
 
 from dedup import Signature
 from dedup.errors import DatabaseError, SettingsError
+from dedup.rules.setting_values import to_int
 from dedup.stage.failures import FAILED, CrawlStopper, refuse_to_start
+
+T = TypeVar("T")
 
 DESCRIBED = ("title", "author", "date", "language", "description")
 """The fields that are metadata, which are looked for in pages that are kept: they cost as much as the text."""
@@ -56,6 +61,12 @@ EXCHANGE = "exchange"
 UNSETTLED = "unsettled"
 """Key of a request's meta: what it has led to could not be written, so that it is not done."""
 
+NOT_MODIFIED = "not modified"
+"""Flag of a response whose server has said that the page is the same as last time."""
+
+PASSED_OVER = "passed over"
+"""Flag of a response that was made without asking the server: the page was seen a short time ago."""
+
 STATIC = ("script", "stylesheet")
 """Types of resources that are asked for once in a crawl, and not at the pace of pages."""
 
@@ -70,6 +81,46 @@ AGAIN = ("page again", "page again 2", "page again 3")
 
 
 Pairs = Sequence[tuple[str, str]]
+
+
+# No stat that the processes of a run add up: whoever goes on with it stores the page.
+NOT_STORED = "pages/not_stored"
+"""The stat that counts what passed and could not be stored."""
+
+ROBOTS_TXT = "robots_txt"
+
+_REASONS: dict[type[Exception], str] = {
+    StopDownload: "not_html",
+    DownloadTimeoutError: "timed_out",
+    CannotResolveHostError: "host_not_found",
+    DownloadConnectionRefusedError: "connection_refused",
+    DownloadCancelledError: "too_large",
+    ResponseDataLossError: "incomplete",
+    DownloadFailedError: "connection_failed",
+}
+ROBOTS_UNKNOWN = "robots.txt cannot"
+"""How the message of an exception begins where a robots.txt could not be fetched, which is its cause."""
+
+# Words of the messages of the middlewares that refuse a request.
+_IGNORED = {
+    "robots.txt": ROBOTS_TXT,
+    "redirections": "redirect_loop",
+    "offsite": "other_host",
+    "inner address": "inner_address",
+    "exceeded": "too_large",
+    "series": "of_a_series",
+    "damaged record": "damaged_record",
+}
+
+_AWAY = (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+)
+# As OpenSSL and Python say it of those that nobody vouches for, and Twisted of those of another host.
+_BAD_CERTIFICATE = re.compile("certificate.verify.failed|VerificationError", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -167,11 +218,6 @@ class Page:
     run: str | None = None
 
 
-# No stat that the processes of a run add up: whoever goes on with it stores the page.
-NOT_STORED = "pages/not_stored"
-"""The stat that counts what passed and could not be stored."""
-
-
 class OverLimit(DropItem):
     """As many pages as `max_pages` allows are kept already."""
 
@@ -189,6 +235,12 @@ def is_page(kind: str | None) -> bool:
     return kind in (PAGE, ARCHIVED, *AGAIN)
 
 
+def referrer_of(request: Request | None) -> str | None:
+    """Return the page whose link has led to a request; None where no page has, or it is not known."""
+    referrer = request.headers.get("Referer") if request is not None else None
+    return referrer.decode("latin-1") if referrer else None
+
+
 @contextmanager
 def stopping(stopper: CrawlStopper) -> Iterator[None]:
     """Let a database error stop the crawl; what comes behind it in the block is not done."""
@@ -203,60 +255,21 @@ def has_failed(crawler: Crawler) -> bool:
     return crawler.stats is not None and crawler.stats.get_value(FAILED) is not None
 
 
-def read_switch(crawler: Crawler, name: str, *, default: bool) -> bool:
-    """Return whether a setting is on; one that is neither ends the crawl before it begins, see `refuse_to_start`."""
-    try:
-        return crawler.settings.getbool(name, default)
-    except ValueError:
-        refuse_to_start(SettingsError(f"{name} = {crawler.settings.get(name)!r}: expected True or False"))
-
-
-def read_number(crawler: Crawler, name: str, default: int) -> int:
-    """Return a setting as a whole number above 0; one that is none ends the crawl before it begins."""
+def read_setting(crawler: Crawler, name: str, default: T, convert: Callable[[str, Any], T]) -> T:
+    """Return a setting as it is read from its name and value; a wrong one ends the crawl before it begins."""
     value = crawler.settings.get(name)
     try:
-        number = default if value is None else int(value)
-    except (TypeError, ValueError):
-        number = -1
+        return default if value is None else convert(name, value)
+    except SettingsError as error:
+        refuse_to_start(error)
+
+
+def to_number_above_0(name: str, value: Any) -> int:
+    """Return a whole number above 0; raise SettingsError for anything else."""
+    number = to_int(name, value)
     if number <= 0:
-        refuse_to_start(SettingsError(f"{name} = {value!r}: expected a whole number above 0"))
+        raise SettingsError(f"{name} = {value!r}: expected a whole number above 0")
     return number
-
-
-ROBOTS_TXT = "robots_txt"
-
-_REASONS: dict[type[Exception], str] = {
-    StopDownload: "not_html",
-    DownloadTimeoutError: "timed_out",
-    CannotResolveHostError: "host_not_found",
-    DownloadConnectionRefusedError: "connection_refused",
-    DownloadCancelledError: "too_large",
-    ResponseDataLossError: "incomplete",
-    DownloadFailedError: "connection_failed",
-}
-ROBOTS_UNKNOWN = "robots.txt cannot"
-"""How the message of an exception begins where a robots.txt could not be fetched, which is its cause."""
-
-# Words of the messages of the middlewares that refuse a request.
-_IGNORED = {
-    "robots.txt": ROBOTS_TXT,
-    "redirections": "redirect_loop",
-    "offsite": "other_host",
-    "inner address": "inner_address",
-    "exceeded": "too_large",
-    "series": "of_a_series",
-    "damaged record": "damaged_record",
-}
-
-_AWAY = (
-    CannotResolveHostError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    ResponseDataLossError,
-)
-# As OpenSSL and Python say it of those that nobody vouches for, and Twisted of those of another host.
-_BAD_CERTIFICATE = re.compile("certificate.verify.failed|VerificationError", re.IGNORECASE)
 
 
 def has_bad_certificate(error: BaseException) -> bool:

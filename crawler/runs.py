@@ -28,13 +28,6 @@ logger = logging.getLogger(__name__)
 _STAT = "dedup/run"
 
 
-def name_of_run(crawler: Crawler) -> str:
-    """Return the name of a crawl's run: that of the dedup stage, else `DEDUP_RUN`, else one made of the time."""
-    if not crawler.stats.get_value(_STAT):
-        crawler.stats.set_value(_STAT, read_settings(crawler).run or name_by_time())
-    return str(crawler.stats.get_value(_STAT))
-
-
 HIDDEN = "***"
 """What stands in the place of a password."""
 
@@ -42,6 +35,15 @@ _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
 # The keys and tokens of DEDUP_* are those of documents; what is secret there is in a URL.
 _SECRET_NAME = re.compile(r"^(?!DEDUP_).*(PASS|PASSWORD|SECRET|TOKEN|CREDENTIALS?|KEY)(_|$)")
 _PASSWORD = re.compile(r"(?<=://)([^/@\s:]*):[^/@\s]*@|(?<=[?&])(password=)[^&\s]*", re.IGNORECASE)
+
+_DATABASES = ("DEDUP_DATABASE_URL", "CRAWLER_DATABASE_URL")
+
+
+def name_of_run(crawler: Crawler) -> str:
+    """Return the name of a crawl's run: that of the dedup stage, else `DEDUP_RUN`, else one made of the time."""
+    if not crawler.stats.get_value(_STAT):
+        crawler.stats.set_value(_STAT, read_settings(crawler).run or name_by_time())
+    return str(crawler.stats.get_value(_STAT))
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,6 @@ def _without_passwords(value: Any) -> Any:
     if isinstance(value, (Mapping, BaseSettings)):
         return {without_password(str(name)): _without_passwords(each) for name, each in value.items()}
     return value
-
-
-_DATABASES = ("DEDUP_DATABASE_URL", "CRAWLER_DATABASE_URL")
 
 
 @dataclass(frozen=True)

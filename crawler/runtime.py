@@ -15,7 +15,7 @@ from scrapy.http import Response
 from scrapy.http.cookies import CookieJar, potential_domain_matches
 from scrapy.utils.httpobj import urlparse_cached
 
-from crawler.page import read_number
+from crawler.page import read_setting, to_number_above_0
 from dedup.errors import SettingsError
 from dedup.rules.scope import public_suffixes
 from dedup.stage.failures import close_when_forced
@@ -29,6 +29,13 @@ MOST_DOMAINS = 3_000
 """Of so many domains cookies are kept."""
 
 T = TypeVar("T")
+
+
+# Python's default, 700, makes for a collection with every other page, each looking at all queued requests.
+_NEW_OBJECTS = 10_000
+
+EXTRACTION_SECONDS = 30.0
+_PRELOAD = (*PRELOAD, "crawler.pages.extraction")
 
 
 class OfflineCookiesMiddleware(CookiesMiddleware):
@@ -88,10 +95,6 @@ def _smallest(cookies: Sequence[T], size: Callable[[T], int]) -> list[T]:
     return [cookie for place, cookie in enumerate(cookies) if place in kept]
 
 
-# Python's default, 700, makes for a collection with every other page, each looking at all queued requests.
-_NEW_OBJECTS = 10_000
-
-
 class RareCollection:
     """Extension: collects garbage less often, and never looks at what was loaded at the start.
 
@@ -110,10 +113,6 @@ class RareCollection:
         gc.set_threshold(_NEW_OBJECTS, 20, 20)
 
 
-EXTRACTION_SECONDS = 30.0
-_PRELOAD = (*PRELOAD, "crawler.pages.extraction")
-
-
 class Workers:
     """Extension: a pool of `CRAWLER_WORKERS` processes (default: one a core).
 
@@ -128,7 +127,7 @@ class Workers:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        workers = read_number(crawler, "CRAWLER_WORKERS", os.cpu_count() or 1)
+        workers = read_setting(crawler, "CRAWLER_WORKERS", os.cpu_count() or 1, to_number_above_0)
         extension = cls(WorkerPool(workers, EXTRACTION_SECONDS, _PRELOAD))
         close_when_forced(extension.pool)
         # Before anything is fetched: loading takes a second.

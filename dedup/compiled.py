@@ -29,6 +29,17 @@ not_kept: list[OSError] = []
 """Why compiled code of this process could not be kept."""
 
 
+_OPTIONS = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True}
+
+BLOCK = 64
+"""How many bytes are looked at; all of them must be there."""
+
+_BITS = ir.IntType(BLOCK)
+_BYTES = ir.VectorType(ir.IntType(8), BLOCK)
+
+Mask = Callable[[NDArray[np.uint8], np.uint64, int], np.uint64]
+
+
 class _Function(_dispatcher):  # type: ignore[misc]
     """A function of which compiled callers share what is compiled.
 
@@ -43,9 +54,6 @@ class _Inner(_Function):
     def __call__(self, *_arguments: object, **_named: object) -> Any:
         # numba would jump to nowhere.
         raise TypeError(f"{self.py_func.__qualname__}: only compiled functions can call it")
-
-
-_OPTIONS = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True}
 
 
 def compiled(function: F) -> F:
@@ -167,13 +175,6 @@ def put_eight_bytes(target: NDArray[np.uint8], at: np.uint64, number: np.uint64)
     target[at + np.uint64(7)] = number >> np.uint64(56)
 
 
-BLOCK = 64
-"""How many bytes are looked at; all of them must be there."""
-
-_BITS = ir.IntType(BLOCK)
-_BYTES = ir.VectorType(ir.IntType(8), BLOCK)
-
-
 def _mask_where(comparison: str) -> Any:
     def make(_typing: Any, data: Any, at: Any, byte: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -189,8 +190,6 @@ def _mask_where(comparison: str) -> Any:
 
     return make
 
-
-Mask = Callable[[NDArray[np.uint8], np.uint64, int], np.uint64]
 
 equal_to = cast("Mask", intrinsic(_mask_where("==")))
 """Of an array, from a place on: bit i says whether byte i is so much."""

@@ -23,6 +23,11 @@ _IMPORT = re.compile(r"^ *from (dedup[\w.]*) import (\([^)]*\)|[^(\n]*)", re.MUL
 _COMPILERS = ("numba", "llvmlite", "numpy")
 
 
+_put_off = False
+
+_DONE = ".done"
+
+
 @cache
 def kept_folder() -> Path | None:
     """Return the folder: the first that holds compiled code, else the first that can be written; None: neither.
@@ -38,7 +43,7 @@ def kept_folder() -> Path | None:
 
 def is_in_use() -> bool:
     """Say whether compiled code is used: the compiler is installed, its code is kept, and nobody has put it off."""
-    return not _put_off and _can_be_used()
+    return not _put_off and is_installed() and kept_folder() is not None
 
 
 def put_off() -> None:
@@ -57,14 +62,6 @@ def take_up() -> None:
 def is_installed() -> bool:
     """Say whether the compiler is installed."""
     return find_spec("numba") is not None
-
-
-@cache
-def _can_be_used() -> bool:
-    return is_installed() and kept_folder() is not None
-
-
-_put_off = False
 
 
 def named_folder() -> str | None:
@@ -125,9 +122,6 @@ def _imported_by(path: Path) -> set[Path]:
         found |= {place.with_suffix(".py"), place / "__init__.py"}
         found |= {place / f"{name}.py" for name in re.findall(r"\w+", names)}
     return {each for each in found if each.exists()}
-
-
-_DONE = ".done"
 
 
 def _mark(part: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TextIO, TypeVar
 from urllib.parse import quote, unquote_to_bytes
 
+from dedup.files import open_output
 from dedup.signature.normalise import clean, without_piles
 
 if TYPE_CHECKING:
@@ -32,6 +34,26 @@ _LARGEST_HEAD_SHARE = 0.7
 _SHOWN_OF_DIFFERENCE = 6
 _LONGEST_LOGGED = 2_000
 _UNITS = ((10_000_000_000, "GB", 1_000_000_000), (10_000_000, "MB", 1_000_000), (10_000, "kB", 1000))
+
+
+HEADING = "bold"
+QUIET = "dim"
+EXACT = "green"
+NEAR = "yellow"
+SIMILAR = "cyan"
+WARNING = "bold red"
+REMOVED = "red"
+ADDED = "green"
+
+# Terminals cut longer ones, or refuse them.
+_LONGEST_LINK = 2_000
+_LINKED = ("http://", "https://")
+_OF_URLS = "".join(letter for letter in map(chr, range(0x21, 0x7F)) if letter not in '"<>\\^`{|}')
+
+T = TypeVar("T")
+
+TERMINAL_INTERVAL = 0.5
+LINE_INTERVAL = 10.0
 
 
 def plain(key: str) -> str:
@@ -58,11 +80,6 @@ def readable(key: str) -> str:
 def columns_of(text: str) -> int:
     """Return how many columns a terminal needs for a text."""
     return len(text) if text.isascii() else sum(map(_columns, text))
-
-
-def pad(text: str, width: int) -> str:
-    """Fill a text up with spaces to this many columns."""
-    return text + " " * (width - columns_of(text))
 
 
 def cut(text: str, width: int, beside: str = "") -> str:
@@ -127,18 +144,21 @@ def program(name: str) -> str:
     return os.path.relpath(path) if Path.cwd() in path.parents else str(path)
 
 
-def unit_for(size: int) -> tuple[str, int]:
-    """Return the unit in which a number of bytes is best read, and how many bytes it has."""
-    for least, name, factor in _UNITS:
-        if size >= least:
-            return name, factor
-    return "B", 1
+def in_unit(size: int, total: int | None = None) -> str:
+    """Write a number of bytes, such as `12 kB`, in the unit in which it, or the total of which it is, is best read."""
+    whole = size if total is None else total
+    unit, factor = next(((name, factor) for least, name, factor in _UNITS if whole >= least), ("B", 1))
+    return f"{size / factor:,.0f} {unit}"
+
+
+def saved_text(saved: int, total: int) -> str:
+    """Write how many bytes of all text were saved, such as `12 of 40 kB of text`."""
+    return f"{in_unit(saved, total).split()[0]} of {in_unit(total)} of text"
 
 
 def lost_text(size: int) -> str:
     """Write how many bytes of text were lost with near-duplicates that were dropped."""
-    unit, factor = unit_for(size)
-    return f"{size / factor:,.0f} {unit} of text that nothing stored has"
+    return f"{in_unit(size)} of text that nothing stored has"
 
 
 def _range(least: str, most: str) -> str:
@@ -166,21 +186,6 @@ def _unescape(escaped: re.Match[str]) -> str:
     except UnicodeDecodeError:
         return escaped[0]
     return letters if letters.isprintable() else escaped[0]
-
-
-HEADING = "bold"
-QUIET = "dim"
-EXACT = "green"
-NEAR = "yellow"
-SIMILAR = "cyan"
-WARNING = "bold red"
-REMOVED = "red"
-ADDED = "green"
-
-# Terminals cut longer ones, or refuse them.
-_LONGEST_LINK = 2_000
-_LINKED = ("http://", "https://")
-_OF_URLS = "".join(letter for letter in map(chr, range(0x21, 0x7F)) if letter not in '"<>\\^`{|}')
 
 
 class Part(NamedTuple):
@@ -252,6 +257,18 @@ def write_lines(lines: Iterable[str], stream: TextIO) -> None:
         stream.write("".join(map(render, _without_end(line))) + "\n")
 
 
+def print_answer(value: object, lines: Iterable[str], *, as_json: bool) -> None:
+    """Write what a command answers to standard output.
+
+    Args:
+        value: the answer for a program, of what JSON has.
+        lines: the same for a person.
+        as_json: whether the program's is wanted.
+    """
+    with open_output("") as stream:
+        write_lines([json.dumps(value, indent=2)] if as_json else lines, stream)
+
+
 def make_console(stream: TextIO) -> Console:
     """Return a console of rich, which takes nothing in a text for a mark of its own."""
     # A twentieth of a second, and only terminals need it.
@@ -306,12 +323,6 @@ def _without_end(line: str) -> Iterator[Part]:
 
 def _parts(piece: str) -> Sequence[Part]:
     return piece.parts if isinstance(piece, Styled) else (Part(piece),)
-
-
-T = TypeVar("T")
-
-TERMINAL_INTERVAL = 0.5
-LINE_INTERVAL = 10.0
 
 
 class Progress:

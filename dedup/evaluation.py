@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import json
 import logging
@@ -19,17 +18,28 @@ from typing import Any, Protocol, Self
 
 from dedup.console import cut, plain, track
 from dedup.errors import InputError
+from dedup.report.explanation.render import place_line
 from dedup.report.explanation.stored import find_texts
+from dedup.report.explanation.words import are_too_long, diff_words, tokens_of
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import RuleSettings
 from dedup.signature.dictionaries import content_of, prepare
-from dedup.signature.schemes import Scheme, find_scheme
+from dedup.signature.schemes import DEFAULT, Scheme, find_scheme
 from dedup.signature.signature import Signature
 from dedup.sql.database import Database
 from dedup.workers.pool import process_context
 
 _GZIP = b"\x1f\x8b"
 _OF_A_SET = "; a labelled set has docs.jsonl and pairs.jsonl"
+
+
+# Documents that a process is sent at once.
+_CHUNK = 16
+
+_WIDTH = 100
+_NAME_WIDTH = 34
+_HEAD = f"{'':{_NAME_WIDTH}}  {'pairs':>7}  precision  recall      F1  wrong  missed"
+_SHOWN_DIFFERENCES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +216,6 @@ class Pipeline:
         )
 
 
-# Documents that a process is sent at once.
-_CHUNK = 16
-
-
 @dataclass(frozen=True, slots=True)
 class Quality:
     """How well decisions agree with labels: pairs that were found, rightly or not, and that were not found."""
@@ -358,14 +364,6 @@ def _half(cluster: str) -> int:
     return blake2b(cluster.encode("utf-8", "surrogatepass"), digest_size=1).digest()[0] & 1
 
 
-_WIDTH = 100
-_NAME_WIDTH = 34
-_HEAD = f"{'':{_NAME_WIDTH}}  {'pairs':>7}  precision  recall      F1  wrong  missed"
-# Comparing texts takes time that grows with the product of their lengths.
-_COMPARED = 3_000
-_SHOWN_DIFFERENCES = 6
-
-
 def table(name: str, results: Sequence[SetResult], pooled: SetResult) -> str:
     """Return the results of a method as a table: sets, their kinds of pairs, all pairs, both halves."""
     lines = [cut(plain(name), _WIDTH), _HEAD]
@@ -384,9 +382,11 @@ def comparison(results: Sequence[tuple[str, SetResult]]) -> str:
     return "\n".join(["compared, all sets", _HEAD, *(_row(name, pooled.quality) for name, pooled in results)])
 
 
-def differences(errors: Sequence[Decided], limit: int) -> str:
-    """Return the first wrong decisions, with what differs between the texts."""
-    return "\n\n".join("\n".join(_error_lines(error)) for error in errors[:limit])
+def differences(errors: Sequence[Decided], limit: int) -> Iterator[str]:
+    """Yield the first wrong decisions in lines, with what differs between the texts."""
+    for error in errors[:limit]:
+        yield ""
+        yield from _error_lines(error)
 
 
 def as_object(results: Sequence[SetResult]) -> list[dict[str, Any]]:
@@ -404,24 +404,16 @@ def as_object(results: Sequence[SetResult]) -> list[dict[str, Any]]:
 
 
 def _figures(quality: Quality) -> dict[str, Any]:
-    return {
-        "pairs": quality.pairs,
-        "true_positives": quality.true_positives,
-        "false_positives": quality.false_positives,
-        "false_negatives": quality.false_negatives,
-        "precision": quality.precision,
-        "recall": quality.recall,
-        "f1": quality.f1,
-    }
+    counts = ("pairs", "true_positives", "false_positives", "false_negatives")
+    return {name: getattr(quality, name) for name in (*counts, "precision", "recall", "f1")}
 
 
 def _row(name: str, quality: Quality) -> str:
+    head = f"{cut(plain(name), _NAME_WIDTH):{_NAME_WIDTH}}"
     if not quality.pairs:
-        return f"{cut(plain(name), _NAME_WIDTH):{_NAME_WIDTH}}  {'none':>7}"
-    shares = (f"{share:.4f}" for share in (quality.precision, quality.recall, quality.f1))
-    precision, recall, f1 = shares
+        return f"{head}  {'none':>7}"
     return (
-        f"{cut(plain(name), _NAME_WIDTH):{_NAME_WIDTH}}  {quality.pairs:>7,}  {precision:>9}  {recall:>6}  {f1:>6}  "
+        f"{head}  {quality.pairs:>7,}  {quality.precision:>9.4f}  {quality.recall:>6.4f}  {quality.f1:>6.4f}  "
         f"{quality.false_positives:>5,}  {quality.false_negatives:>6,}"
     )
 
@@ -430,14 +422,10 @@ def _error_lines(error: Decided) -> Iterator[str]:
     pair = error.pair
     yield f"{'missed' if pair.is_duplicate else 'wrong'}  {plain(pair.a)}  {plain(pair.b)}  {plain(pair.kind)}"
     yield f"  {error.reason}"
-    first, second = (" ".join(text.split())[:_COMPARED] for text in error.texts)
-    changes = [
-        change
-        for change in difflib.SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
-        if change[0] != "equal"
-    ]
-    for _, start, end, other_start, other_end in changes[:_SHOWN_DIFFERENCES]:
-        yield f"  - {cut(plain(first[max(0, start - 10) : end + 10]), _WIDTH - 4)}"
-        yield f"  + {cut(plain(second[max(0, other_start - 10) : other_end + 10]), _WIDTH - 4)}"
-    if len(changes) > _SHOWN_DIFFERENCES:
-        yield f"  and {len(changes) - _SHOWN_DIFFERENCES:,} more differences"
+    first, second = (tokens_of(text, DEFAULT) for text in error.texts)
+    if are_too_long(len(first), len(second)):
+        return
+    found = diff_words(first, second)
+    yield from (place_line(place, _WIDTH) for place in found.places[:_SHOWN_DIFFERENCES])
+    if found.place_count > _SHOWN_DIFFERENCES:
+        yield f"  and {found.place_count - _SHOWN_DIFFERENCES:,} more differences"

@@ -20,6 +20,21 @@ _TEXT_FORM = re.compile(r"\s*(\d{1,3})\s+choose\s+(\d{1,3})\s*", re.ASCII)
 MAX_TABLES = 64
 
 
+RADIUS = 3
+"""The radius of Manku, Jain, Das Sarma, WWW 2007, section 2, in bits."""
+
+MOST_READ = 16
+"""Of a key so many documents are read, the earliest."""
+
+MOST_RANKED = 64
+"""So many candidates are ranked by their sketches, those that share the rarest keys."""
+
+# The least common multiple of 1 to 15: shares of it are whole numbers, which add up alike in any order.
+_OF_ALL = 360_360
+RARITIES = (0, *(_OF_ALL // documents for documents in range(1, MOST_READ)), 1)
+"""What a shared key says by how many documents are read of it; of one that is cut nearly nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class PermutedTable:
     """One table: the permutation that brings its blocks to the top.
@@ -143,21 +158,6 @@ def _moves(order: Sequence[int]) -> Iterator[tuple[int, int, int]]:
         if end == len(order) or order[end] != order[end - 1] - 1:
             yield order[end - 1], (1 << (end - start)) - 1, BITS - end
             start = end
-
-
-RADIUS = 3
-"""The radius of Manku, Jain, Das Sarma, WWW 2007, section 2, in bits."""
-
-MOST_READ = 16
-"""Of a key so many documents are read, the earliest."""
-
-MOST_RANKED = 64
-"""So many candidates are ranked by their sketches, those that share the rarest keys."""
-
-# The least common multiple of 1 to 15: shares of it are whole numbers, which add up alike in any order.
-_OF_ALL = 360_360
-RARITIES = (0, *(_OF_ALL // documents for documents in range(1, MOST_READ)), 1)
-"""What a shared key says by how many documents are read of it; of one that is cut nearly nothing."""
 
 
 class Keys:

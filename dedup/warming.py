@@ -35,6 +35,18 @@ from dedup.console import Progress
 from dedup.errors import DedupError, InputError
 from dedup.workers.loading import without_collections
 
+logger = logging.getLogger("dedup")
+
+_WAY_OUT = f"set {FOLDER_VARIABLE} to a folder that can be written, or run `dedup warm-up` when the image is made"
+
+# Seconds.
+_MOMENT = 0.1
+# Of each function one, as it is done.
+_COMPILED = "*.nbc"
+
+SIGNATURES = ("signatures",)
+"""The parts that signatures of any text need, and the check of their words."""
+
 
 class Part(NamedTuple):
     """What is compiled together.
@@ -123,19 +135,6 @@ PARTS = {
     "files": Part("what `dedup files` needs", 7, _compile_files),
 }
 """What can be compiled ahead, by name."""
-
-
-logger = logging.getLogger("dedup")
-
-_WAY_OUT = f"set {FOLDER_VARIABLE} to a folder that can be written, or run `dedup warm-up` when the image is made"
-
-# Seconds.
-_MOMENT = 0.1
-# Of each function one, as it is done.
-_COMPILED = "*.nbc"
-
-SIGNATURES = ("signatures",)
-"""The parts that signatures of any text need, and the check of their words."""
 
 
 class CompilingError(DedupError):

@@ -211,6 +211,13 @@ def run(
     return finish(process, database_url=database_url, accidents=accidents, seconds=seconds)
 
 
+def scrapy(database: Path | str, *words: str, folder: Path = ROOT) -> Crawl:
+    """Run another command of Scrapy's on a database."""
+    database_url = database if isinstance(database, str) else f"sqlite:///{database}"
+    command = [sys.executable, "-m", "scrapy", *words, "-s", f"DEDUP_DATABASE_URL={database_url}"]
+    return run(command, folder=folder, database_url=database_url)
+
+
 def start(
     command: Sequence[str],
     *,

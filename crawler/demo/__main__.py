@@ -27,6 +27,9 @@ _COPIES = ("/2026/", "/editions/", "/mirror/", "/phone/", "/print/", "/reprints/
 _SHOWN = 12
 
 
+USUAL_PORT = 8817
+
+
 def spark(arguments: list[str]) -> int:
     """Write the pages, run `dedup spark` on them, and print the first that it drops.
 
@@ -77,9 +80,6 @@ def _print_dropped(folder: Path) -> None:
     print(f"\nthe first of {len(rows)} that were dropped:")
     for row in rows[:_SHOWN]:
         print(f"  {row['key']:48} {row['verdict']} of {row['original']}, {row['similarity']:.0%} alike")
-
-
-USUAL_PORT = 8817
 
 
 def main() -> int:

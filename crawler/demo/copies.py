@@ -47,6 +47,16 @@ REMARKS = (
 )  # fmt: skip
 
 
+MIRRORED = (
+    "/stories/lighthouse-letters",
+    "/stories/school-bees",
+    "/stories/seagrass-count",
+    "/zh/stories/night-school",
+)
+
+FULL_WIDTH_DIGITS = str.maketrans("0123456789", "０１２３４５６７８９")
+
+
 def calendar_page(article: Article, year: int, month: int) -> Reply:
     """Return the diary of one month, which links to the next month, without end."""
     name = f"{date(year, month, 1):%B} {year}"
@@ -126,40 +136,6 @@ pen.fillRect(20, 20, 760, 300);
 </body>
 </html>
 """
-
-
-def pdf_file(line: str) -> bytes:
-    """Return a PDF document of one page that shows one line of ASCII text."""
-    drawing = f"BT /F1 18 Tf 72 760 Td ({line}) Tj ET".encode("ascii")
-    objects = (
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources 6 0 R >>",
-        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(drawing), drawing),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        b"<< /Font << /F1 5 0 R >> >>",
-    )
-    document = b"%PDF-1.4\n"
-    offsets = []
-    for number, content in enumerate(objects, start=1):
-        offsets.append(len(document))
-        document += b"%d 0 obj\n%s\nendobj\n" % (number, content)
-    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    size = len(objects) + 1
-    return document + (
-        b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R >>\n"
-        b"startxref\n%d\n%%%%EOF\n" % (size, table, size, len(document))
-    )
-
-
-MIRRORED = (
-    "/stories/lighthouse-letters",
-    "/stories/school-bees",
-    "/stories/seagrass-count",
-    "/zh/stories/night-school",
-)
-
-FULL_WIDTH_DIGITS = str.maketrans("0123456789", "０１２３４５６７８９")
 
 
 def build_copies(en: dict[str, Article], zh: dict[str, Article], originals: dict[str, Reply]) -> dict[str, Reply]:

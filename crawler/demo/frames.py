@@ -9,6 +9,31 @@ from datetime import date
 from html import escape
 from importlib.resources import files
 
+SITE_NAMES = {"en": "The Harbour Gazette", "zh": "南屿日报"}
+
+SECTIONS = {
+    "en": {
+        "/": "Front page",
+        "/news/": "Town news",
+        "/zh/": "中文版",
+        "/archive": "Archive",
+        "/notices/": "Small notices",
+        "/events": "What's on",
+        "/about": "About us",
+    },
+    "zh": {"/": "English", "/zh/": "本地新闻", "/archive": "资料室", "/about": "关于我们"},
+}
+
+SIDEBARS = {
+    "en": ("Most read", {"/stories/ferry-rescue": "The ferry", "/stories/tram-vote": "The tram"}),
+    "zh": ("热门文章", {"/zh/stories/canteen": "社区食堂", "/zh/stories/last-metro": "末班地铁"}),
+}
+
+FOOTERS = {
+    "en": "The Harbour Gazette, Weigh House Lane 4, Port Ellery. Printed on paper every Saturday.",
+    "zh": "南屿日报社，南屿市邮局街二号。每周六出版。",
+}
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -83,32 +108,6 @@ def load_articles(folder: str, lang: str) -> dict[str, Article]:
         articles.append(Article(slug, lang, title, byline, date.fromisoformat(published), tuple(paragraphs)))
     articles.sort(key=lambda article: (article.published, article.slug))
     return {article.slug: article for article in articles}
-
-
-SITE_NAMES = {"en": "The Harbour Gazette", "zh": "南屿日报"}
-
-SECTIONS = {
-    "en": {
-        "/": "Front page",
-        "/news/": "Town news",
-        "/zh/": "中文版",
-        "/archive": "Archive",
-        "/notices/": "Small notices",
-        "/events": "What's on",
-        "/about": "About us",
-    },
-    "zh": {"/": "English", "/zh/": "本地新闻", "/archive": "资料室", "/about": "关于我们"},
-}
-
-SIDEBARS = {
-    "en": ("Most read", {"/stories/ferry-rescue": "The ferry", "/stories/tram-vote": "The tram"}),
-    "zh": ("热门文章", {"/zh/stories/canteen": "社区食堂", "/zh/stories/last-metro": "末班地铁"}),
-}
-
-FOOTERS = {
-    "en": "The Harbour Gazette, Weigh House Lane 4, Port Ellery. Printed on paper every Saturday.",
-    "zh": "南屿日报社，南屿市邮局街二号。每周六出版。",
-}
 
 
 @dataclass(frozen=True)

@@ -11,22 +11,6 @@ Outcome = Literal["kept", "exact", "near", "skipped", "redirected", "never fetch
 COUNTED: tuple[Outcome, ...] = ("kept", "exact", "near", "skipped")
 
 
-@dataclass(frozen=True)
-class Expectation:
-    """The expected outcome for one path, or for one URL of another host."""
-
-    path: str
-    outcome: Outcome
-    original: str | None = None
-    reason: str | None = None
-
-
-def expected_totals() -> dict[Outcome, int]:
-    """Return how many pages are to be kept, dropped as exact or near copies, and skipped."""
-    totals = Counter(expectation.outcome for expectation in TRUTH)
-    return {outcome: totals[outcome] for outcome in COUNTED}
-
-
 _KEPT = """
 / /news/ /zh/ /notices/ /events /about /archive /archive/2 /partners /mirror/
 /stories/bridge-reopens /stories/library-late-hours /stories/fish-hall /stories/lighthouse-letters /stories/tram-vote
@@ -83,6 +67,23 @@ _SKIPPED = {
 
 # A link of a duplicate, what robots.txt forbids, a link with nofollow, another host.
 _NEVER_FETCHED = ("/calendar/2026-03", "/private/rota", "/archive/by-title", "http://weather.example/port-ellery")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The expected outcome for one path, or for one URL of another host."""
+
+    path: str
+    outcome: Outcome
+    original: str | None = None
+    reason: str | None = None
+
+
+def expected_totals() -> dict[Outcome, int]:
+    """Return how many pages are to be kept, dropped as exact or near copies, and skipped."""
+    totals = Counter(expectation.outcome for expectation in TRUTH)
+    return {outcome: totals[outcome] for outcome in COUNTED}
+
 
 TRUTH: tuple[Expectation, ...] = (
     *(Expectation(path, "kept") for path in _KEPT.split()),

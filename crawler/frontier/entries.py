@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from scrapy import Request
 
-from crawler.page import KIND, PLACE, ROW
+from crawler.page import KIND, PLACE, ROW, referrer_of
 from crawler.politeness.hosts import FAILED, host_of
 from dedup.signature.normalise import clean
 
@@ -85,7 +85,7 @@ def to_entry(request: Request, url_digest: bytes) -> Entry:
     Raises:
         KeyError: it was not made by `make_request`.
     """
-    referrer = request.headers.get("Referer")
+    referrer = referrer_of(request)
     return Entry(
         url=_as_asked_for(request.url),
         url_digest=url_digest,
@@ -93,7 +93,7 @@ def to_entry(request: Request, url_digest: bytes) -> Entry:
         kind=request.meta[KIND],
         depth=request.cb_kwargs.get("depth", 0),
         priority=request.priority,
-        referrer=clean(referrer.decode("latin-1")) if referrer else None,
+        referrer=clean(referrer) if referrer else None,
         meta=carried(request),
     )
 

@@ -25,6 +25,38 @@ RENEWAL_SECONDS = LEASE_SECONDS / 3
 """How often it says so."""
 
 
+MOST_HOSTS = 16
+"""How many hosts a worker has at most, if there are so many: as many as the requests it makes at once."""
+
+TURN_SECONDS = 60.0
+"""How long a worker keeps a host while another has been waiting for as long."""
+
+_OF_RUN = hosts.c.run_id == bindparam("run")
+_MINE = and_(_OF_RUN, hosts.c.worker == bindparam("me"))
+_IS_OPEN = hosts.c.is_open == 1
+_QUEUED = select(urls.c.id).where(urls.c.run_id == hosts.c.run_id, urls.c.host == hosts.c.host, is_in(State.QUEUED))
+_OWNED = select(hosts.c.host, hosts.c.owned_since, _QUEUED.exists().label("has_queued")).where(_MINE)
+_OWNED = _OWNED.order_by(hosts.c.owned_since, hosts.c.id)
+_SOME_OPEN = select(hosts.c.id).where(_OF_RUN, _IS_OPEN).limit(bindparam("most")).subquery()
+_COUNT_OPEN = select(func.count()).select_from(_SOME_OPEN)
+_UNOWNED = select(hosts.c.host, hosts.c.free_from, hosts.c.delay).where(_OF_RUN, _IS_OPEN, hosts.c.worker.is_(None))
+# Who has waited for longest comes first.
+_UNOWNED = _UNOWNED.order_by(hosts.c.free_from, hosts.c.id).limit(bindparam("most"))
+_ONE = and_(_OF_RUN, hosts.c.host == bindparam("name"))
+_CLAIM = update(hosts).where(_ONE).values(worker=bindparam("me"), owned_since=bindparam("now"))
+_FREED = {"worker": None, "owned_since": None}
+_FREE = (
+    update(hosts)
+    .where(_ONE, hosts.c.worker == bindparam("me"))
+    .values(is_open=bindparam("still_open"), free_from=bindparam("again_from"), delay=bindparam("learned"), **_FREED)
+)
+_FREE_OF_GONE = (
+    update(hosts)
+    .where(_OF_RUN, hosts.c.worker.in_(bindparam("gone", expanding=True)))
+    .values(free_from=bindparam("now") + hosts.c.delay, **_FREED)
+)
+
+
 def is_gone(worker: str, me: str) -> bool:
     """Say whether a worker is known to have ended: it ran on this machine, and its process is not there.
 
@@ -59,38 +91,6 @@ def _is_zombie(number: str) -> bool:
 def worker_name() -> str:
     """Return a name for this process that no other one has or had: host, number, something random."""
     return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
-
-
-MOST_HOSTS = 16
-"""How many hosts a worker has at most, if there are so many: as many as the requests it makes at once."""
-
-TURN_SECONDS = 60.0
-"""How long a worker keeps a host while another has been waiting for as long."""
-
-_OF_RUN = hosts.c.run_id == bindparam("run")
-_MINE = and_(_OF_RUN, hosts.c.worker == bindparam("me"))
-_IS_OPEN = hosts.c.is_open == 1
-_QUEUED = select(urls.c.id).where(urls.c.run_id == hosts.c.run_id, urls.c.host == hosts.c.host, is_in(State.QUEUED))
-_OWNED = select(hosts.c.host, hosts.c.owned_since, _QUEUED.exists().label("has_queued")).where(_MINE)
-_OWNED = _OWNED.order_by(hosts.c.owned_since, hosts.c.id)
-_SOME_OPEN = select(hosts.c.id).where(_OF_RUN, _IS_OPEN).limit(bindparam("most")).subquery()
-_COUNT_OPEN = select(func.count()).select_from(_SOME_OPEN)
-_UNOWNED = select(hosts.c.host, hosts.c.free_from, hosts.c.delay).where(_OF_RUN, _IS_OPEN, hosts.c.worker.is_(None))
-# Who has waited for longest comes first.
-_UNOWNED = _UNOWNED.order_by(hosts.c.free_from, hosts.c.id).limit(bindparam("most"))
-_ONE = and_(_OF_RUN, hosts.c.host == bindparam("name"))
-_CLAIM = update(hosts).where(_ONE).values(worker=bindparam("me"), owned_since=bindparam("now"))
-_FREED = {"worker": None, "owned_since": None}
-_FREE = (
-    update(hosts)
-    .where(_ONE, hosts.c.worker == bindparam("me"))
-    .values(is_open=bindparam("still_open"), free_from=bindparam("again_from"), delay=bindparam("learned"), **_FREED)
-)
-_FREE_OF_GONE = (
-    update(hosts)
-    .where(_OF_RUN, hosts.c.worker.in_(bindparam("gone", expanding=True)))
-    .values(free_from=bindparam("now") + hosts.c.delay, **_FREED)
-)
 
 
 class HostLeases:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -55,6 +55,30 @@ PATIENCE = 0.1
 """Seconds that changes wait for others, so that they share the cost of a transaction."""
 
 _BREATH = 0.01  # for the links of one page, which come one by one
+
+
+MOST_RETURNS = 2
+"""How often redirects may lead back to an address; servers that set a cookie do it once, or once for each of two."""
+
+# Their page was neither stored nor dropped: the next crawl of the run has to fetch it again.
+_UNSETTLED = (NotStored, OverLimit, Undecided)
+
+T = TypeVar("T")
+
+BATCH = 64
+"""How many URLs are held ready in memory at most."""
+
+MOST_IN_VAIN = 8
+"""By how many the requests under way may be more than the pages that `max_pages` still allows."""
+
+_LOW = BATCH // 4
+POLL_SECONDS = 1.0
+"""How often the frontier is asked again where it had nothing to give."""
+
+# Any number serves, but for that of the verdicts: neither waits for the other.
+_FRONTIER_WRITERS = 0x66726F6E
+_COUNTED = ("crawler/", "dedup/")
+_SECONDS = "frontier/seconds"
 
 
 class Pacer:
@@ -109,10 +133,6 @@ async def _wait(event: asyncio.Event, seconds: float) -> None:
             await event.wait()
 
 
-MOST_RETURNS = 2
-"""How often redirects may lead back to an address; servers that set a cookie do it once, or once for each of two."""
-
-
 def count_returns(request: Request) -> int:
     """Return how often redirects have led back to the address of a request, in whatever spelling."""
     before = request.meta.get("redirect_urls")
@@ -120,10 +140,6 @@ def count_returns(request: Request) -> int:
         return 0
     own = canonicalize_url(request.url)
     return sum(canonicalize_url(url) == own for url in before)
-
-
-# Their page was neither stored nor dropped: the next crawl of the run has to fetch it again.
-_UNSETTLED = (NotStored, OverLimit, Undecided)
 
 
 class _HeldRequest(NamedTuple):
@@ -210,16 +226,10 @@ class InFlight:
 
 
 class Ready:
-    """URLs in the order in which they were taken.
+    """URLs in the order in which they were taken."""
 
-    Args:
-        turns: whether the host with the fewest requests under way comes first, so that one that
-            is slow does not hold up the others; else the order is kept.
-    """
-
-    def __init__(self, *, turns: bool) -> None:
-        self._turns = turns
-        self._taken: deque[TakenUrl] = deque()
+    def __init__(self) -> None:
+        self._taken: dict[int, TakenUrl] = {}
 
     def __len__(self) -> int:
         return len(self._taken)
@@ -227,58 +237,35 @@ class Ready:
     @property
     def rows(self) -> set[int]:
         """Their rows."""
-        return {taken.id for taken in self._taken}
+        return set(self._taken)
 
     @property
     def has_suspect(self) -> bool:
         """Whether several processes died with one of them."""
-        return any(taken.attempts >= SUSPECT for taken in self._taken)
+        return any(taken.attempts >= SUSPECT for taken in self._taken.values())
 
     def add(self, taken: Iterable[TakenUrl]) -> None:
         """Put URLs behind the others."""
-        self._taken += taken
+        self._taken |= {each.id: each for each in taken}
 
     def next(self, under_way: Counter[str]) -> TakenUrl:
-        """Remove a URL and return it; there must be one.
+        """Remove the first URL of the host with the fewest requests under way and return it; there must be one.
 
         Args:
-            under_way: how many requests go to each host now.
+            under_way: how many requests go to each host now, so that one that is slow does not hold up the others.
         """
-        if not self._turns:
-            return self._taken.popleft()
-        place, _ = min(enumerate(self._taken), key=lambda each: under_way[each[1].host])
-        taken = self._taken[place]
-        del self._taken[place]
-        return taken
+        return self._taken.pop(min(self._taken, key=lambda row: under_way[self._taken[row].host]))
 
     def remove(self, *, rows: Collection[int] = (), hosts: Collection[str] = ()) -> list[int]:
         """Remove URLs by their rows and their hosts; return the rows."""
-        removed = [taken.id for taken in self._taken if taken.id in rows or taken.host in hosts]
-        if removed:
-            self._taken = deque(taken for taken in self._taken if taken.id not in removed)
+        removed = [row for row, taken in self._taken.items() if row in rows or taken.host in hosts]
+        for row in removed:
+            del self._taken[row]
         return removed
 
     def clear(self) -> None:
         """Remove all of them."""
         self._taken.clear()
-
-
-T = TypeVar("T")
-
-BATCH = 64
-"""How many URLs are held ready in memory at most."""
-
-MOST_IN_VAIN = 8
-"""By how many the requests under way may be more than the pages that `max_pages` still allows."""
-
-_LOW = BATCH // 4
-POLL_SECONDS = 1.0
-"""How often the frontier is asked again where it had nothing to give."""
-
-# Any number serves, but for that of the verdicts: neither waits for the other.
-_FRONTIER_WRITERS = 0x66726F6E
-_COUNTED = ("crawler/", "dedup/")
-_SECONDS = "frontier/seconds"
 
 
 class FrontierScheduler(BaseScheduler):
@@ -310,7 +297,7 @@ class FrontierScheduler(BaseScheduler):
         self._outages = outages_of(crawler)
         self._hosts = Hosts.of(crawler)
         self._in_flight = InFlight(crawler)
-        self._ready = Ready(turns=settings.is_shared)
+        self._ready = Ready()
         self._valid_until = 0.0
         self._changes = Changes()
         self._is_left = True

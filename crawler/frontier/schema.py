@@ -28,17 +28,6 @@ from dedup.ledger.runs import RunScopedTable
 from dedup.sql.database import TableSet
 from dedup.sql.schema import Id
 
-
-class State(StrEnum):
-    """What became of a URL; one that is parked waits for the next process that goes on with the run."""
-
-    QUEUED = "queued"
-    TAKEN = "taken"
-    DONE = "done"
-    FAILED = "failed"
-    PARKED = "parked"
-
-
 SUSPECT = 2
 """A URL that so many processes died with is handed out only while no other such one is under way."""
 
@@ -75,7 +64,6 @@ urls = Table(
     Column("lease_until", Float),
     comment="one row a URL of a run; attempts: how many processes died with it; meta: JSON of redirects and retries",
 )
-Index("frontier_url", urls.c.run_id, urls.c.url_digest, unique=True)
 
 options = Table(
     "frontier_options",
@@ -97,20 +85,6 @@ ROWS_OF_RUNS = (
 )
 """What `dedup runs cancel` takes back of these tables."""
 
-
-def _index(name: str, *columns: object, state: State, suspects: bool = False) -> None:
-    # Partial ones: what is done, which becomes most of the table, costs them nothing.
-    condition = urls.c.state == state.value
-    if suspects:
-        condition &= urls.c.attempts >= SUSPECT
-    Index(name, *columns, sqlite_where=condition, postgresql_where=condition)  # type: ignore[arg-type]
-
-
-_index("frontier_queued", urls.c.run_id, urls.c.priority.desc(), urls.c.id, state=State.QUEUED)
-_index("frontier_suspects", urls.c.run_id, urls.c.attempts, state=State.QUEUED, suspects=True)
-_index("frontier_taken", urls.c.run_id, urls.c.worker, state=State.TAKEN)
-_index("frontier_parked", urls.c.run_id, urls.c.host, state=State.PARKED)
-
 # What follows is used only by runs that several workers share.
 hosts = Table(
     "frontier_hosts",
@@ -126,18 +100,10 @@ hosts = Table(
     Column("delay", Float, nullable=False),
     comment="one row a host of a run; it belongs to one worker at a time; delay: seconds between requests",
 )
-Index("frontier_host", hosts.c.run_id, hosts.c.host, unique=True)
+
 _is_open = hosts.c.is_open == 1
-Index(
-    "frontier_hosts_open",
-    hosts.c.run_id,
-    hosts.c.free_from,
-    hosts.c.id,
-    sqlite_where=_is_open,
-    postgresql_where=_is_open,
-)
+
 _is_owned = hosts.c.worker.is_not(None)
-Index("frontier_hosts_owned", hosts.c.run_id, hosts.c.worker, sqlite_where=_is_owned, postgresql_where=_is_owned)
 
 workers = Table(
     "frontier_workers",
@@ -152,6 +118,53 @@ workers = Table(
     comment="one row a worker of a run; lease_until: empty once it has left; kept: pages; counts: JSON of its stats; "
     "has_closed: whether it ended the run",
 )
+
+OF_RUN = urls.c.run_id == bindparam("run")
+COLUMNS = [urls.c[name] for name in TakenUrl._fields]
+_OF_OTHER_HOSTS = urls.c.host.not_in(bindparam("but", expanding=True))
+
+FREE = {"worker": None, "lease_until": None}
+
+COUNTS = select(urls.c.state, func.count(), func.sum(urls.c.kept)).where(OF_RUN).group_by(urls.c.state)
+
+
+class State(StrEnum):
+    """What became of a URL; one that is parked waits for the next process that goes on with the run."""
+
+    QUEUED = "queued"
+    TAKEN = "taken"
+    DONE = "done"
+    FAILED = "failed"
+    PARKED = "parked"
+
+
+Index("frontier_url", urls.c.run_id, urls.c.url_digest, unique=True)
+
+
+def _index(name: str, *columns: object, state: State, suspects: bool = False) -> None:
+    # Partial ones: what is done, which becomes most of the table, costs them nothing.
+    condition = urls.c.state == state.value
+    if suspects:
+        condition &= urls.c.attempts >= SUSPECT
+    Index(name, *columns, sqlite_where=condition, postgresql_where=condition)  # type: ignore[arg-type]
+
+
+_index("frontier_queued", urls.c.run_id, urls.c.priority.desc(), urls.c.id, state=State.QUEUED)
+_index("frontier_suspects", urls.c.run_id, urls.c.attempts, state=State.QUEUED, suspects=True)
+_index("frontier_taken", urls.c.run_id, urls.c.worker, state=State.TAKEN)
+_index("frontier_parked", urls.c.run_id, urls.c.host, state=State.PARKED)
+
+Index("frontier_host", hosts.c.run_id, hosts.c.host, unique=True)
+Index(
+    "frontier_hosts_open",
+    hosts.c.run_id,
+    hosts.c.free_from,
+    hosts.c.id,
+    sqlite_where=_is_open,
+    postgresql_where=_is_open,
+)
+Index("frontier_hosts_owned", hosts.c.run_id, hosts.c.worker, sqlite_where=_is_owned, postgresql_where=_is_owned)
+
 Index("frontier_worker", workers.c.run_id, workers.c.name, unique=True)
 
 QUEUED_BY_HOST = (
@@ -171,9 +184,6 @@ def _attempts(comparison: str) -> Any:
     return urls.c.attempts.op(comparison)(literal(SUSPECT, literal_execute=True))
 
 
-OF_RUN = urls.c.run_id == bindparam("run")
-COLUMNS = [urls.c[name] for name in TakenUrl._fields]
-_OF_OTHER_HOSTS = urls.c.host.not_in(bindparam("but", expanding=True))
 NEXT = (
     select(*COLUMNS)
     .where(OF_RUN, is_in(State.QUEUED), _attempts("<"), _OF_OTHER_HOSTS)
@@ -194,7 +204,6 @@ IS_LEFT = select(
     select(urls.c.id).where(OF_OTHERS).exists().label("elsewhere"),
 )
 MINE = and_(OF_RUN, is_in(State.TAKEN), urls.c.worker == bindparam("me"))
-FREE = {"worker": None, "lease_until": None}
 TAKE = (
     update(urls)
     .where(urls.c.id.in_(bindparam("ids", expanding=True)))
@@ -220,4 +229,3 @@ COUNT_PARKED = select(urls.c.host, func.count()).where(OF_RUN, is_in(State.PARKE
 MY_ROWS = select(urls.c.id, urls.c.host).where(MINE)
 RELEASE = update(urls).where(MINE).values(state=State.QUEUED.value, **FREE)
 RENEW = update(urls).where(MINE).values(lease_until=bindparam("until"))
-COUNTS = select(urls.c.state, func.count(), func.sum(urls.c.kept)).where(OF_RUN).group_by(urls.c.state)

@@ -16,14 +16,23 @@ from crawler.frontier import schema
 from crawler.frontier.entries import Changes, ExchangeResult, LeaveResult, OpenResult, TakenUrl, WorkerState
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, HostLeases, is_gone, next_urls
 from crawler.frontier.schema import QUEUED_BY_HOST, ROWS_OF_RUNS, TABLES, State, hosts, options, runs, urls, workers
-from crawler.page import read_switch
+from crawler.page import read_setting
 from dedup.errors import SettingsError
 from dedup.ledger.runs import register_rows
+from dedup.rules.setting_values import to_bool
 from dedup.sql.database import Database, insert_into, open_tables
 from dedup.stage.failures import read_settings, refuse_to_start
 
 MAX_ATTEMPTS = 5
 """How many processes may end while a URL is under way before it is given up."""
+
+
+DELETED_AT_ONCE = 10_000
+"""Rows that are deleted in one transaction, since others write to the same database."""
+
+_WORKERS = select(workers).where(workers.c.run_id == bindparam("run"))
+_RUN = select(runs.c.started, runs.c.finished).where(runs.c.id == bindparam("run"))
+_ME = update(workers).where(workers.c.run_id == bindparam("run"), workers.c.name == bindparam("me"))
 
 
 @dataclass(frozen=True)
@@ -51,18 +60,10 @@ class FrontierSettings:
         """
         settings = read_settings(crawler)
         url = crawler.settings.get("CRAWLER_DATABASE_URL") or settings.database_url
-        is_shared = read_switch(crawler, "CRAWLER_SHARED_RUN", default=False)
+        is_shared = read_setting(crawler, "CRAWLER_SHARED_RUN", False, to_bool)
         if is_shared and not settings.run:
             refuse_to_start(SettingsError("CRAWLER_SHARED_RUN needs DEDUP_RUN, the name of the run that is shared"))
         return cls(url, settings.lock_timeout, settings.run, is_shared)
-
-
-DELETED_AT_ONCE = 10_000
-"""Rows that are deleted in one transaction, since others write to the same database."""
-
-_WORKERS = select(workers).where(workers.c.run_id == bindparam("run"))
-_RUN = select(runs.c.started, runs.c.finished).where(runs.c.id == bindparam("run"))
-_ME = update(workers).where(workers.c.run_id == bindparam("run"), workers.c.name == bindparam("me"))
 
 
 class FrontierStore:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
@@ -29,6 +30,28 @@ _USUAL_LIE = "cp1252"
 # In the languages that it is for letters with accents stand between others.
 _OTHER_SCRIPTS = re.compile(b"[\xa1-\xff]{6}")
 _MOST_BROKEN = 0.01
+
+
+MAX_METADATA_CHARACTERS = 2_000
+MAX_URL_CHARACTERS = 2_083
+
+_LINE_BREAKS = re.compile("[\t\r\n]")
+_ABSOLUTE = re.compile("https?://([^/?#]+)", re.IGNORECASE)
+_ORIGIN = re.compile("https?://[^/?#]+")
+# Paths that joining leaves as they are: without dots to resolve and without empty parts to drop.
+_PLAIN_PATH = re.compile(r"(?:/[^/.?;\s][^/?;\s]*)+/?(?:\?[^?;\s]+)?")
+_REFRESH = re.compile(r"url\s*=\s*(.+)", re.IGNORECASE)
+_NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
+# Directives of robots that have a colon of their own.
+_WITH_VALUES = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
+_PORTS_OF_THE_WEB = (80, 443)
+# More than a menu or a note that it is loading.
+_MOST_OF_A_SHELL = 200
+_MUCH_SCRIPT = 2_000
+_RUNNABLE = ("", "module", "text/javascript", "application/javascript", "application/x-javascript")
+# What frameworks fill: an element of their own name, or one without a meaning.
+_FILLED = re.compile("div|main|section|[a-z]+-[a-z-]+")
+_METADATA_FIELDS = ("title", "author", "date", "description")
 
 
 def content_type_of(response: Response) -> str:
@@ -70,28 +93,6 @@ def _is_utf8(html: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-MAX_METADATA_CHARACTERS = 2_000
-MAX_URL_CHARACTERS = 2_083
-
-_LINE_BREAKS = re.compile("[\t\r\n]")
-_ABSOLUTE = re.compile("https?://([^/?#]+)", re.IGNORECASE)
-_ORIGIN = re.compile("https?://[^/?#]+")
-# Paths that joining leaves as they are: without dots to resolve and without empty parts to drop.
-_PLAIN_PATH = re.compile(r"(?:/[^/.?;\s][^/?;\s]*)+/?(?:\?[^?;\s]+)?")
-_REFRESH = re.compile(r"url\s*=\s*(.+)", re.IGNORECASE)
-_NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
-# Directives of robots that have a colon of their own.
-_WITH_VALUES = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
-_PORTS_OF_THE_WEB = (80, 443)
-# More than a menu or a note that it is loading.
-_MOST_OF_A_SHELL = 200
-_MUCH_SCRIPT = 2_000
-_RUNNABLE = ("", "module", "text/javascript", "application/javascript", "application/x-javascript")
-# What frameworks fill: an element of their own name, or one without a meaning.
-_FILLED = re.compile("div|main|section|[a-z]+-[a-z-]+")
-_METADATA_FIELDS = ("title", "author", "date", "description")
 
 
 @dataclass(frozen=True)
@@ -160,32 +161,26 @@ class Extraction:
     nofollow: bool = False
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(NamedTuple):
     """What is stored of a kept page besides its text.
 
     Attributes:
+        compressed_html: its bytes, by zlib.
+        text: the main text; None where it was not asked for.
         title: its title.
         author: who wrote it.
         date: when it was published, as YYYY-MM-DD.
         language: its language as the page says, such as `en` or `zh-CN`.
         description: what its metadata say it is about.
-        compressed_html: its bytes, by zlib.
-        text: the main text; None where it was not asked for.
     """
 
-    title: str | None
-    author: str | None
-    date: str | None
-    language: str | None
-    description: str | None
     compressed_html: bytes
-    text: str | None = None
-
-    @classmethod
-    def of_nothing(cls, html: bytes) -> Description:
-        """Describe a page in which nothing was found."""
-        return cls(None, None, None, None, None, deflate(html), "")
+    text: str | None = ""
+    title: str | None = None
+    author: str | None = None
+    date: str | None = None
+    language: str | None = None
+    description: str | None = None
 
 
 def extract_page(
@@ -234,12 +229,12 @@ def describe_page(html: bytes, url: str, *, with_text: bool, content_type: str |
 
     tree = parse_html(decode_page(html, content_type))
     if tree is None:
-        return Description.of_nothing(html)
+        return Description(deflate(html))
     language = _language(tree)
     text = main_text(tree) if with_text else None
     found = extract_metadata(tree, url, extensive=False)
     title, author, date, description = (_tidy(getattr(found, name)) for name in _METADATA_FIELDS)
-    return Description(title, author, date, language, description, deflate(html), text)
+    return Description(deflate(html), text, title, author, date, language, description)
 
 
 def ascii_host(host: str) -> str:

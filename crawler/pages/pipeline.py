@@ -12,7 +12,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from crawler.page import DESCRIBED, NOT_STORED, NotStored, OverLimit, Page, Unseen, stopping
+from crawler.page import DESCRIBED, NOT_STORED, NotStored, OverLimit, Page, Unseen, read_setting, stopping
 from crawler.pages.extraction import Description, describe_page
 from crawler.pages.revisits import Gone, Revisits
 from crawler.pages.store import PageStore, Settled
@@ -22,6 +22,7 @@ from crawler.runtime import Workers
 from crawler.warc.recording import RecordingMiddleware
 from dedup.errors import DatabaseError, DedupError
 from dedup.rules.documents import Decision
+from dedup.rules.setting_values import to_word
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
 from dedup.signature.normalise import clean
@@ -32,6 +33,10 @@ from dedup.stage.passed import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
+
+
+_SEEN = (ExactDuplicate, NearDuplicate, Replaced, Unchanged)
+_STORED = ("url", "canonical", *DESCRIBED, "problem", "fetched", "depth", "referrer", "run")
 
 
 class PageLimitPipeline:
@@ -104,10 +109,6 @@ class PageLimitPipeline:
             self._changed.notify_all()
 
 
-_SEEN = (ExactDuplicate, NearDuplicate, Replaced, Unchanged)
-_STORED = ("url", "canonical", *DESCRIBED, "problem", "fetched", "depth", "referrer", "run")
-
-
 class StoragePipeline:
     """Item pipeline, after deduplication: adds the metadata and stores the page.
 
@@ -128,7 +129,7 @@ class StoragePipeline:
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
         self._crawler = crawler
         self._settings = settings
-        self._gone = Gone.read(crawler)
+        self._gone = read_setting(crawler, "CRAWLER_GONE", Gone.MARK, to_word(Gone))
         self._stopper = CrawlStopper.of(crawler)
         self.revisits: Revisits | None = None
         self._under_way: dict[str, asyncio.Event] = {}
@@ -287,7 +288,7 @@ class StoragePipeline:
             except Exception as error:  # whatever a library makes of a broken page, the page is not lost
                 page.problem = f"no metadata could be extracted: {type(error).__name__}: {error}"
                 logger.warning("%s is stored without metadata: %s", clean(page.url), clean(page.problem))
-        return Description.of_nothing(page.html)
+        return Description(deflate(page.html))
 
     def _restore_all(self, urls: list[str]) -> list[tuple[Mapping[str, Any], bytes | None] | None]:
         return [self._store.restore(clean(url)) for url in urls]

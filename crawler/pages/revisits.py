@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Sequence
 from enum import StrEnum
+from typing import Any
 
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 
-from crawler.page import stopping
+from crawler.page import AGAIN, NOT_MODIFIED, stopping
 from crawler.pages.store import PageStore
 from crawler.pages.visits import Reason, Target, Visit
 from crawler.runs import name_of_run
-from dedup.errors import SettingsError
 from dedup.signature.normalise import clean
-from dedup.stage.failures import CrawlStopper, refuse_to_start
+from dedup.stage.failures import CrawlStopper
 from dedup.stage.passed import MicroBatcher
 from dedup.stage.pipelines import NearDuplicatePipeline
 
@@ -35,17 +37,9 @@ class Gone(StrEnum):
     MARK = "mark"
     DELETE = "delete"
 
-    @classmethod
-    def read(cls, crawler: Crawler) -> Gone:
-        """Return what `CRAWLER_GONE` says; what is none of these ends the crawl before it begins."""
-        policy = crawler.settings.get("CRAWLER_GONE", Gone.MARK)
-        if policy not in set(cls):
-            refuse_to_start(SettingsError(f"CRAWLER_GONE = {policy!r}: expected one of {', '.join(cls)}"))
-        return cls(policy)
-
 
 class Revisits:
-    """The pages that the database knows, as a crawl meets them again.
+    """The pages that the database knows, as a crawl by the spider `site` meets them again.
 
     What fails ends the crawl in order, see `CrawlStopper`; the page that it was about is not
     settled then.
@@ -64,6 +58,10 @@ class Revisits:
         self._gone = gone
         self._stopper = CrawlStopper.of(crawler)
         self._finding: MicroBatcher[str, Visit | None] = MicroBatcher(self._find_all, _BATCH)
+        spider: Any = crawler.spider
+        self._arguments, self._rules = spider.arguments, spider.rules
+        self._round = 0
+        self._last_undecided = 0
 
     async def close(self) -> None:
         """Wait for the look-ups that are under way."""
@@ -81,39 +79,48 @@ class Revisits:
             return await asyncio.to_thread(self._store.read_html, clean(url))
         return None
 
-    async def find_known(self, seen_before: float) -> AsyncIterator[Visit]:
-        """Yield the pages that are not gone: those that are stored, then the duplicates.
+    async def find_due(self) -> AsyncIterator[Visit]:
+        """Yield the pages that a re-crawl visits again: all, or those older than `max_age`; the stored ones first.
 
-        Args:
-            seen_before: only those that were seen last at this time or earlier, in seconds since 1970.
+        Only pages in the scope of the crawl, as below.
         """
+        seen_before = time.time() - (self._arguments.max_age or 0)
         with stopping(self._stopper):
-            for stored in (True, False):
+            for stored in (True, False) if self._arguments.recrawl else ():
                 last: int | None = 0
                 while last is not None:
                     visits = await asyncio.to_thread(self._store.find_known, last, _BATCH, seen_before, stored=stored)
-                    for visit in visits:
+                    for visit in filter(self._is_wanted, visits):
                         yield visit
                     last = visits[-1].id if len(visits) == _BATCH else None
 
-    def find_undecided(self, after: int, *, of_this_run: bool) -> tuple[int, list[Visit]]:
-        """Return pages whose content has to be seen again: what they were copies of has changed or is gone.
+    def find_undecided(self) -> tuple[str, list[Visit]]:
+        """Return pages that have to be fetched once more before the crawl is over.
 
-        Args:
-            after: what the last call has returned; 0 for the first ones.
-            of_this_run: only those that were seen in this run.
+        What was a copy of a page that has changed or is gone would be stored nowhere, if it was
+        visited before that was known, or is too young for a visit. What another visit does not
+        settle is tried twice more. To be called when nothing else is left to do.
 
         Returns:
-            Where to go on, 0 where there are no more, and the pages.
+            The kind of request to make, and some of the pages; none when there are no more.
         """
-        dedup = self._dedup
-        if dedup is None:
-            return 0, []
+        wanted: list[Visit] = []
+        kind = ""
         with stopping(self._stopper):
-            found = dedup.find_undecided(after, _BATCH, of_this_run=of_this_run)
-            visits = self._store.find_visits([url for _, url in found])
-            return found[-1][0] if found else 0, [visits[url] for _, url in found if url in visits]
-        return 0, []
+            while not wanted and self._dedup is not None and self._round < len(AGAIN):
+                kind = AGAIN[self._round]
+                # A page that another crawl has left undecided may be of no interest to this one.
+                of_this_run = not self._arguments.recrawl
+                found = self._dedup.find_undecided(self._last_undecided, _BATCH, of_this_run=of_this_run)
+                visits = self._store.find_visits([url for _, url in found])
+                wanted = [visits[url] for _, url in found if url in visits and self._is_wanted(visits[url])]
+                self._last_undecided = found[-1][0] if found else 0
+                self._round += not found
+        return kind, wanted
+
+    def _is_wanted(self, visit: Visit) -> bool:
+        most = self._arguments.max_depth
+        return self._rules.allow(visit.url) and (most is None or visit.depth <= most)
 
     async def note_gone(self, urls: Sequence[str]) -> None:
         """Do with pages that are gone what `CRAWLER_GONE` says; those that no crawl has seen are passed over."""
@@ -151,10 +158,14 @@ class Revisits:
             elif found is Target.GONE:
                 await self.note_gone(olds)
 
-    async def prepare_moving(self, target: str) -> None:
-        """Take the pages that have moved to another one out of the index, before that is decided."""
+    async def prepare_moving(self, response: Response) -> None:
+        """Take what has moved to a page out of the index, before that is decided."""
+        # Others are looked at once they are settled; only for pages that are decided again this makes a difference.
+        is_decided_again = self._arguments.recrawl and NOT_MODIFIED not in response.flags
+        if not is_decided_again and "redirect_urls" not in response.meta:
+            return
         with stopping(self._stopper):
-            moving = await asyncio.to_thread(self._store.find_moving, [clean(target)])
+            moving = await asyncio.to_thread(self._store.find_moving, [clean(response.url)])
             if moving:
                 await self._let_go(moving)
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, Insert, and_, bindparam, delete, insert, or_, select, update
 
-from crawler.pages import visits
-from crawler.pages.visits import ROWS_OF_RUNS, TABLES, Reason, Target, Versions, Visit, pages
+from crawler.page import DESCRIBED
+from crawler.pages.visits import IS_MOVING, ROWS_OF_RUNS, TABLES, Reason, Target, Visit, page_versions, pages, visits
 from dedup.ledger.document_rows import key_digest
 from dedup.ledger.runs import register_rows
 from dedup.sql.database import Database, Outages, insert_into, open_tables
@@ -22,14 +22,57 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 KEPT_VERSIONS = 10
+"""How many versions of one page are kept besides the stored one."""
 
-_RESTORED = ("title", "author", "date", "language", "description", "text", "run")
 _OF_PAGE = pages.c.url_digest == bindparam("digest")
-_STORED = select(pages.c.url_digest).where(pages.c.url_digest.in_(bindparam("digests", expanding=True)))
+_RESTORED = select(*(pages.c[name] for name in (*DESCRIBED, "text", "run"))).where(_OF_PAGE)
+_AMONG_PAGES = select(pages.c.url_digest).where(pages.c.url_digest.in_(bindparam("digests", expanding=True)))
 _HTML = select(pages.c.html).where(_OF_PAGE)
 _REFRESH = update(pages).where(_OF_PAGE).values(html=bindparam("new_html"))
 _MARK = update(pages).where(_OF_PAGE).values(gone=bindparam("since"))
 _IS_BACK = _MARK.where(pages.c.gone.is_not(None))
+
+_COPIED = [column.name for column in pages.c if column.name != "id"]
+_VERSION = select(
+    *(pages.c[name] for name in _COPIED),
+    bindparam("reason", type_=page_versions.c.reason.type),
+    bindparam("now", type_=page_versions.c.replaced.type),
+).where(_OF_PAGE)
+_KEEP = insert(page_versions).from_select([*_COPIED, "reason", "replaced"], _VERSION)
+_KEEP_IF_CHANGED = insert(page_versions).from_select(
+    [*_COPIED, "reason", "replaced"], _VERSION.where(pages.c.text != bindparam("new_text"))
+)
+_OF_VERSION = page_versions.c.url_digest == bindparam("digest")
+_LATEST_TOO_MANY = select(page_versions.c.id).where(_OF_VERSION).order_by(page_versions.c.id.desc())
+_LATEST_TOO_MANY = _LATEST_TOO_MANY.offset(bindparam("most")).limit(1)
+_FORGET = delete(page_versions).where(_OF_VERSION, page_versions.c.id <= _LATEST_TOO_MANY.scalar_subquery())
+_REMOVE = delete(pages).where(_OF_PAGE)
+
+_OF_VISITS = visits.c.url_digest.in_(bindparam("digests", expanding=True))
+_WRITTEN = ("url", "depth", "etag", "last_modified", "body_digest", "seen", "run")
+_STORED = select(pages.c.id).where(pages.c.url_digest == visits.c.url_digest).exists()
+_VISIT = select(*(visits.c[name] for name in _WRITTEN), visits.c.id, _STORED.label("is_stored"))
+_VISIT = _VISIT.where(visits.c.gone.is_(None))
+_BY_URL = _VISIT.where(_OF_VISITS)
+_KNOWN = (
+    _VISIT.where(visits.c.id > bindparam("after"), visits.c.seen <= bindparam("seen_before"))
+    .order_by(visits.c.id)
+    .limit(bindparam("most"))
+)
+_MOVING = select(visits.c.url, visits.c.moved_to_digest).where(
+    IS_MOVING, visits.c.moved_to_digest.in_(bindparam("targets", expanding=True))
+)
+_MOVE = update(visits).where(_OF_VISITS, visits.c.gone.is_(None)).values(moved_to_digest=bindparam("target"))
+_END = select(visits.c.gone, visits.c.moved_to_digest).where(
+    visits.c.url_digest == bindparam("digest"),
+    or_(visits.c.run == bindparam("run"), and_(visits.c.gone.is_(None), visits.c.seen > bindparam("since"))),
+)
+_MOST_STEPS = 10
+_LEAVE = (
+    update(visits)
+    .where(_OF_VISITS)
+    .values(gone=bindparam("since"), run=bindparam("by"), etag=None, last_modified=None, body_digest=None)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +120,17 @@ class PageStore:
     def __init__(self, database: Database, outages: Outages) -> None:
         self._database = database
         self.outages = outages
-        self._versions = Versions(KEPT_VERSIONS)
-        insert = insert_into(pages, database.engine.dialect.name)
-        self._upsert = insert.on_conflict_do_update(
+        dialect = database.engine.dialect.name
+        page, visit = insert_into(pages, dialect), insert_into(visits, dialect)
+        self._store = page.on_conflict_do_update(
             index_elements=[pages.c.url_digest],
-            set_={column.name: column for column in insert.excluded if column.name not in ("id", "url_digest")},
+            set_={column.name: column for column in page.excluded if column.name not in ("id", "url_digest")},
         )
-        self._restore = select(*(pages.c[name] for name in _RESTORED)).where(_OF_PAGE)
+        # What was seen is there, and nowhere else.
+        self._record = visit.on_conflict_do_update(
+            index_elements=[visits.c.url_digest],
+            set_={**{name: visit.excluded[name] for name in _WRITTEN}, "gone": None, "moved_to_digest": None},
+        )
         open_tables(database, TABLES)
         register_rows(database, ROWS_OF_RUNS)
 
@@ -108,32 +155,33 @@ class PageStore:
             for digest, each in latest.items()
             if each.page is None and not each.is_duplicate
         ]
+        seen = [{**_written(each.visit), "url_digest": digest} for digest, each in latest.items()]
         with self._database.write() as connection:
             # In a first crawl no page is stored yet: then nothing of what follows has to be asked.
-            stored = self._find_stored(connection, [*latest, *copies])
+            among = connection.scalars(_AMONG_PAGES, {"digests": [*latest, *copies]})
+            stored = {bytes(each) for each in among}
             if rows:
-                self._versions.keep_changed(connection, [row for row in rows if row["url_digest"] in stored])
-                connection.execute(self._upsert, rows)
+                changed = [row for row in rows if row["url_digest"] in stored]
+                texts = [{"digest": row["url_digest"], "new_text": row["text"]} for row in changed]
+                _keep_versions(connection, _KEEP_IF_CHANGED, texts, Reason.UPDATED)
+                connection.execute(self._store, rows)
                 stored |= {row["url_digest"] for row in rows}
             if newer:
                 connection.execute(_REFRESH, newer)
             if not stored.isdisjoint(copies):
-                self._versions.take_away(connection, [each for each in copies if each in stored], Reason.DUPLICATE)
+                _take_away(connection, [each for each in copies if each in stored], Reason.DUPLICATE)
             if there:
                 connection.execute(_IS_BACK, there)
-            visits.record(connection, [each.visit for each in latest.values()])
-            moving = visits.find_moving(connection, [each.visit.url for each in settled])
+            connection.execute(self._record, seen)
+            moving = _find_moving(connection, [each.visit.url for each in settled])
         return [moving.get(key_digest(each.visit.url), []) for each in settled]
-
-    def _find_stored(self, connection: Connection, digests: Sequence[bytes]) -> set[bytes]:
-        return {bytes(each) for each in connection.scalars(_STORED, {"digests": digests})}
 
     @_whole
     def restore(self, url: str) -> tuple[Mapping[str, Any], bytes | None] | None:
         """Return text and metadata of the stored page with this URL, and the digest of the bytes seen last."""
         with self._database.read() as connection:
-            row = connection.execute(self._restore, {"digest": key_digest(url)}).mappings().first()
-            visit = visits.find(connection, [url]).get(url)
+            row = connection.execute(_RESTORED, {"digest": key_digest(url)}).mappings().first()
+            visit = _find_visits(connection, [url]).get(url)
         return None if row is None else (dict(row), None if visit is None else visit.body_digest)
 
     @_whole
@@ -147,25 +195,51 @@ class PageStore:
     def find_visits(self, urls: Sequence[str]) -> dict[str, Visit]:
         """Return what is known of those of the pages that were seen and are not gone, by URL."""
         with self._database.read() as connection:
-            return visits.find(connection, urls)
+            return _find_visits(connection, urls)
 
     @_whole
     def find_known(self, after: int, most: int, seen_before: float, *, stored: bool) -> list[Visit]:
-        """Return pages that are not gone, see `visits.find_known`."""
+        """Return pages that are not gone.
+
+        Args:
+            after: only those whose row has a larger id.
+            most: how many at most, in the order of the rows.
+            seen_before: only those that were seen last at this time or earlier, in seconds since 1970.
+            stored: whether stored pages are wanted, or duplicates.
+        """
+        asked = {"after": after, "most": most, "seen_before": seen_before}
         with self._database.read() as connection:
-            return visits.find_known(connection, after, most, seen_before, stored=stored)
+            return list(map(_visit, connection.execute(_KNOWN.where(_STORED if stored else ~_STORED), asked)))
 
     @_whole
     def note_moving(self, urls: Sequence[str], target: str, run: str, seen_since: float) -> Target:
-        """Note that pages redirect for good to another address, see `visits.note_moving`."""
+        """Note that pages redirect for good to another address; say what a run knows of what is there.
+
+        Args:
+            urls: the pages.
+            target: the other address.
+            run: the run.
+            seen_since: what was seen later than this counts as seen by this run, in seconds since 1970.
+        """
+        end = key_digest(target)
+        state = Target.UNSEEN
         with self._database.write() as connection:
-            return visits.note_moving(connection, urls, target, run, seen_since)
+            for _ in range(_MOST_STEPS):
+                there = connection.execute(_END, {"digest": end, "run": run, "since": seen_since}).first()
+                if there is None:
+                    break
+                state = Target.THERE if there.gone is None else Target.GONE
+                if there.gone is None or there.moved_to_digest is None:
+                    break
+                end, state = bytes(there.moved_to_digest), Target.UNSEEN
+            connection.execute(_MOVE, {"digests": list(map(key_digest, urls)), "target": end})
+        return state
 
     @_whole
     def find_moving(self, targets: Sequence[str]) -> list[str]:
         """Return the pages that redirect to one of these for good and were not taken away yet."""
         with self._database.read() as connection:
-            return [url for moving in visits.find_moving(connection, targets).values() for url in moving]
+            return [url for moving in _find_moving(connection, targets).values() for url in moving]
 
     @_whole
     def mark(self, urls: Sequence[str], run: str) -> None:
@@ -173,15 +247,63 @@ class PageStore:
         rows = [{"digest": key_digest(url), "since": datetime.now(UTC)} for url in urls]
         with self._database.write() as connection:
             connection.execute(_MARK, rows)
-            visits.leave(connection, urls, time.time(), run)
+            _leave(connection, urls, run)
 
     @_whole
     def take_away(self, urls: Sequence[str], reason: Reason, run: str) -> None:
         """Remove pages that are not there any more from the stored ones; what they held is kept as a version."""
         with self._database.write() as connection:
-            self._versions.take_away(connection, [key_digest(url) for url in urls], reason)
-            visits.leave(connection, urls, time.time(), run)
+            _take_away(connection, list(map(key_digest, urls)), reason)
+            _leave(connection, urls, run)
 
     def close(self) -> None:
         """Close the database."""
         self._database.close()
+
+
+def _written(visit: Visit) -> dict[str, Any]:
+    return {name: getattr(visit, name) for name in _WRITTEN}
+
+
+def _find_visits(connection: Connection, urls: Iterable[str]) -> dict[str, Visit]:
+    rows = connection.execute(_BY_URL, {"digests": list(map(key_digest, urls))})
+    return {row.url: _visit(row) for row in rows}
+
+
+def _visit(row: Sequence[Any]) -> Visit:
+    visit = Visit(*row)
+    body_digest = None if visit.body_digest is None else bytes(visit.body_digest)
+    return visit._replace(body_digest=body_digest, is_stored=bool(visit.is_stored))
+
+
+def _find_moving(connection: Connection, targets: Iterable[str]) -> dict[bytes, list[str]]:
+    """Return the pages that redirect to one of these and have not been taken away yet, by the digest of the target."""
+    moving: dict[bytes, list[str]] = {}
+    ends = {digest: digest for digest in map(key_digest, targets)}
+    # What redirects to what redirects there has moved there too.
+    for _ in range(_MOST_STEPS):
+        rows = connection.execute(_MOVING, {"targets": list(ends)}).all() if ends else []
+        found = {key_digest(row.url): (ends[bytes(row.moved_to_digest)], row.url) for row in rows}
+        for end, url in found.values():
+            moving.setdefault(end, []).append(url)
+        ends = {digest: end for digest, (end, _) in found.items()}
+    return moving
+
+
+def _keep_versions(connection: Connection, statement: Insert, rows: list[dict[str, Any]], reason: Reason) -> None:
+    if not rows:
+        return
+    now = datetime.now(UTC)
+    connection.execute(statement, [{**row, "reason": reason.value, "now": now} for row in rows])
+    connection.execute(_FORGET, [{"digest": row["digest"], "most": KEPT_VERSIONS} for row in rows])
+
+
+def _take_away(connection: Connection, digests: Sequence[bytes], reason: Reason) -> None:
+    rows = [{"digest": digest} for digest in digests]
+    _keep_versions(connection, _KEEP, rows, reason)
+    connection.execute(_REMOVE, rows)
+
+
+def _leave(connection: Connection, urls: Iterable[str], run: str) -> None:
+    """Note that a run has found that pages are not there any more."""
+    connection.execute(_LEAVE, {"digests": list(map(key_digest, urls)), "since": time.time(), "by": run})

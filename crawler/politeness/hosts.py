@@ -32,34 +32,34 @@ _FASTER_BY = 0.9
 _JITTER = 0.25
 
 
-@dataclass(frozen=True)
-class Patience:
-    """How a host that fails is waited for.
+PATIENCE = 600.0
+"""For so many seconds a host may fail until the crawl goes on without it."""
 
-    Attributes:
-        seconds: how long it may fail before it is parked; all pauses are shares of that.
+FAILED = "failed"
+"""Key of a request's meta: how often it has failed while its host answered, and when it was counted last."""
+
+_LONG_PAUSE = 10.0
+# Longer ones are none, and would not fit an index.
+_LONGEST_HOST = 255
+
+_of_crawls: WeakKeyDictionary[Crawler, Hosts] = WeakKeyDictionary()
+
+
+def pause_seconds(patience: float, pauses: int, asked_for: float | None, chance: float) -> float:
+    """Return for how many seconds a host that fails is left alone.
+
+    Args:
+        patience: how long it may fail before it is parked; all pauses are shares of that.
+        pauses: how many it has had in a row, with this one.
+        asked_for: what it said in Retry-After, if it did; it gets half of all patience at most.
+        chance: from 0 to 1, so that not all who were sent away come back at once.
     """
-
-    seconds: float
-
-    @property
-    def first(self) -> float:
-        """The first pause."""
-        return self.seconds / 600
-
-    def pause(self, pauses: int, asked_for: float | None, chance: float) -> float:
-        """Return for how many seconds a host is left alone.
-
-        Args:
-            pauses: how many it has had in a row, with this one.
-            asked_for: what it said in Retry-After, if it did; it gets half of all patience at most.
-            chance: from 0 to 1, so that not all who were sent away come back at once.
-        """
-        doubled = self.first * 2.0 ** min(pauses - 1, 30)
-        own = min(doubled, self.seconds / 10) * (1 + _JITTER * (2 * chance - 1))
-        if asked_for is None:
-            return own
-        return max(own, min(asked_for, self.seconds / 2) + self.first * _JITTER * chance)
+    first = patience / 600
+    doubled = first * 2.0 ** min(pauses - 1, 30)
+    own = min(doubled, patience / 10) * (1 + _JITTER * (2 * chance - 1))
+    if asked_for is None:
+        return own
+    return max(own, min(asked_for, patience / 2) + first * _JITTER * chance)
 
 
 def read_retry_after(value: str, now: float) -> float | None:
@@ -86,11 +86,6 @@ def slower(delay: float) -> float:
     return min(max(2 * delay, _FIRST_STEP), _SLOWEST)
 
 
-def faster(delay: float) -> float:
-    """Return the seconds between two requests to a host that has served `FASTER_AFTER` pages at a delay."""
-    return delay * _FASTER_BY
-
-
 def is_this_machine(host: str) -> bool:
     """Say whether a host is the machine that the crawl runs on, by its name alone."""
     if host == "localhost" or host.endswith(".localhost"):
@@ -99,17 +94,6 @@ def is_this_machine(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-PATIENCE = 600.0
-"""For so many seconds a host may fail until the crawl goes on without it."""
-
-FAILED = "failed"
-"""Key of a request's meta: how often it has failed while its host answered, and when it was counted last."""
-
-_LONG_PAUSE = 10.0
-# Longer ones are none, and would not fit an index.
-_LONGEST_HOST = 255
 
 
 def host_of(request: Request | Response) -> str:
@@ -155,7 +139,7 @@ class Hosts:
     """What a crawl knows of its hosts; one is left alone while it is paused, and once parked to the crawl's end.
 
     Args:
-        patience: how a host that fails is waited for.
+        patience: for how many seconds a host may fail until it is parked.
         usual: returns the least seconds between two requests to a host of which nothing else is known.
         clock: seconds since 1970.
         chance: a number from 0 to 1, another one at each call.
@@ -163,7 +147,7 @@ class Hosts:
 
     def __init__(
         self,
-        patience: Patience,
+        patience: float,
         usual: Callable[[str], float] = lambda host: 0.0,
         clock: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
@@ -180,7 +164,7 @@ class Hosts:
     def of(cls, crawler: Crawler) -> Hosts:
         """Return those of a crawl."""
         if crawler not in _of_crawls:
-            _of_crawls[crawler] = cls(Patience(PATIENCE), _usual_delay(crawler))
+            _of_crawls[crawler] = cls(PATIENCE, _usual_delay(crawler))
         return _of_crawls[crawler]
 
     def __getitem__(self, host: str) -> Host:
@@ -226,7 +210,7 @@ class Hosts:
             state.failing_since, state.strikes, state.pauses = 0.0, 0, 0
         state.pages += 1
         if state.learnt and state.pages >= FASTER_AFTER:
-            state.learnt, state.pages = faster(state.learnt), 0
+            state.learnt, state.pages = state.learnt * _FASTER_BY, 0
 
     def note_failure(
         self, host: str, why: str, asked_for: float | None = None, *, answers: bool = True, of_page: int = 0
@@ -246,18 +230,18 @@ class Hosts:
             return
         if now < state.paused_until:  # this was under way
             if asked_for is not None:
-                state.paused_until = max(state.paused_until, now + self._patience.pause(1, asked_for, 0))
+                state.paused_until = max(state.paused_until, now + pause_seconds(self._patience, 1, asked_for, 0))
             return
         if not of_page:
             state.failing_since = state.failing_since or now
             state.pauses += 1
         is_hopeless = not state.is_known
-        if is_hopeless or (not of_page and now - state.failing_since >= self._patience.seconds):
+        if is_hopeless or (not of_page and now - state.failing_since >= self._patience):
             self._parked[host] = why
             how_long = "has never answered" if is_hopeless else f"has failed for {duration(now - state.failing_since)}"
             logger.warning("%s %s (%s): what is left of it waits for `scrapy continue`", plain(host), how_long, why)
             return
-        seconds = self._patience.pause(of_page or state.pauses, asked_for, self._chance())
+        seconds = pause_seconds(self._patience, of_page or state.pauses, asked_for, self._chance())
         state.paused_until = now + seconds
         self._paused.add(host)
         level = logging.WARNING if seconds >= _LONG_PAUSE else logging.INFO
@@ -289,6 +273,3 @@ def _usual_delay(crawler: Crawler) -> Callable[[str], float]:
         return delay if holds_here or not is_this_machine(host) else 0.0
 
     return usual
-
-
-_of_crawls: WeakKeyDictionary[Crawler, Hosts] = WeakKeyDictionary()

@@ -20,6 +20,16 @@ from crawler.politeness.robots import RobotsUnreachableError
 logger = logging.getLogger(__name__)
 
 
+_TOO_MANY_REQUESTS = 429
+# They speak of the host, and not of the page alone.
+_SENT_AWAY = (_TOO_MANY_REQUESTS, 503)
+_OTHER_FAILURES = (408, *range(500, 600))
+# Of one page of a host that is well the others would have to wait.
+_STRIKES = 3
+MOST_FAILURES = 6
+"""How often a page may fail while its host answers, if only for robots.txt, before it is skipped."""
+
+
 class Pace(AutoThrottle):
     """Extension, in the place of Scrapy's AutoThrottle: the least delay of a host holds, whatever its answers say.
 
@@ -57,16 +67,6 @@ class Pace(AutoThrottle):
     def _adjust_delay(self, slot: Slot, latency: float, response: Response) -> None:
         super()._adjust_delay(slot, latency, response)
         slot.delay = max(slot.delay, self._hosts.least_delay(host_of(response)))
-
-
-_TOO_MANY_REQUESTS = 429
-# They speak of the host, and not of the page alone.
-_SENT_AWAY = (_TOO_MANY_REQUESTS, 503)
-_OTHER_FAILURES = (408, *range(500, 600))
-# Of one page of a host that is well the others would have to wait.
-_STRIKES = 3
-MOST_FAILURES = 6
-"""How often a page may fail while its host answers, if only for robots.txt, before it is skipped."""
 
 
 class PostponedError(Exception):

@@ -39,6 +39,9 @@ _NOBODY = "?"
 _TOO_MANY_REQUESTS = 429
 
 
+_A_DAY = 86_400.0
+
+
 def own_name(user_agent: str) -> str:
     """Return the name by which a robots.txt knows a crawler: "neardup" of "neardup/0.1 (+mail@example.com)"."""
     found = _COMPATIBLE.search(user_agent)
@@ -86,9 +89,6 @@ def crawl_delay(asked_for: float | None) -> float:
     """Return the seconds between two requests that a host gets of those that it asks for."""
     # What is no number is not less than anything.
     return min(asked_for, MOST_CRAWL_DELAY) if asked_for is not None and asked_for > 0 else 0.0
-
-
-_A_DAY = 86_400.0
 
 
 class RobotsUnreachableError(IgnoreRequest):
@@ -193,15 +193,11 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
     def _note_delay(self, request: Request, asked_for: float | None) -> None:
         host, seconds = host_of(request), crawl_delay(asked_for)
         if seconds and seconds != self._hosts[host].crawl_delay:
-            what = "%s asks for %g s between two requests (Crawl-delay)"
-            is_all = asked_for == seconds
-            logger.log(
-                logging.INFO if is_all else logging.WARNING,
-                what + ("" if is_all else "; it gets %g"),
-                plain(host),
-                asked_for,
-                *([] if is_all else [seconds]),
-            )
+            told = "%s asks for %g s between two requests (Crawl-delay)"
+            if asked_for == seconds:
+                logger.info(told, plain(host), asked_for)
+            else:
+                logger.warning(f"{told}; it gets %g", plain(host), asked_for, seconds)
         self._hosts[host].crawl_delay = seconds
 
     def _name(self, request: Request) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import AsyncIterator
 from hashlib import blake2b
 from typing import Self
 from urllib.parse import urljoin
@@ -18,8 +17,7 @@ from scrapy.utils.request import RequestFingerprinter
 from w3lib.url import safe_url_string
 
 from crawler.frontier.scheduler import count_returns
-from crawler.page import AGAIN, KIND, LAST_VISIT, PAGE, is_page
-from crawler.pages.extraction import LinkRules
+from crawler.page import AGAIN, KIND, LAST_VISIT, NOT_MODIFIED, PAGE, PASSED_OVER, is_page
 from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.revisits import Revisits
 from crawler.pages.visits import Visit
@@ -27,15 +25,14 @@ from crawler.spider.arguments import SiteArguments
 from dedup.stage.failures import read_item_settings
 from dedup.stage.pipelines import NearDuplicatePipeline
 
-NOT_MODIFIED = "not modified"
-"""Flag of a response whose server has said that the page is the same as last time."""
-
-PASSED_OVER = "passed over"
-"""Flag of a response that was made without asking the server: the page was seen a short time ago."""
-
 _MAX_VALIDATOR = 256
 _NOT_MODIFIED_STATUS = 304
 _FOR_GOOD = (301, 308)
+
+
+# Smaller ones are fetched whole: their status tells more than their type.
+_STOP_ABOVE_BYTES = 65_536
+_FIRST_ERROR = 400
 
 
 def read_validators(headers: Headers) -> tuple[str | None, str | None]:
@@ -153,79 +150,6 @@ def _moved_from(request: Request) -> list[str]:
 def _read(headers: Headers, name: str) -> str | None:
     value = (headers.get(name) or b"").decode("latin-1").strip()
     return value if value and value.isascii() and value.isprintable() and len(value) <= _MAX_VALIDATOR else None
-
-
-class RevisitPlan:
-    """The pages that the database knows and that are in the scope of a crawl.
-
-    Args:
-        crawler: the crawl.
-        arguments: what it was asked for.
-        rules: which addresses it may fetch.
-    """
-
-    def __init__(self, crawler: Crawler, arguments: SiteArguments, rules: LinkRules) -> None:
-        self._crawler = crawler
-        self._arguments = arguments
-        self._rules = rules
-        self._round = 0
-        self._last_undecided = 0
-
-    @property
-    def revisits(self) -> Revisits | None:
-        """What the database knows; None in a crawl that stores no pages."""
-        return StoragePipeline.revisits_of(self._crawler)
-
-    async def find_due(self) -> AsyncIterator[Visit]:
-        """Yield the pages that a re-crawl visits again: all, or those older than `max_age`."""
-        if self.revisits is None or not self._arguments.recrawl:
-            return
-        async for visit in self.revisits.find_known(time.time() - (self._arguments.max_age or 0)):
-            if self._is_wanted(visit):
-                yield visit
-
-    def find_undecided(self) -> tuple[str, list[Visit]]:
-        """Return pages that have to be fetched once more before the crawl is over.
-
-        What was a copy of a page that has changed or is gone would be stored nowhere, if it was
-        visited before that was known, or is too young for a visit. What another visit does not
-        settle is tried twice more. To be called when nothing else is left to do.
-
-        Returns:
-            The kind of request to make, and some of the pages; none when there are no more.
-        """
-        wanted: list[Visit] = []
-        kind = ""
-        while not wanted and self.revisits is not None and self._round < len(AGAIN):
-            kind = AGAIN[self._round]
-            # A page that another crawl has left undecided may be of no interest to this one.
-            of_this_run = not self._arguments.recrawl
-            self._last_undecided, visits = self.revisits.find_undecided(self._last_undecided, of_this_run=of_this_run)
-            if not self._last_undecided:
-                self._round += 1
-            wanted = [visit for visit in visits if self._is_wanted(visit)]
-        return kind, wanted
-
-    async def note_gone(self, urls: list[str]) -> None:
-        """Do with pages that are gone what `CRAWLER_GONE` says."""
-        if self.revisits is not None:
-            await self.revisits.note_gone(urls)
-
-    async def prepare_moving(self, response: Response) -> None:
-        """Let the index forget what has moved to a page, before that is decided."""
-        # Others are looked at once they are settled; only for pages that are decided again this makes a difference.
-        is_decided_again = self._arguments.recrawl and NOT_MODIFIED not in response.flags
-        if self.revisits is not None and (is_decided_again or "redirect_urls" in response.meta):
-            await self.revisits.prepare_moving(response.url)
-
-    def _is_wanted(self, visit: Visit) -> bool:
-        most = self._arguments.max_depth
-        return self._rules.allow(visit.url) and (most is None or visit.depth <= most)
-
-
-# Smaller ones are fetched whole: their status tells more than their type.
-_STOP_ABOVE_BYTES = 65_536
-_FIRST_ERROR = 400
 
 
 class BreakingOffMiddleware:

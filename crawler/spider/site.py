@@ -28,14 +28,17 @@ from crawler.page import (
     FETCHED,
     KIND,
     LAST_VISIT,
+    NOT_MODIFIED,
     PAGE,
+    PASSED_OVER,
     PLACE,
     ROBOTS,
     SITEMAP,
     Page,
     is_page,
-    read_switch,
+    read_setting,
     reason_of,
+    referrer_of,
 )
 from crawler.pages.extraction import (
     Extraction,
@@ -46,11 +49,12 @@ from crawler.pages.extraction import (
     host_and_port,
     read_robots_header,
 )
+from crawler.pages.pipeline import StoragePipeline
 from crawler.politeness.robots import own_name
 from crawler.runtime import Workers
 from crawler.spider.arguments import SiteArguments, as_texts
 from crawler.spider.browser import Browser, JavaScript, RenderingError
-from crawler.spider.conditional import NOT_MODIFIED, PASSED_OVER, RevisitPlan, is_known_duplicate, read_validators
+from crawler.spider.conditional import is_known_duplicate, read_validators
 from crawler.spider.sitemaps import (
     MOST_ENTRIES,
     MOST_LEVELS,
@@ -63,6 +67,7 @@ from crawler.spider.soft_errors import NOT_FOUND, SeriesOfAddresses, SoftErrors
 from crawler.warc.replaying import FLAG, Archives
 from dedup.console import counted, plain
 from dedup.errors import SettingsError
+from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
@@ -70,6 +75,17 @@ from dedup.stage.failures import read_settings, refuse_to_start
 from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
+
+
+_HALF = 32_768
+
+_IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
+# The first bytes of what servers send as text/html though it is none.
+_NOT_HTML = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"Rar!")
+_GONE = (404, 410)
+
+NEEDS_JAVASCRIPT = "needs_javascript"
+"""The reason for which a page is skipped whose text would have to be written by JavaScript."""
 
 
 def add_defaults(settings: BaseSettings, module: str) -> None:
@@ -100,48 +116,6 @@ def _add_components(settings: BaseSettings, name: str, components: dict[str, int
     settings.set(name, {**before, **new}, priority="spider")
 
 
-def make_page(
-    response: Response, body_digest: bytes, extraction: Extraction, problem: str | None = None, *, depth: int
-) -> Page:
-    """Return the page that a response holds.
-
-    Args:
-        response: the response.
-        body_digest: the digest of its bytes.
-        extraction: what was found in it.
-        problem: why nothing was found, if that went wrong.
-        depth: how many links from the start.
-    """
-    referrer = response.request.headers.get("Referer") if response.request else None
-    etag, last_modified = read_validators(response.headers)
-    content_type = content_type_of(response)
-    exchange = response.meta.get(EXCHANGE)
-    fetched = response.meta.get(FETCHED) if exchange is None else exchange.time
-    is_unread = extraction.signature is None and problem is None
-    return Page(
-        url=response.url,
-        html=response.body,
-        content_type=content_type,
-        body_digest=None if problem else body_digest,
-        fetched=fetched or datetime.now(UTC),
-        depth=depth,
-        referrer=referrer.decode("latin-1") if referrer else None,
-        text=extraction.text,
-        signature=extraction.signature,
-        unread=decode_page(response.body, content_type) if is_unread else None,
-        canonical=extraction.canonical,
-        exchange=exchange,
-        redirected=any(url != response.url for url in response.meta.get("redirect_urls", ())),
-        problem=problem,
-        title=extraction.title or None,
-        etag=etag,
-        last_modified=last_modified,
-    )
-
-
-_HALF = 32_768
-
-
 class RecentUrls:
     """Remembers the last URLs that were added, between one and two times `half` of them.
 
@@ -170,22 +144,48 @@ class RecentUrls:
             self._older, self._newer = self._newer, set()
 
 
-_IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
-# The first bytes of what servers send as text/html though it is none.
-_NOT_HTML = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"Rar!")
-_GONE = (404, 410)
-
-NEEDS_JAVASCRIPT = "needs_javascript"
-"""The reason for which a page is skipped whose text would have to be written by JavaScript."""
-
-
 class _Read(NamedTuple):
-    """A page that was read: as `make_page` takes it."""
+    """A page that was read.
+
+    Attributes:
+        response: the response that holds it.
+        body_digest: the digest of its bytes.
+        extraction: what was found in it.
+        problem: why nothing was found, if that went wrong.
+    """
 
     response: HtmlResponse
     body_digest: bytes
     extraction: Extraction
-    problem: str | None
+    problem: str | None = None
+
+    def as_page(self, depth: int) -> Page:
+        """Return the page as it is stored, so many links from the start."""
+        response, body_digest, extraction, problem = self
+        etag, last_modified = read_validators(response.headers)
+        content_type = content_type_of(response)
+        exchange = response.meta.get(EXCHANGE)
+        fetched = response.meta.get(FETCHED) if exchange is None else exchange.time
+        is_unread = extraction.signature is None and problem is None
+        return Page(
+            url=response.url,
+            html=response.body,
+            content_type=content_type,
+            body_digest=None if problem else body_digest,
+            fetched=fetched or datetime.now(UTC),
+            depth=depth,
+            referrer=referrer_of(response.request),
+            text=extraction.text,
+            signature=extraction.signature,
+            unread=decode_page(response.body, content_type) if is_unread else None,
+            canonical=extraction.canonical,
+            exchange=exchange,
+            redirected=any(url != response.url for url in response.meta.get("redirect_urls", ())),
+            problem=problem,
+            title=extraction.title or None,
+            etag=etag,
+            last_modified=last_modified,
+        )
 
 
 class SiteSpider(Spider):
@@ -212,7 +212,6 @@ class SiteSpider(Spider):
         arguments: SiteArguments,
         rules: LinkRules,
         scheme: Scheme,
-        revisits: RevisitPlan,
         *,
         obey_meta_robots: bool,
     ) -> None:
@@ -226,7 +225,6 @@ class SiteSpider(Spider):
         # Making a Request and its fingerprint costs more than everything else about a link, and
         # most links of a page have been seen on another one.
         self._scheduled = RecentUrls()
-        self._revisits = revisits
         self.series = SeriesOfAddresses()
         self._sitemaps: Counter[str] = Counter()
         self._has_told_of_shells = False
@@ -257,7 +255,7 @@ class SiteSpider(Spider):
             arguments = SiteArguments.parse(given)
         except SettingsError as error:
             refuse_to_start(error)
-        obey_meta_robots = read_switch(crawler, "CRAWLER_OBEY_META_ROBOTS", default=True)
+        obey_meta_robots = read_setting(crawler, "CRAWLER_OBEY_META_ROBOTS", True, to_bool)
         rules = LinkRules(
             arguments.allowed_domains,
             tuple({host_and_port(urlsplit(url).netloc): None for url in arguments.urls + arguments.sitemaps}),
@@ -267,16 +265,15 @@ class SiteSpider(Spider):
             robot=own_name(crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]),
         )
         scheme = find_scheme(read_settings(crawler).scheme)
-        revisits = RevisitPlan(crawler, arguments, rules)
         is_of_archives = arguments.warc and not cls._is_tried_out()
         kind = cls._reading_archives(crawler, arguments) if is_of_archives else cls
         spider: Self = super(SiteSpider, kind).from_crawler(
-            crawler, arguments, rules, scheme, revisits, obey_meta_robots=obey_meta_robots
+            crawler, arguments, rules, scheme, obey_meta_robots=obey_meta_robots
         )
         spider.given = given
         spider.browser = Browser.from_crawler(crawler)
         is_web = not arguments.warc and not cls._is_tried_out()
-        asks = read_switch(crawler, "CRAWLER_SOFT_404", default=True) and is_web
+        asks = read_setting(crawler, "CRAWLER_SOFT_404", True, to_bool) and is_web
         spider.soft_errors = SoftErrors(crawler, spider.extract_text, arguments.urls, asks=asks)
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
@@ -292,6 +289,14 @@ class SiteSpider(Spider):
             refuse_to_start(error)
         return cast("type[Self]", type(cls.__name__, (_ArchiveReading, cls), own))
 
+    async def _prepare_moving(self, response: Response) -> None:
+        if (revisits := StoragePipeline.revisits_of(self.crawler)) is not None:
+            await revisits.prepare_moving(response)
+
+    async def _note_gone(self, urls: list[str]) -> None:
+        if (revisits := StoragePipeline.revisits_of(self.crawler)) is not None:
+            await revisits.note_gone(urls)
+
     async def log_in(self) -> None:
         """Do nothing; a subclass can log in here, by `self.crawler.engine.download_async`.
 
@@ -302,9 +307,10 @@ class SiteSpider(Spider):
         """Yield the requests that the crawl starts with."""
         for request in self._starts(PAGE, self.arguments.urls):
             yield request
-        async for visit in self._revisits.find_due():
-            # Before what is new, which may be what they have moved to.
-            yield self.make_request(PAGE, visit.url, visit.depth).replace(priority=1)
+        if (revisits := StoragePipeline.revisits_of(self.crawler)) is not None:
+            async for visit in revisits.find_due():
+                # Before what is new, which may be what they have moved to.
+                yield self.make_request(PAGE, visit.url, visit.depth).replace(priority=1)
         for request in self._starts(SITEMAP, self.arguments.sitemaps):
             yield request
         if self.arguments.sitemaps_of_robots:
@@ -373,8 +379,9 @@ class SiteSpider(Spider):
         self._count(response)
         if is_known_duplicate(response):
             if not is_passed_over:
-                await self._revisits.prepare_moving(response)
-                yield make_page(response, response.meta[LAST_VISIT].body_digest, Extraction(), depth=depth)
+                await self._prepare_moving(response)
+                known = _Read(cast("HtmlResponse", response), response.meta[LAST_VISIT].body_digest, Extraction())
+                yield known.as_page(depth)
             return
         if not isinstance(response, HtmlResponse) or not response.body.strip() or response.body.startswith(_NOT_HTML):
             skip(self.crawler, response.url, "not_html" if response.body.strip() else "empty", request=response.request)
@@ -386,18 +393,18 @@ class SiteSpider(Spider):
         if why_none is not None:
             skip(self.crawler, response.url, why_none, read.problem or "", request=response.request)
             if why_none in ("noindex", NOT_FOUND):
-                await self._revisits.note_gone([response.url])
+                await self._note_gone([response.url])
                 nofollow |= why_none == NOT_FOUND
         elif not is_passed_over:
-            await self._revisits.prepare_moving(response)
+            await self._prepare_moving(response)
             self._tell_problem(read)
             if self._is_tried_out():
                 read.extraction.signature = None  # which these commands cannot print
-            yield make_page(*read, depth=depth)
+            yield read.as_page(depth)
         if not nofollow:
             links = read.extraction.links
             if read.extraction.text is not None:
-                self.series.note(response.url, read.extraction.text, links, self._is_new)
+                self.series.note(response.url, read.extraction.text, links, lambda url: url not in self._scheduled)
             for request in self._follow(links, depth + 1):
                 yield request
 
@@ -453,9 +460,6 @@ class SiteSpider(Spider):
             return NEEDS_JAVASCRIPT
         return await self.soft_errors.reason(read.response, read.extraction)
 
-    def _is_new(self, url: str) -> bool:
-        return url not in self._scheduled
-
     async def skip_failed(self, failure: Failure) -> None:
         """Count and name what could not be fetched; a page that is gone is dealt with as `CRAWLER_GONE` says."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
@@ -463,16 +467,17 @@ class SiteSpider(Spider):
         skip(self.crawler, request.url, *reason_of(error), request=request)
         is_gone = isinstance(error, HttpError) and error.response.status in _GONE
         if is_gone and is_page(request.meta.get(KIND)):
-            await self._revisits.note_gone([request.url, *request.meta.get("redirect_urls", [])])
+            await self._note_gone([request.url, *request.meta.get("redirect_urls", [])])
 
     def visit_undecided(self) -> None:
-        """Fetch what has to be fetched once more before the crawl is over, see `RevisitPlan.find_undecided`.
+        """Fetch what has to be fetched once more before the crawl is over, see `Revisits.find_undecided`.
 
         Raises:
             DontCloseSpider: there is something.
         """
         # Nothing else goes on, so that nothing has to wait for the database.
-        kind, visits = self._revisits.find_undecided()
+        revisits = StoragePipeline.revisits_of(self.crawler)
+        kind, visits = ("", []) if revisits is None else revisits.find_undecided()
         for visit in visits:
             self.crawler.engine.crawl(self.make_request(kind, visit.url, visit.depth))
         if visits:

@@ -41,6 +41,10 @@ _SECRET = ("Authorization", "Proxy-Authorization", "Cookie")
 _VERSION = "WARC/1.1"
 
 
+MOST_PAYLOADS = 250_000
+"""How many contents are known again at most: some 100 MB of digests and addresses."""
+
+
 class Refers(NamedTuple):
     """What a record without content refers to.
 
@@ -80,7 +84,7 @@ def make_records(exchange: Exchange, refers: Refers | None, notes: Pairs) -> byt
         refers: what stands for the content of the answer; None: it is written.
         notes: names and values of the metadata; none: there is no such record.
     """
-    writer, url, date = _Writer(), exchange.url, as_date(exchange.time)
+    url, date = exchange.url, as_date(exchange.time)
     line = f"{exchange.status} {responses.get(exchange.status, '')}".rstrip()
     head = _Head(line, list(exchange.received), protocol="HTTP/1.1")
     about = {"WARC-Date": date}
@@ -92,28 +96,26 @@ def make_records(exchange: Exchange, refers: Refers | None, notes: Pairs) -> byt
     if refers is None or refers.profile != NOT_MODIFIED:
         about["WARC-Payload-Digest"] = exchange.payload_digest
     if refers is None:
-        own = writer.add(url, "response", about, head, exchange.body)
+        own, content = _record(url, "response", about, head, exchange.body)
     else:
         about |= {"WARC-Profile": refers.profile, "WARC-Refers-To-Target-URI": refers.url}
         if refers.date is not None:
             about["WARC-Refers-To-Date"] = refers.date
-        own = writer.add(url, "revisit", about, head)
+        own, content = _record(url, "revisit", about, head)
     concurrent = {"WARC-Date": date, "WARC-Concurrent-To": own}
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     asked = _Head(f"{exchange.method} {path} HTTP/1.1", list(exchange.sent), is_http_request=True)
-    writer.add(url, "request", concurrent, asked)
+    content += _record(url, "request", concurrent, asked)[1]
     if notes:
-        writer.add(url, "metadata", concurrent, content=_fields(notes))
-    return writer.content
+        content += _record(url, "metadata", concurrent, content=_fields(notes))[1]
+    return content
 
 
 def warcinfo(name: str, fields: Iterable[tuple[str, str]]) -> bytes:
     """Return the record that says who has made a file: names and values."""
-    writer = _Writer()
     about = {"WARC-Date": as_date(datetime.now(UTC)), "WARC-Filename": name}
-    writer.add("", "warcinfo", about, content=_fields(fields))
-    return writer.content
+    return _record("", "warcinfo", about, content=_fields(fields))[1]
 
 
 def as_date(time: datetime) -> str:
@@ -128,33 +130,17 @@ class _Head(StatusAndHeaders):  # type: ignore[misc]
         return self.to_bytes(filter_func, "latin-1")  # type: ignore[no-any-return]
 
 
-class _Writer:
-    """Makes members of gzip, a record each.
-
-    Attributes:
-        content: the members.
-    """
-
-    def __init__(self) -> None:
-        self.content = b""
-
-    def add(
-        self, url: str, kind: str, about: dict[str, str], head: StatusAndHeaders | None = None, content: bytes = b""
-    ) -> str:
-        """Add a record; return its id."""
-        out = BytesIO()
-        writer = WARCWriter(out, gzip=False, warc_version=_VERSION)
-        record = writer.create_warc_record(
-            url,
-            kind,
-            payload=BytesIO(content) if content else None,
-            length=len(content),
-            warc_headers_dict=about,
-            http_headers=head,
-        )
-        writer.write_record(record)
-        self.content += gzip.compress(out.getvalue(), _LEVEL, mtime=0)
-        return str(record.rec_headers.get_header("WARC-Record-ID"))
+def _record(
+    url: str, kind: str, about: dict[str, str], head: StatusAndHeaders | None = None, content: bytes = b""
+) -> tuple[str, bytes]:
+    """Return a record's id, and the record as a member of gzip."""
+    out = BytesIO()
+    writer = WARCWriter(out, gzip=False, warc_version=_VERSION)
+    payload = BytesIO(content) if content else None
+    record = writer.create_warc_record(url, kind, payload, len(content), http_headers=head, warc_headers_dict=about)
+    writer.write_record(record)
+    own = str(record.rec_headers.get_header("WARC-Record-ID"))
+    return own, gzip.compress(out.getvalue(), _LEVEL, mtime=0)
 
 
 def _fields(pairs: Iterable[tuple[str, str]]) -> bytes:
@@ -164,10 +150,6 @@ def _fields(pairs: Iterable[tuple[str, str]]) -> bytes:
 def _pairs(headers: Headers) -> list[tuple[str, str]]:
     pairs = [(name.decode("latin-1"), each.decode("latin-1")) for name, values in headers.items() for each in values]
     return [(name, value) for name, value in pairs if name not in _SECRET]
-
-
-MOST_PAYLOADS = 250_000
-"""How many contents are known again at most: some 100 MB of digests and addresses."""
 
 
 class ArchiveError(DedupError):

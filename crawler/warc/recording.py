@@ -42,6 +42,10 @@ _TOO_MANY_REQUESTS = 429
 _FIRST_FAILURE = 500
 
 
+_going_on: WeakSet[Crawler] = WeakSet()
+_recordings: WeakKeyDictionary[Crawler, RecordingMiddleware] = WeakKeyDictionary()
+
+
 class Duplicates(StrEnum):
     """What is written of pages that are dropped as copies, where their bytes are not those of another page.
 
@@ -236,7 +240,3 @@ def _notes(page: Page, decision: Decision | None) -> list[tuple[str, str]]:
         names = ("dedup-original", "dedup-distance", "dedup-similarity", "dedup-rule")
         notes += zip(names, (decision.original, *close, str(decision.rule or "")), strict=True)
     return [(name, value) for name, value in notes if value]
-
-
-_going_on: WeakSet[Crawler] = WeakSet()
-_recordings: WeakKeyDictionary[Crawler, RecordingMiddleware] = WeakKeyDictionary()

@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from dedup.cli.warm_up import compile_first
 from dedup.errors import SettingsError
+from dedup.files import open_output
 from dedup.report.contents import Selection
 from dedup.report.html.writing import write_changes_in_any_format, write_in_any_format
 from dedup.report.queries import open_report
-from dedup.report.render import Format, followed, format_of, open_output, selection_for
+from dedup.report.render import Format, followed, format_of, selection_for
 from dedup.sql.database import USUAL_DATABASE, Database, open_existing_database, url_or_usual
 from dedup.warming import SIGNATURES
 

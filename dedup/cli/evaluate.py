@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from dedup.cli.settings_options import (
     read_settings_options,
 )
 from dedup.cli.warm_up import compile_first, say
-from dedup.console import counted
+from dedup.console import counted, print_answer
 from dedup.errors import InputError
 from dedup.evaluation import (
     AnalysedDocument,
@@ -69,10 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Evaluate and print."""
     base = read_settings_options(options)
-    methods: list[Method] = [_pipeline("dedup", base)]
-    methods += [
-        _pipeline(f"with {other}", base | read_assignments("--with", other.split(","))) for other in options.others
-    ]
+    given = {"dedup": base}
+    given |= {f"with {other}": base | read_assignments("--with", other.split(",")) for other in options.others}
+    methods: list[Method] = [Pipeline(name, make_settings(values)) for name, values in given.items()]
     for name in ("limit", "processes"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
             raise InputError(f"--{name} {getattr(options, name)}: expected at least 1")
@@ -80,14 +77,11 @@ def run(options: argparse.Namespace) -> int:
     compile_first("evaluate", *SIGNATURES)
     results = _run(methods, sets, options.processes)
     pooled = [pool_results(each) for each in results]
-    if options.json:
-        print(json.dumps(_object(methods, results, pooled), indent=2))
-        return 0
-    print(table(methods[0].name, results[0], pooled[0]))
+    lines = [table(methods[0].name, results[0], pooled[0])]
     if len(methods) > 1:
-        print(f"\n{comparison([(each.name, all_) for each, all_ in zip(methods, pooled, strict=True)])}")
-    if options.show_errors and pooled[0].errors:
-        print(f"\n{differences(pooled[0].errors, options.show_errors)}")
+        lines += ["", comparison([(each.name, all_) for each, all_ in zip(methods, pooled, strict=True)])]
+    lines += differences(pooled[0].errors, options.show_errors)
+    print_answer(_object(methods, results, pooled), lines, as_json=options.json)
     return 0
 
 
@@ -112,10 +106,6 @@ def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) 
         documents = analysed[method.scheme]
         results.append([run_method(method, *each) for each in zip(sets, documents, strict=True)])
     return results
-
-
-def _pipeline(name: str, values: Mapping[str, str]) -> Pipeline:
-    return Pipeline(name, make_settings(values))
 
 
 def _object(methods: list[Method], results: list[list[SetResult]], pooled: list[SetResult]) -> dict[str, Any]:

@@ -15,23 +15,22 @@ from dedup.cli.settings_options import (
     with_scheme_of,
 )
 from dedup.cli.warm_up import compile_first
-from dedup.console import cut, plain, width_of, write_lines
+from dedup.console import cut, plain, print_answer, width_of
 from dedup.errors import InputError
 from dedup.report.explanation.build import Explanation, explain, explain_dropped
-from dedup.report.explanation.render import as_json, lines
+from dedup.report.explanation.render import as_object, lines
 from dedup.report.explanation.stored import (
     ENCODING_HELP,
     TEXT_PREFIX,
     MadeWith,
     Material,
     Origin,
-    StoredPage,
+    Side,
     find_dropped,
     find_page,
     read_named,
     require_encoding,
 )
-from dedup.report.render import open_output
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_of, url_or_usual, usual_database
@@ -85,11 +84,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--dropped explains one page of the database: give no other documents")
     compile_first("explain", *SIGNATURES)
     explanation = _explain_pair(options, given) if options.dropped is None else _explain_dropped(options, given)
-    with open_output("") as stream:
-        if options.json:
-            stream.write(f"{as_json(explanation)}\n")
-        else:
-            write_lines(lines(explanation, width, with_bits=options.bits), stream)
+    told = lines(explanation, width, with_bits=options.bits)
+    print_answer(as_object(explanation), told, as_json=options.json)
     return 0
 
 
@@ -103,10 +99,9 @@ def _width(text: str | None) -> int:
 
 def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
     found = [_find(name, options.database or "", options.encoding or "") for name in options.documents]
-    made_with = next((each.made_with for each in found if isinstance(each, StoredPage)), None)
-    settings = _settings(given, made_with)
+    settings = _settings(given, next((made_with for _, made_with in found if made_with is not None), None))
     scheme = find_scheme(settings.scheme)
-    a, b = (each.side if isinstance(each, StoredPage) else each.side(scheme) for each in found)
+    a, b = (each if isinstance(each, Side) else each.side(scheme) for each, _ in found)
     return explain(a, b, settings)
 
 
@@ -124,10 +119,10 @@ def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> RuleSetti
     return make_settings(with_scheme_of(settings, made_with.scheme, made_with.database))
 
 
-def _find(name: str, url: str, encoding: str) -> Material | StoredPage:
+def _find(name: str, url: str, encoding: str) -> tuple[Material | Side, MadeWith | None]:
     material = read_named(name, encoding)
     if material is not None:
-        return material
+        return material, None
     usual = url or usual_database()
     where = f"there is no database {usual}"
     if url or Path(usual).is_file():
@@ -137,7 +132,7 @@ def _find(name: str, url: str, encoding: str) -> Material | StoredPage:
         if page is not None:
             return page
     if any(map(str.isspace, name)):
-        return Material(name, Origin.TEXT, name)
+        return Material(name, Origin.TEXT, name), None
     raise InputError(
         f"'{cut(plain(name), _SHOWN)}' is no file, {where}, and no text, since it has no white space: "
         f"write {TEXT_PREFIX}... for a text, or name a --database"

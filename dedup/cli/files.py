@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.cli.warm_up import compile_first, say
-from dedup.console import program
+from dedup.console import print_answer, program
 from dedup.corpus.outputs import FORMATS
-from dedup.corpus.reading.documents import ReadOptions
+from dedup.corpus.reading.documents import DATE_FIELD, Keep, ReadOptions
 from dedup.corpus.reading.files import KNOWN, FoundFiles, find_files, preloads
 from dedup.corpus.reading.streams import is_url
 from dedup.errors import InputError
@@ -58,6 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs, and forget an interrupted run")
     add_reading_arguments(parser)
+    parser.add_argument(
+        "--keep",
+        choices=list(Keep),
+        default=Keep.FIRST,
+        help="which of a group of copies; longest and newest read all before they decide",
+    )
+    parser.add_argument("--date-field", metavar="NAME", help="of the date, for --keep newest; default: date")
     parser.add_argument("--against", type=local, metavar="INDEX", help="documents of this index are known already")
     parser.add_argument("--save-index", type=local, metavar="INDEX", help="keep what is known for a later --against")
     parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
@@ -157,6 +164,8 @@ def run(options: argparse.Namespace) -> int:
         value = getattr(options, name)
         if value is not None and not value > 0:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected more than 0")
+    if options.date_field is not None and options.keep != Keep.NEWEST:
+        raise InputError("--date-field goes with --keep newest")
     found = find_files(options.inputs)
     outputs = _outputs(options)
     compile_first("files", *SIGNATURES, "files")
@@ -188,6 +197,8 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
         checkpoint_seconds=options.checkpoint,
         against=options.against,
         save_index=options.save_index,
+        keep=Keep(options.keep),
+        date_field=options.date_field or DATE_FIELD,
     )
     # What was loaded stays: a look through all of it for what can be thrown away takes a tenth of a second.
     gc.freeze()
@@ -207,16 +218,12 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
     rejected = result.tally.rejected
     # On a terminal the command to give next shall be the last line.
     status = status_of("files", rejected, outputs.get("rejected"), are_allowed=options.allow_rejects)
-    if options.json:
-        print(json.dumps(summary_object(result, seconds)), flush=True)
-        return status
     written = [path for name, path in outputs.items() if name != "rejected" or rejected]
     written += [job.save_index] if job.save_index else []
     command = next_command(options, result.tally, outputs)
     documents = result.tally.documents - before
-    for line in summary_lines(result, len(job.files), written, seconds, documents, command=command):
-        print(line)
-    sys.stdout.flush()
+    lines = summary_lines(result, len(job.files), written, seconds, documents, command=command)
+    print_answer(summary_object(result, seconds), lines, as_json=options.json)
     return status
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,13 +19,14 @@ from dedup.cli.settings_options import (
     with_scheme_of,
 )
 from dedup.cli.warm_up import compile_first
-from dedup.console import counted, cut, plain, readable, similarity, unit_for, width_of, write_lines
+from dedup.console import counted, cut, in_unit, plain, print_answer, readable, similarity, width_of
 from dedup.corpus.index import SavedIndex, new_index, require_free
 from dedup.corpus.index_database import add_crawled, load, mode_of, scheme_of
 from dedup.corpus.index_tools import (
     Contents,
     Hit,
     IndexQuery,
+    Merged,
     export,
     find_near,
     merge,
@@ -34,11 +34,11 @@ from dedup.corpus.index_tools import (
     require_mergeable,
     verify,
 )
+from dedup.corpus.reading.documents import Keep
 from dedup.corpus.reading.files import KNOWN
 from dedup.corpus.state import about_settings
 from dedup.errors import IndexFileError, InputError, SettingsError, exit_status
 from dedup.report.explanation.stored import ENCODING_HELP, TEXT_PREFIX, Material, read_named, require_encoding
-from dedup.report.render import open_output
 from dedup.report.table import aligned, fit
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
@@ -119,6 +119,7 @@ def _build(options: argparse.Namespace) -> int:
 def _build_of_files(options: argparse.Namespace) -> int:
     """Do what `dedup files --save-index` does without other outputs."""
     outputs = {"output": None, "format": "jsonl", "report": None, "dry_run": False, **dict.fromkeys(files.OUTPUTS)}
+    outputs |= {"keep": Keep.FIRST, "date_field": None}
     outputs["rejected"] = options.output.with_name(f"{options.output.name}.rejected.jsonl")
     return files.run(argparse.Namespace(**{**vars(options), **outputs, "save_index": options.output}))
 
@@ -129,12 +130,9 @@ def _build_of_database(options: argparse.Namespace) -> int:
         compile_first("index build", *SIGNATURES, "files")
         with new_index(options.output, settings, force=options.force) as known:
             imported = add_crawled(database, settings, known)
-    if options.json:
-        print(json.dumps({"index": str(options.output), **imported._asdict()}))
-        return 0
-    print(
-        f"{options.output}: {imported.added:,} documents of different contents, of {imported.read:,} in {database.name}"
-    )
+    added = f"{imported.added:,} documents of different contents, of {imported.read:,} in {database.name}"
+    value = {"index": str(options.output), **imported._asdict()}
+    print_answer(value, [f"{options.output}: {added}"], as_json=options.json)
     return 0
 
 
@@ -162,11 +160,8 @@ def _add_info(parser: argparse.ArgumentParser) -> None:
 def _info(options: argparse.Namespace) -> int:
     """Print what an index consists of."""
     contents = read_contents(options.index)
-    if options.json:
-        print(json.dumps(asdict(contents), indent=2))
-        return 0
-    for label, text in _info_rows(contents):
-        print(f"{label:<{_LABEL}}{text}")
+    rows = (f"{label:<{_LABEL}}{text}" for label, text in _info_rows(contents))
+    print_answer(asdict(contents), rows, as_json=options.json)
     return 0
 
 
@@ -178,8 +173,7 @@ def _info_rows(contents: Contents) -> Iterator[tuple[str, str]]:
     yield "tables", plain(contents.design)
     of_them = f"{contents.leaders:,} originals, {contents.duplicates:,} duplicates"
     yield "documents", f"{contents.documents:,} of different contents: {of_them}"
-    unit, factor = unit_for(contents.bytes)
-    yield "bytes", f"{contents.bytes / factor:,.0f} {unit} in {counted(contents.files, 'file')}"
+    yield "bytes", f"{in_unit(contents.bytes)} in {counted(contents.files, 'file')}"
 
 
 def _add_query(parser: argparse.ArgumentParser) -> None:
@@ -230,12 +224,8 @@ def _query(options: argparse.Namespace) -> int:
     answers = [(name, found[: options.limit]) for name, found in _like(saved, materials)]
     near = find_near(saved, asked, options.radius, options.limit)
     answers += zip((f"{fingerprint:016x}" for fingerprint in asked), near, strict=True)
-    with open_output("") as stream:
-        if options.json:
-            objects = [{"query": name, "found": [asdict(each) for each in found]} for name, found in answers]
-            stream.write(json.dumps(objects, indent=2) + "\n")
-            return 0
-        write_lines(_table(answers, width_of(stream)), stream)
+    objects = [{"query": name, "found": [asdict(each) for each in found]} for name, found in answers]
+    print_answer(objects, _table(answers, width_of(sys.stdout)), as_json=options.json)
     return 0
 
 
@@ -318,15 +308,17 @@ def _merge(options: argparse.Namespace) -> int:
     compile_first("index merge", "files")
     with new_index(options.output, sources[0].settings, force=options.force) as known:
         merged = merge(sources, known)
-    if options.json:
-        print(json.dumps({"index": str(options.output), "merged": list(map(str, options.indexes)), **asdict(merged)}))
-        return 0
-    for path, documents, added in zip(options.indexes, merged.documents, merged.added, strict=True):
-        print(f"{path}: {added:,} of {documents:,} documents added; the contents of the others were there")
-    print(f"{options.output}: {sum(merged.added):,} documents")
-    if merged.same_keys:
-        print(f"{merged.same_keys:,} of them have the key of another document with another content; all stand")
+    value = {"index": str(options.output), "merged": list(map(str, options.indexes)), **asdict(merged)}
+    print_answer(value, _merge_lines(options, merged), as_json=options.json)
     return 0
+
+
+def _merge_lines(options: argparse.Namespace, merged: Merged) -> Iterator[str]:
+    for path, documents, added in zip(options.indexes, merged.documents, merged.added, strict=True):
+        yield f"{path}: {added:,} of {documents:,} documents added; the contents of the others were there"
+    yield f"{options.output}: {sum(merged.added):,} documents"
+    if merged.same_keys:
+        yield f"{merged.same_keys:,} of them have the key of another document with another content; all stand"
 
 
 def _add_verify(parser: argparse.ArgumentParser) -> None:
@@ -386,14 +378,12 @@ def _load(options: argparse.Namespace) -> int:
     saved = SavedIndex(options.index)
     loaded = load(saved, url_of(options.database))
     settings = list(_settings_of(saved))
-    if options.json:
-        print(json.dumps({**loaded._asdict(), "settings": settings}))
-        return 0
-    print(f"{loaded.database}: {loaded.documents:,} documents, as run '{loaded.run}'")
+    lines = [f"{loaded.database}: {loaded.documents:,} documents, as run '{loaded.run}'"]
     if loaded.left_out:
-        print(f"left out: {loaded.left_out:,} pages without text, as an index does not know their bytes")
+        lines.append(f"left out: {loaded.left_out:,} pages without text, as an index does not know their bytes")
     if settings:
-        print(f"crawl into it with the settings of the index: {', '.join(settings)}")
+        lines.append(f"crawl into it with the settings of the index: {', '.join(settings)}")
+    print_answer({**loaded._asdict(), "settings": settings}, lines, as_json=options.json)
     return 0
 
 

@@ -17,12 +17,6 @@ COMPLETING = "_ARGCOMPLETE"
 """Variable of the environment by which a shell asks, as the code that `dedup completion` prints sets it."""
 
 
-def words_before_cursor() -> list[str]:
-    """Return the words behind the name of the program, the last one as far as it is typed."""
-    typed = os.environ.get("COMP_LINE", "").encode()[: int(os.environ.get("COMP_POINT", "0"))]
-    return typed.decode(errors="replace").split()[1:]
-
-
 _COMMANDS = {
     "files": "keep one of all near-duplicates in files",
     "explain": "say why two documents are duplicates, or are not",
@@ -38,6 +32,12 @@ _COMMANDS = {
 _FOR_RESEARCH = {
     "evaluate": "precision and recall on labelled pairs of documents",
 }
+
+
+def words_before_cursor() -> list[str]:
+    """Return the words behind the name of the program, the last one as far as it is typed."""
+    typed = os.environ.get("COMP_LINE", "").encode()[: int(os.environ.get("COMP_POINT", "0"))]
+    return typed.decode(errors="replace").split()[1:]
 
 
 def _listed(commands: Mapping[str, str]) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from dedup.console import counted, plain, readable
+from dedup.console import counted, plain, print_answer, readable
 from dedup.errors import InputError
 from dedup.evaluation import read_pairs
 from dedup.ledger.store import Released, release
-from dedup.report.render import open_output
 from dedup.sql.database import open_existing_database, url_of
 
 _TOLD = {
@@ -50,13 +48,7 @@ def run(options: argparse.Namespace) -> int:
         outcome = release(database, pairs)
         if len(outcome.unknown) == len(pairs):
             raise InputError(f"database {database.name} knows none of the pages of {options.marks}: name another one")
-    with open_output("") as stream:
-        if options.json:
-            json.dump(vars(outcome), stream, indent=2)
-            stream.write("\n")
-            return 0
-        for line in _lines(outcome):
-            stream.write(f"{line}\n")
+    print_answer(vars(outcome), _lines(outcome), as_json=options.json)
     return 0
 
 

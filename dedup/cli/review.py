@@ -24,7 +24,7 @@ from dedup.report.contents import Selection
 from dedup.report.html.following import Follower
 from dedup.report.html.full_texts import texts_of
 from dedup.report.html.serving import HTML, Answers, Pairs, ReviewServer
-from dedup.report.html.writing import write_review
+from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
 from dedup.report.render import Format, selection_for
 from dedup.sql.database import Database, open_existing_database, url_or_usual
@@ -96,7 +96,7 @@ def _serve(page: bytes, acts: _Acts, answers: Answers, options: argparse.Namespa
 def _write(database: Database, selection: Selection) -> bytes:
     page = io.StringIO()
     with open_report(database, selection) as report:
-        write_review(report, database, page)
+        write_page_of(report, database, page, is_followed=True, is_served=True)
     return page.getvalue().encode()
 
 

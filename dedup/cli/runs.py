@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 
-from dedup.console import NEAR, WARNING, counted, plain, styled, width_of, write_lines
+from dedup.console import NEAR, WARNING, counted, plain, print_answer, styled, width_of
 from dedup.ledger.document_rows import CANCELLING
 from dedup.ledger.runs import Rollback, Run, cancel_run, read_runs
-from dedup.report.render import open_output
 from dedup.report.table import aligned
 from dedup.rules.documents import Verdict
 from dedup.sql.database import (
@@ -64,12 +63,8 @@ def run(options: argparse.Namespace) -> int:
 def _list(options: argparse.Namespace) -> int:
     with closing(open_existing_database(url_or_usual(options.database))) as database:
         found = read_runs(database)
-    with open_output("") as stream:
-        if options.json:
-            json.dump({"database": database.name, "runs": [_object(each) for each in found]}, stream, indent=2)
-            stream.write("\n")
-            return 0
-        write_lines(_table(found, width_of(stream)), stream)
+    value = {"database": database.name, "runs": [_object(each) for each in found]}
+    print_answer(value, _table(found, width_of(sys.stdout)), as_json=options.json)
     return 0
 
 
@@ -80,11 +75,7 @@ def _cancel(options: argparse.Namespace) -> int:
         for other in others:
             require_file(other)
         taken = cancel_run(database, options.run, force=options.force, others=others)
-    if options.json:
-        print(json.dumps({"run": options.run, **vars(taken)}, indent=2))
-        return 0
-    for line in _summary(options.run, taken):
-        print(line)
+    print_answer({"run": options.run, **vars(taken)}, _summary(options.run, taken), as_json=options.json)
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 from dedup.cli.files import add_field_arguments, next_command, read_options, require_page, status_of
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.cli.warm_up import compile_first, say
-from dedup.console import plain
+from dedup.console import plain, print_answer
 from dedup.corpus.job import summary_lines, summary_object
 from dedup.corpus.reading.files import KNOWN
 from dedup.errors import InputError
@@ -27,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = (
         "Keep one of all near-duplicates in files, by a job of Spark: the same ones as `dedup files` keeps. What is "
-        "written is Parquet. With `spark-submit`, on many machines: all of them need the same paths, or such as "
-        "hdfs://... and s3a://..., which Spark reads and writes."
+        "written is Parquet. With `spark-submit`, on many machines: all of them need the same paths, or URLs of inputs "
+        "that fsspec reads and of outputs that Spark writes."
     )
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where it is written, a folder or its URL")
@@ -88,15 +87,11 @@ def run(options: argparse.Namespace) -> int:
     paths = {name: f"{options.output.rstrip('/')}/{name}" for name in OUTPUTS}
     # As in `dedup files`.
     status = status_of("spark", done.result.tally.rejected, paths["rejected"], are_allowed=options.allow_rejects)
-    if options.json:
-        print(json.dumps(summary_object(done.result, seconds)), flush=True)
-    else:
-        written = [*paths.values(), *(str(each) for each in (options.report, options.save_index) if each)]
-        documents = 0 if done.went_on else done.result.tally.documents
-        command = next_command(options, done.result.tally, paths)
-        for line in summary_lines(done.result, done.files, written, seconds, documents, command=command):
-            print(line)
-        sys.stdout.flush()
+    written = [*paths.values(), *(str(each) for each in (options.report, options.save_index) if each)]
+    documents = 0 if done.went_on else done.result.tally.documents
+    command = next_command(options, done.result.tally, paths)
+    lines = summary_lines(done.result, done.files, written, seconds, documents, command=command)
+    print_answer(summary_object(done.result, seconds), lines, as_json=options.json)
     return status
 
 

@@ -9,6 +9,8 @@ from dedup.compiled_cache import is_installed, kept_folder
 from dedup.console import plain
 from dedup.warming import PARTS, SIGNATURES, CompilingError, compile_ahead
 
+_COMMAND = "warm-up"
+
 
 def compile_first(command: str, *parts: str) -> None:
     """Compile what is not compiled yet of some parts, see `dedup.warming.PARTS`, and say so on standard error.
@@ -24,9 +26,6 @@ def compile_first(command: str, *parts: str) -> None:
 def say(command: str, message: str) -> None:
     """Tell the user something that is no result."""
     print(f"dedup {command}: {plain(message)}", file=sys.stderr, flush=True)
-
-
-_COMMAND = "warm-up"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

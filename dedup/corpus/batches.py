@@ -72,12 +72,22 @@ class Signatures(NamedTuple):
         """Return what is known of one document whose analysis failed."""
         return cls(np.zeros(1, SIGNATURE), np.zeros(1, np.int64), [], {}, {0: reason_of(error)})
 
+    def one(self, place: int) -> Signatures:
+        """Return what is known of one document."""
+        return Signatures(
+            self.rows[place : place + 1],
+            self.text_bytes[place : place + 1],
+            self.words[place : place + 1],
+            {0: self.pages[place]} if place in self.pages else {},
+            {0: self.unanalysed[place]} if place in self.unanalysed else {},
+        )
+
     @classmethod
     def joined(cls, parts: Sequence[Signatures]) -> Signatures:
         """Put the signatures of single documents one behind the other."""
         return cls(
-            np.concatenate([part.rows for part in parts]),
-            np.concatenate([part.text_bytes for part in parts]),
+            np.concatenate([np.empty(0, SIGNATURE), *(part.rows for part in parts)]),
+            np.concatenate([np.empty(0, np.int64), *(part.text_bytes for part in parts)]),
             [part.words[0] if part.words else b"" for part in parts],
             {place: part.pages[0] for place, part in enumerate(parts) if part.pages},
             {place: part.unanalysed[0] for place, part in enumerate(parts) if part.unanalysed},
@@ -255,7 +265,7 @@ def sign(contents: Sequence[str | bytes], scheme_name: str, *, with_words: bool)
         MemoryError: there is too little memory for one of them alone.
     """
     if not contents:
-        return Signatures(np.empty(0, SIGNATURE), np.empty(0, np.int64), [], {}, {})
+        return Signatures.joined([])
     try:
         return _sign(contents, find_scheme(scheme_name), with_words=with_words)
     except DedupError:

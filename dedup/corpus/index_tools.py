@@ -14,8 +14,8 @@ from dedup.corpus.document_table import DocumentTable
 from dedup.corpus.index import FORMAT, SavedIndex, damaged
 from dedup.corpus.state import about_settings, differing_settings
 from dedup.errors import InputError
+from dedup.files import open_output
 from dedup.index import MOST_READ, RADIUS, choose
-from dedup.report.render import open_output
 from dedup.rules.documents import Match, Rule, StoredDocument
 from dedup.rules.matcher import Candidate, Matcher, Query
 from dedup.rules.settings import Mode, RuleSettings

@@ -10,15 +10,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dedup.console import counted, duration, exact_and_near, lost_text, plain, readable, unit_for
+from dedup.console import counted, duration, exact_and_near, lost_text, plain, readable, saved_text
 from dedup.corpus.index import require_free
 from dedup.corpus.outputs import discard_part
-from dedup.corpus.reading.documents import ReadOptions
+from dedup.corpus.reading.documents import DATE_FIELD, Keep, ReadOptions
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.state import Checkpoint, Tally, about_settings
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import digest
+
+_LABEL = 10
+_REASON = 120
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Job:
         checkpoint_seconds: how often the state is saved.
         against: a saved index, whose documents count as known.
         save_index: where one is written, once all is decided.
+        keep: which document of a group of copies is kept.
+        date_field: the field that says when a document was made, for `Keep.NEWEST`.
     """
 
     files: list[CorpusFile]
@@ -49,6 +54,8 @@ class Job:
     checkpoint_seconds: float = 30.0
     against: Path | None = None
     save_index: Path | None = None
+    keep: Keep = Keep.FIRST
+    date_field: str = DATE_FIELD
 
     @property
     def about(self) -> dict[str, Any]:
@@ -63,6 +70,7 @@ class Job:
             "limit": self.limit,
             "against": None if self.against is None else str(self.against),
             "save_index": None if self.save_index is None else str(self.save_index),
+            "keep": [self.keep, self.date_field],
         }
 
 
@@ -129,10 +137,6 @@ class Result:
     known: int | None = None
 
 
-_LABEL = 10
-_REASON = 120
-
-
 def summary_lines(
     result: Result, files: int, outputs: Sequence[Path | str], seconds: float, documents: int, *, command: str = ""
 ) -> Iterator[str]:
@@ -157,9 +161,8 @@ def summary_lines(
     yield _row("dropped", f"{counted(tally.exact + tally.near, 'document')}   {counts}".rstrip())
     yield from _named("rejected", tally.rejected, tally.first_rejected)
     yield from _named("unanalysed", tally.unanalysed, tally.first_unanalysed)
-    unit, factor = unit_for(tally.text_bytes)
     if tally.saved_bytes:
-        yield _row("saved", f"{tally.saved_bytes / factor:,.0f} of {tally.text_bytes / factor:,.0f} {unit} of text")
+        yield _row("saved", saved_text(tally.saved_bytes, tally.text_bytes))
     if tally.lost_bytes:
         yield _row("lost", lost_text(tally.lost_bytes))
     if outputs:

@@ -31,6 +31,12 @@ FORMATS = tuple(suffix.removeprefix(".") for suffix in _HAVE_COLUMNS)
 """What the name of a file of rows can end in, the usual one first."""
 
 
+MOST_WAITING = 1 << 20
+MOST_UNSAFE = 1 << 26
+
+_encode = msgspec.json.Encoder().encode
+
+
 class Output(ABC):
     """A file of rows that gets its name when it is whole."""
 
@@ -161,10 +167,6 @@ def not_resumable(path: Path, found: str) -> InputError:
     return InputError(f"{path}: cannot be resumed, {found}; start again without resuming")
 
 
-MOST_WAITING = 1 << 20
-MOST_UNSAFE = 1 << 26
-
-
 class JsonlOutput(Output):
     """A JSONL file; a checkpoint is its length in bytes. Lines are written as they are.
 
@@ -268,7 +270,6 @@ def _to_json_value(value: object) -> Any:
     return str(value)
 
 
-_encode = msgspec.json.Encoder().encode
 # json.dumps would make one for every row.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_to_json_value)
 

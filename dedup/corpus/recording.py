@@ -53,6 +53,18 @@ _COLUMNS = {
 }
 
 
+MEMBERS = "members"
+"""The name of the file, in the folder of the state."""
+
+_NUMBER_BYTES = 8
+
+Leaders = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+"""Returns the leaders of the clusters that documents belong to."""
+
+REPORTED = "report.jsonl"
+"""What a report is made of, in the folder of the state: a line a document that is a copy, or similar."""
+
+
 def related_row(key: str, decision: Decision) -> dict[str, Any]:
     """Return a document that was dropped, or is similar to another one, as a row of the columns `RELATED`.
 
@@ -130,15 +142,6 @@ def _decode(html: bytes) -> str:
     return str(decode_file(html)).encode("utf-8", "replace").decode()
 
 
-MEMBERS = "members"
-"""The name of the file, in the folder of the state."""
-
-_NUMBER_BYTES = 8
-
-Leaders = Callable[[NDArray[np.int64]], NDArray[np.int64]]
-"""Returns the leaders of the clusters that documents belong to."""
-
-
 class Members:
     """The dropped documents with the numbers of their leaders, in a file.
 
@@ -210,10 +213,6 @@ class ClusterKeys:
         duplicates = self._file.read_many(self._places.tolist())
         for size in np.diff(self._bounds).tolist():
             yield [data[_NUMBER_BYTES:].decode() for data in islice(duplicates, size)]
-
-
-REPORTED = "report.jsonl"
-"""What a report is made of, in the folder of the state: a line a document that is a copy, or similar."""
 
 
 class Recorder:

@@ -14,12 +14,12 @@ from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.job import Job
 from dedup.corpus.recording import REPORTED
 from dedup.corpus.state import Tally
+from dedup.files import open_output
 from dedup.report.contents import LeftOut, RelatedRow, Report, Total
 from dedup.report.explanation.stored import differences_of
 from dedup.report.explanation.words import WordDiff
 from dedup.report.html.model import Compare
 from dedup.report.html.page import write_page
-from dedup.report.render import open_output
 from dedup.rules.documents import Verdict
 
 _FILES_NAMED = 3

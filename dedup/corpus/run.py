@@ -6,69 +6,30 @@ import asyncio
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, aclosing, closing
 from itertools import accumulate
 from pathlib import Path
 from typing import TextIO
 
-from dedup.console import Progress, plain
+from dedup.console import Progress, counted, plain
 from dedup.corpus.batches import Batch, Portion, WordSource, sign_all
 from dedup.corpus.deciding import CorpusDeduplicator, Related
 from dedup.corpus.document_table import DocumentTable, Lengths
 from dedup.corpus.index import AT_ONCE, SavedIndex, save
 from dedup.corpus.job import Job, Result
 from dedup.corpus.outputs import discard_part
-from dedup.corpus.reading.documents import Position
-from dedup.corpus.reading.files import CorpusFile, preloads
+from dedup.corpus.reading.documents import Keep, Position
+from dedup.corpus.reading.files import preloads
 from dedup.corpus.reading.portions import first_documents, gather, read_files, read_portions
 from dedup.corpus.reading.streams import RemoteReadError
 from dedup.corpus.recording import Recorder
+from dedup.corpus.sorting import SortedDocuments
 from dedup.corpus.state import Checkpoint, Tally, forget, locked, require_made_with, require_same
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
 from dedup.workers.pool import WorkerPool
-
-
-class CorpusProgress:
-    """Shows how far a run is.
-
-    Args:
-        stream: where it is shown.
-        files: those that are read.
-        start: where reading begins, if it goes on.
-    """
-
-    def __init__(self, stream: TextIO, files: Sequence[CorpusFile], start: Position | None) -> None:
-        self._start = start
-        self._stream = stream
-        self._before = list(accumulate((file.size for file in files), initial=0))
-        self._progress: Progress | None = None
-        self._start_documents = 0
-
-    def show(self, tally: Tally, position: Position) -> None:
-        """Show how far it is, if it is time to."""
-        if self._progress is None:
-            # What is compiled for the first document is no part of a rate.
-            self._progress = Progress("reading", self._before[-1], self._stream, before=self._bytes(self._start))
-            self._start_documents = tally.documents
-        if not self._progress.is_due:
-            return
-        rate = (tally.documents - self._start_documents) / self._progress.seconds
-        self._progress.show(
-            self._bytes(position),
-            f"{tally.documents:,} documents   {tally.exact + tally.near:,} dropped   {rate:,.0f} documents/s",
-        )
-
-    def erase(self) -> None:
-        """Take the live line away."""
-        if self._progress is not None:
-            self._progress.erase()
-
-    def _bytes(self, position: Position | None) -> int:
-        return 0 if position is None else self._before[position.file] + position.offset
-
 
 InFlight = tuple[Batch, "Future[list[Related]]"]
 """Documents, and what will say which of them are duplicates or similar."""
@@ -76,6 +37,39 @@ InFlight = tuple[Batch, "Future[list[Related]]"]
 _LARGEST = 5
 # A page that takes trafilatura longer than all others of its chunk together is not worth it.
 _CHUNK_SECONDS = 120.0
+
+
+class CorpusProgress:
+    """Shows how far a run is.
+
+    Args:
+        stream: where it is shown.
+        label: what is done, in a word.
+    """
+
+    def __init__(self, stream: TextIO, label: str) -> None:
+        self._stream = stream
+        self._label = label
+        self._progress: Progress | None = None
+        self._start_documents = 0
+
+    def show(self, tally: Tally, done: float) -> None:
+        """Show which share of it is done, if it is time to."""
+        if self._progress is None:
+            # What is compiled for the first document is no part of a rate.
+            self._progress = Progress(self._label, 1.0, self._stream, before=done)
+            self._start_documents = tally.documents
+        if not self._progress.is_due:
+            return
+        rate = (tally.documents - self._start_documents) / self._progress.seconds
+        self._progress.show(
+            done, f"{tally.documents:,} documents   {tally.exact + tally.near:,} dropped   {rate:,.0f} documents/s"
+        )
+
+    def erase(self) -> None:
+        """Take the live line away."""
+        if self._progress is not None:
+            self._progress.erase()
 
 
 def run_job(job: Job, stream: TextIO) -> Result:
@@ -161,6 +155,8 @@ class _Run:
         else:
             lengths = Lengths() if job.against is None else _known_from(job.against, job.settings, folder)
         self._position = None if saved is None else saved.position
+        self._ends = list(accumulate((file.size for file in job.files), initial=0))
+        self._sorted_documents: int | None = None
         self._under_way: InFlight | None = None
         self._is_torn = False
         self.is_read = saved is not None and saved.is_read
@@ -175,12 +171,15 @@ class _Run:
     async def read(self, stream: TextIO) -> None:
         """Read and decide everything; stopped or not, the state is saved."""
         job = self._job
-        progress = CorpusProgress(stream, job.files, self._position)
+        is_sorted = job.keep is not Keep.FIRST
+        progress = CorpusProgress(stream, "deciding" if is_sorted else "reading")
         pool = WorkerPool(job.processes, _CHUNK_SECONDS, preloads(job.files, job.options), memory=0, bundled=1)
         next_checkpoint = time.monotonic() + job.checkpoint_seconds
         decider = ThreadPoolExecutor(1)
         try:
             batches = sign_all(self._portions(), pool, job.processes, job.settings.scheme)
+            if is_sorted:
+                batches = self._sorted(batches, stream)
             async with aclosing(batches):
                 async for batch in batches:
                     # What came before is written while compiled code in a thread decides what comes now.
@@ -189,8 +188,7 @@ class _Run:
                     self._is_torn = True
                     self._under_way = batch, decider.submit(self._decide, batch)
                     self._write_decided(before)
-                    if self._position is not None:
-                        progress.show(self.tally, self._position)
+                    progress.show(self.tally, self._share())
                     if time.monotonic() >= next_checkpoint:
                         self._checkpoint()
                         next_checkpoint = time.monotonic() + job.checkpoint_seconds
@@ -233,10 +231,38 @@ class _Run:
 
     def _portions(self) -> Iterator[Portion]:
         job = self._job
+        start, documents = (self._position, self.tally.documents) if job.keep is Keep.FIRST else (None, 0)
         if job.limit is not None:
-            items = read_files(job.files, job.options, self._position)
-            return gather(first_documents(items, job.limit - self.tally.documents))
-        return read_portions(job.files, job.options, self._position, with_words=job.save_index is not None)
+            return gather(first_documents(read_files(job.files, job.options, start), job.limit - documents))
+        return read_portions(job.files, job.options, start, with_words=job.save_index is not None)
+
+    async def _sorted(self, batches: AsyncGenerator[Batch, None], stream: TextIO) -> AsyncGenerator[Batch, None]:
+        """Yield all documents in the order that says which is kept, once they are read; without those decided."""
+        job = self._job
+        with ExitStack() as stack:
+            documents = stack.enter_context(closing(SortedDocuments(self._folder, job.keep, job.date_field)))
+            with Progress("reading", self._ends[-1], stream) as progress:
+                async with aclosing(batches):
+                    async for batch in batches:
+                        documents.add(batch)
+                        progress.show(self._bytes(batch.end), f"{len(documents):,} documents")
+            if undated := documents.undated():
+                count = counted(undated, "document")
+                stream.write(
+                    f"dedup files: {count} without a date in the field {job.date_field!r} taken for the oldest\n"
+                )
+            self._sorted_documents = len(documents)
+            for batch in documents.batches(self.tally.documents, with_rejected=not self.tally.rejected):
+                yield batch
+
+    def _share(self) -> float:
+        """Return how much of the work is done."""
+        if self._sorted_documents is not None:
+            return self.tally.documents / max(1, self._sorted_documents)
+        return self._bytes(self._position) / max(1, self._ends[-1])
+
+    def _bytes(self, position: Position | None) -> int:
+        return 0 if position is None else self._ends[position.file] + position.offset
 
     def _decide(self, batch: Batch) -> list[Related]:
         # There may be nothing but what could not be read.

@@ -29,6 +29,12 @@ NAMED = 5
 T = TypeVar("T", int, float)
 
 
+VERSION = 2
+
+CHECKPOINT = "checkpoint.json"
+"""The file that says how far a run is."""
+
+
 @dataclass
 class Tally:
     """Counts of a run; part of every checkpoint.
@@ -130,12 +136,6 @@ class Tally:
 
 def _widened(ends: tuple[T, T] | None, value: T) -> tuple[T, T]:
     return (value, value) if ends is None else (min(ends[0], value), max(ends[1], value))
-
-
-VERSION = 2
-
-CHECKPOINT = "checkpoint.json"
-"""The file that says how far a run is."""
 
 
 @dataclass(frozen=True)

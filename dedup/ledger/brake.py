@@ -29,6 +29,10 @@ _COUNTS = select(hosts.c.documents, hosts.c.duplicates).where(
 )
 
 
+Counts = tuple[int, int]
+"""How many documents of a host were decided in a run, and how many were duplicates."""
+
+
 class Kind(StrEnum):
     """What is over a limit."""
 
@@ -48,10 +52,6 @@ class Alarm(NamedTuple):
         if self.kind is Kind.CLUSTER:
             return f"the cluster of {self.name} has more than {self.documents - 1:,} members (DEDUP_BRAKE)"
         return f"{self.duplicates:,} of {self.documents:,} documents of {self.name} are duplicates (DEDUP_BRAKE)"
-
-
-Counts = tuple[int, int]
-"""How many documents of a host were decided in a run, and how many were duplicates."""
 
 
 class Brakes:

@@ -46,6 +46,35 @@ _ONCE_EXPORTED = select(documents.c.id, documents.c.key).where(
 _led = documents.alias("led")
 
 
+_COLUMNS = documents.c[
+    "id", "key", "key_digest", "leader_id", "canonical_digest", "redirected", "first_run_id", "text_bytes"
+]
+
+_CANDIDATES = (
+    select(*_COLUMNS)
+    .where(or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")))
+    .order_by(documents.c.id)
+)
+
+_MEMBERS = (
+    select(documents.c.text_digest, documents.c.sketch, documents.c.content_run_id)
+    .where(or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")))
+    .limit(MOST_MOVED + 2)
+)
+_MOVE = (
+    update(documents)
+    .where(or_(documents.c.id == bindparam("goes"), documents.c.leader_id == bindparam("goes")))
+    .values(leader_id=bindparam("stays"), keeper_id=None, exported_id=None)
+)
+# Not those on what resembles the cluster and belongs to none: they stay as they were decided.
+_VERDICTS_IN_CLUSTER = select(verdicts.c.id, verdicts.c.document_id).where(
+    verdicts.c.original_id == bindparam("leader"),
+    verdicts.c.run_id == bindparam("run"),
+    verdicts.c.verdict.in_(DUPLICATES),
+)
+_CHANGE_VERDICT = update(verdicts).where(verdicts.c.id == bindparam("changed_id"))
+
+
 def _count_led(limit: Any, *conditions: Any) -> ScalarSelect[int]:
     # An index tells this in a time that grows with the limit, not with the cluster.
     some = (
@@ -54,9 +83,6 @@ def _count_led(limit: Any, *conditions: Any) -> ScalarSelect[int]:
     return select(func.count()).select_from(some.limit(limit).subquery()).scalar_subquery()
 
 
-_COLUMNS = documents.c[
-    "id", "key", "key_digest", "leader_id", "canonical_digest", "redirected", "first_run_id", "text_bytes"
-]
 _CONTENDERS = (
     select(
         *_COLUMNS,
@@ -71,11 +97,6 @@ _CONTENDERS = (
             and_(documents.c.key_digest == bindparam("named"), documents.c.leader_id == bindparam("leader")),
         )
     )
-    .order_by(documents.c.id)
-)
-_CANDIDATES = (
-    select(*_COLUMNS)
-    .where(or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")))
     .order_by(documents.c.id)
 )
 
@@ -366,25 +387,6 @@ def _has_lost(keeper: Any, before: StoredDocument, canonical_digest: bytes | Non
     if keeper.id == before.id or owner_of(keeper.key) != owner_of(before.key):
         return True
     return bool(before.canonical_digest == keeper.key_digest != canonical_digest)
-
-
-_MEMBERS = (
-    select(documents.c.text_digest, documents.c.sketch, documents.c.content_run_id)
-    .where(or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")))
-    .limit(MOST_MOVED + 2)
-)
-_MOVE = (
-    update(documents)
-    .where(or_(documents.c.id == bindparam("goes"), documents.c.leader_id == bindparam("goes")))
-    .values(leader_id=bindparam("stays"), keeper_id=None, exported_id=None)
-)
-# Not those on what resembles the cluster and belongs to none: they stay as they were decided.
-_VERDICTS_IN_CLUSTER = select(verdicts.c.id, verdicts.c.document_id).where(
-    verdicts.c.original_id == bindparam("leader"),
-    verdicts.c.run_id == bindparam("run"),
-    verdicts.c.verdict.in_(DUPLICATES),
-)
-_CHANGE_VERDICT = update(verdicts).where(verdicts.c.id == bindparam("changed_id"))
 
 
 class Joining:

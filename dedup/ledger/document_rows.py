@@ -36,6 +36,87 @@ _DIGITS = 12
 _SEPARATE = re.compile(rf" \((?:text|bytes) [0-9a-f]{{{_DIGITS}}}\)\Z")
 
 
+# Rows become documents in the order of the columns: this is done for all candidates of every document.
+_COLUMNS = documents.c[StoredDocument._fields]
+_DOCUMENT = select(*_COLUMNS)
+_FINGERPRINT, _SKETCH, _INDEXED, _REDIRECTED = map(
+    StoredDocument._fields.index, ("fingerprint", "sketch", "indexed", "redirected")
+)
+
+_STORED_DIGESTS = union_all(
+    *(
+        select(column).where(column.in_(bindparam(name, expanding=True)))
+        for column, name in (
+            (documents.c.key_digest, "keys"),
+            (documents.c.body_digest, "bodies"),
+            (documents.c.text_digest, "texts"),
+        )
+    )
+)
+_BY_TEXT_OUTSIDE_CLUSTER = (
+    _DOCUMENT.where(
+        documents.c.text_digest == bindparam("digest"),
+        documents.c.id != bindparam("leader"),
+        documents.c.leader_id.is_distinct_from(bindparam("leader")),
+    )
+    .order_by(documents.c.id)
+    .limit(1)
+)
+_FOR_TABLES = (
+    _DOCUMENT.where(documents.c.text_digest == bindparam("digest"))
+    .order_by(documents.c.indexed.desc(), documents.c.id)
+    .limit(1)
+)
+_ORIGINAL_FOR_TABLES = _FOR_TABLES.where(documents.c.leader_id.is_(None))
+_MEMBERS = _DOCUMENT.where(documents.c.id.in_(bindparam("ids", expanding=True)))
+_LEADERS_OF_MEMBERS = _DOCUMENT.where(
+    documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
+)
+_MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
+_SKETCHES = select(*documents.c["id", "key", "space", "leader_id", "fingerprint", "sketch"]).where(
+    documents.c.id.in_(bindparam("ids", expanding=True))
+)
+_BY_GIVEN_KEY = _DOCUMENT.where(
+    or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key"))
+).order_by(documents.c.id)
+_OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
+_LAST_VERDICT = (
+    select(verdicts)
+    .where(
+        verdicts.c.document_id == bindparam("document"),
+        verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
+    )
+    .order_by(verdicts.c.id.desc())
+    .limit(1)
+)
+_LAST_VERDICT_OF_RUN = _LAST_VERDICT.where(verdicts.c.run_id == bindparam("run"))
+_BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
+_WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.BRAKE, Kept.JOINED, Kept.MARKED)]
+_PASSED_ON = (
+    _DOCUMENT.where(
+        documents.c.leader_id.in_(bindparam("leaders", expanding=True)),
+        exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_(_WHY_PASSED_ON)),
+    )
+    .order_by((documents.c.id == bindparam("member")).desc(), documents.c.id.desc())
+    .limit(bindparam("most"))
+)
+_SOME_LED = (
+    select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
+)
+_COUNT_LED = select(func.count()).select_from(_SOME_LED)
+_WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
+_REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
+
+CANCELLING = "cancelling"
+"""The outcome of a run that is being cancelled."""
+
+LOADED = "loaded"
+"""The outcome of a run whose documents come from a saved index: it has no verdicts."""
+
+_CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_id"))
+_CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))
+
+
 def key_digest(key: str, space: str = "", item_class: str = "") -> bytes:
     """Return the 16 bytes by which a key is looked up; keys can be longer than an index allows.
 
@@ -126,14 +207,6 @@ def is_same(stored: StoredDocument, content: Content) -> bool:
     return bool(content.sketch.tokens) or stored.body_digest == content.body_digest
 
 
-# Rows become documents in the order of the columns: this is done for all candidates of every document.
-_COLUMNS = documents.c[StoredDocument._fields]
-_DOCUMENT = select(*_COLUMNS)
-_FINGERPRINT, _SKETCH, _INDEXED, _REDIRECTED = map(
-    StoredDocument._fields.index, ("fingerprint", "sketch", "indexed", "redirected")
-)
-
-
 def _earliest(column: Column[Any], parameter: str) -> Subquery:
     return _DOCUMENT.where(column == bindparam(parameter)).order_by(documents.c.id).limit(1).subquery()
 
@@ -145,78 +218,6 @@ _RELATIVES = union_all(
     select(literal_column("'body'"), *_earliest(documents.c.body_digest, "body").c),
     select(literal_column("'text'"), *_earliest(documents.c.text_digest, "text").c),
 )
-_STORED_DIGESTS = union_all(
-    *(
-        select(column).where(column.in_(bindparam(name, expanding=True)))
-        for column, name in (
-            (documents.c.key_digest, "keys"),
-            (documents.c.body_digest, "bodies"),
-            (documents.c.text_digest, "texts"),
-        )
-    )
-)
-_BY_TEXT_OUTSIDE_CLUSTER = (
-    _DOCUMENT.where(
-        documents.c.text_digest == bindparam("digest"),
-        documents.c.id != bindparam("leader"),
-        documents.c.leader_id.is_distinct_from(bindparam("leader")),
-    )
-    .order_by(documents.c.id)
-    .limit(1)
-)
-_FOR_TABLES = (
-    _DOCUMENT.where(documents.c.text_digest == bindparam("digest"))
-    .order_by(documents.c.indexed.desc(), documents.c.id)
-    .limit(1)
-)
-_ORIGINAL_FOR_TABLES = _FOR_TABLES.where(documents.c.leader_id.is_(None))
-_MEMBERS = _DOCUMENT.where(documents.c.id.in_(bindparam("ids", expanding=True)))
-_LEADERS_OF_MEMBERS = _DOCUMENT.where(
-    documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
-)
-_MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
-_SKETCHES = select(*documents.c["id", "key", "space", "leader_id", "fingerprint", "sketch"]).where(
-    documents.c.id.in_(bindparam("ids", expanding=True))
-)
-_BY_GIVEN_KEY = _DOCUMENT.where(
-    or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key"))
-).order_by(documents.c.id)
-_OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
-_LAST_VERDICT = (
-    select(verdicts)
-    .where(
-        verdicts.c.document_id == bindparam("document"),
-        verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
-    )
-    .order_by(verdicts.c.id.desc())
-    .limit(1)
-)
-_LAST_VERDICT_OF_RUN = _LAST_VERDICT.where(verdicts.c.run_id == bindparam("run"))
-_BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
-_WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.BRAKE, Kept.JOINED, Kept.MARKED)]
-_PASSED_ON = (
-    _DOCUMENT.where(
-        documents.c.leader_id.in_(bindparam("leaders", expanding=True)),
-        exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_(_WHY_PASSED_ON)),
-    )
-    .order_by((documents.c.id == bindparam("member")).desc(), documents.c.id.desc())
-    .limit(bindparam("most"))
-)
-_SOME_LED = (
-    select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
-)
-_COUNT_LED = select(func.count()).select_from(_SOME_LED)
-_WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
-_REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
-
-CANCELLING = "cancelling"
-"""The outcome of a run that is being cancelled."""
-
-LOADED = "loaded"
-"""The outcome of a run whose documents come from a saved index: it has no verdicts."""
-
-_CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_id"))
-_CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))
 
 
 class Relatives(NamedTuple):

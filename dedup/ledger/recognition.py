@@ -34,6 +34,32 @@ from dedup.signature.normalise import clean
 from dedup.signature.signature import Sketch
 from dedup.sql.schema import documents, to_unsigned, verdicts
 
+_COPIES = 4
+"""Of a text of few words under so many other keys; what has it under one more is kept."""
+
+_FEWEST_ITEMS = 20
+"""If more than half of so many items of a class have one text, that is a placeholder."""
+
+_MOST_COUNTED = 1_000
+
+BATCHES_OF_A_PROCESS = 1 << 32
+"""Each process numbers its batches from a number at random, which is this times up to 2**30."""
+
+_LAST_ID = select(func.max(documents.c.id))
+_DECIDED_BEFORE = (
+    select(verdicts.c.id)
+    .where(
+        verdicts.c.document_id == bindparam("document"),
+        verdicts.c.run_id == bindparam("run"),
+        verdicts.c.batch >= bindparam("first"),
+        verdicts.c.batch < bindparam("number"),
+    )
+    .limit(1)
+)
+_DECIDED_NOW = update(verdicts).where(
+    verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
+)
+
 
 class Recognised(NamedTuple):
     """What an arriving document is; `is_again`: this process has decided that content in this run before."""
@@ -179,15 +205,6 @@ def _one_line(title: str) -> str:
     return " ".join(clean(title[: 4 * LONGEST_TITLE]).split())[:LONGEST_TITLE]
 
 
-_COPIES = 4
-"""Of a text of few words under so many other keys; what has it under one more is kept."""
-
-_FEWEST_ITEMS = 20
-"""If more than half of so many items of a class have one text, that is a placeholder."""
-
-_MOST_COUNTED = 1_000
-
-
 class OriginalFinder:
     """Finds what a document of a crawl is a duplicate of."""
 
@@ -318,25 +335,6 @@ class _StoredDocuments:
     def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
         """Return the sketches of a cluster that may join another one; None if it may not."""
         return self._finder.joining.movable(self._connection, joined, leader, self._batch.run_id)
-
-
-BATCHES_OF_A_PROCESS = 1 << 32
-"""Each process numbers its batches from a number at random, which is this times up to 2**30."""
-
-_LAST_ID = select(func.max(documents.c.id))
-_DECIDED_BEFORE = (
-    select(verdicts.c.id)
-    .where(
-        verdicts.c.document_id == bindparam("document"),
-        verdicts.c.run_id == bindparam("run"),
-        verdicts.c.batch >= bindparam("first"),
-        verdicts.c.batch < bindparam("number"),
-    )
-    .limit(1)
-)
-_DECIDED_NOW = update(verdicts).where(
-    verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
-)
 
 
 class Batch:

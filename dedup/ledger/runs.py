@@ -48,6 +48,54 @@ from dedup.sql.schema import brakes, documents, hosts, runs, skipped, unexamined
 _RUNS_NAMED = 5
 
 
+_RUN_ID = select(runs.c.id).where(runs.c.name == bindparam("run")).scalar_subquery()
+# The sum keeps a database from looking through all verdicts of the run for each part of them.
+_OF_RUN = verdicts.c.run_id + 0 == _RUN_ID
+# Another class, spider or run may have a document of the same key.
+_GIVEN = func.coalesce(documents.c.given_digest, documents.c.key_digest)
+_DIGESTS: BindParameter[Any] = bindparam("digests", expanding=True)
+_LAST = (
+    select(_GIVEN.label("key_digest"), func.max(verdicts.c.id).label("id"))
+    .join(verdicts, verdicts.c.document_id == documents.c.id)
+    .where(or_(documents.c.key_digest.in_(_DIGESTS), documents.c.given_digest.in_(_DIGESTS)), _OF_RUN)
+    .group_by(_GIVEN)
+    .subquery()
+)
+_DECIDED = select(_LAST.c.key_digest, verdicts.c.id, verdicts.c.verdict, verdicts.c.kept, verdicts.c.decided).join(
+    verdicts, verdicts.c.id == _LAST.c.id
+)
+_IN_ORDER = (
+    select(verdicts.c.id, _GIVEN)
+    .join(documents, documents.c.id == verdicts.c.document_id)
+    .where(_OF_RUN, verdicts.c.id > bindparam("after"))
+    .order_by(verdicts.c.id)
+    .limit(bindparam("most"))
+)
+
+metadata = MetaData()
+
+registered = SchemaTable(
+    "dedup_run_rows",
+    metadata,
+    Column("table_name", Text, primary_key=True),
+    Column("run_column", Text, nullable=False),
+    Column("runs_table", Text),
+    Column("key_column", Text),
+    comment="tables of others whose rows belong to runs, and go when their run is cancelled",
+)
+
+FindOriginals = Callable[[list[bytes]], dict[bytes, str]]
+"""Returns those documents that are originals, by the digests of their keys, with the run that saw each last."""
+
+VERDICTS_AT_ONCE = 1_000
+MEMBERS_AT_ONCE = 1_000
+_ROWS_AT_ONCE = 1_000
+
+# Not the bare reference: a database might look through all verdicts of the run for those on one document.
+_run_of_verdict = verdicts.c.run_id + 0
+_NAMING = (verdicts.c.document_id, verdicts.c.original_id, verdicts.c.matched_id)
+
+
 @dataclass(frozen=True)
 class Run:
     """A run in the database.
@@ -130,31 +178,6 @@ class Decided(NamedTuple):
     time: float
 
 
-_RUN_ID = select(runs.c.id).where(runs.c.name == bindparam("run")).scalar_subquery()
-# The sum keeps a database from looking through all verdicts of the run for each part of them.
-_OF_RUN = verdicts.c.run_id + 0 == _RUN_ID
-# Another class, spider or run may have a document of the same key.
-_GIVEN = func.coalesce(documents.c.given_digest, documents.c.key_digest)
-_DIGESTS: BindParameter[Any] = bindparam("digests", expanding=True)
-_LAST = (
-    select(_GIVEN.label("key_digest"), func.max(verdicts.c.id).label("id"))
-    .join(verdicts, verdicts.c.document_id == documents.c.id)
-    .where(or_(documents.c.key_digest.in_(_DIGESTS), documents.c.given_digest.in_(_DIGESTS)), _OF_RUN)
-    .group_by(_GIVEN)
-    .subquery()
-)
-_DECIDED = select(_LAST.c.key_digest, verdicts.c.id, verdicts.c.verdict, verdicts.c.kept, verdicts.c.decided).join(
-    verdicts, verdicts.c.id == _LAST.c.id
-)
-_IN_ORDER = (
-    select(verdicts.c.id, _GIVEN)
-    .join(documents, documents.c.id == verdicts.c.document_id)
-    .where(_OF_RUN, verdicts.c.id > bindparam("after"))
-    .order_by(verdicts.c.id)
-    .limit(bindparam("most"))
-)
-
-
 def find_decided(database: Database, run: str, key_digests: Sequence[bytes]) -> dict[bytes, Decided]:
     """Return what a run has decided on those of the documents that it has seen, by the digests of their keys."""
     with database.read() as connection:
@@ -191,22 +214,6 @@ def read_decided(database: Database, run: str, after: int, most: int) -> tuple[i
     decided = find_decided(database, run, list(last.values())) if last else {}
     latest = {digest: decided[digest] for number, digest in last.items() if decided[digest].id == number}
     return max(last, default=0), latest
-
-
-metadata = MetaData()
-
-registered = SchemaTable(
-    "dedup_run_rows",
-    metadata,
-    Column("table_name", Text, primary_key=True),
-    Column("run_column", Text, nullable=False),
-    Column("runs_table", Text),
-    Column("key_column", Text),
-    comment="tables of others whose rows belong to runs, and go when their run is cancelled",
-)
-
-FindOriginals = Callable[[list[bytes]], dict[bytes, str]]
-"""Returns those documents that are originals, by the digests of their keys, with the run that saw each last."""
 
 
 @dataclass(frozen=True)
@@ -292,15 +299,6 @@ def _roll_back_table(database: Database, rows: RunScopedTable, run: str, find_or
                 ids = [each for each, run_name in stay.items() if run_name == seen_by]
                 change = update(rows.table).where(row_id.in_(ids), is_own)
                 connection.execute(change.values({rows.run_column: seen_by}))
-
-
-VERDICTS_AT_ONCE = 1_000
-MEMBERS_AT_ONCE = 1_000
-_ROWS_AT_ONCE = 1_000
-
-# Not the bare reference: a database might look through all verdicts of the run for those on one document.
-_run_of_verdict = verdicts.c.run_id + 0
-_NAMING = (verdicts.c.document_id, verdicts.c.original_id, verdicts.c.matched_id)
 
 
 @dataclass

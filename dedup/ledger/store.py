@@ -35,6 +35,9 @@ _NOBODY = -1
 _NO_CONTENT = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
 
 
+_ORIGINALS = documents.alias("originals")
+
+
 class DocumentWriter:
     """Writes documents and keeps the permuted tables in step."""
 
@@ -360,9 +363,6 @@ def _take_back(connection: Connection, document: StoredDocument, original: str) 
         return False
     document_rows.change_document(connection, document.id, {"leader_id": leader.id})
     return True
-
-
-_ORIGINALS = documents.alias("originals")
 
 
 class Orphan(NamedTuple):

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dedup.rules.documents import Kept, Rule, Verdict
+
+FEWEST_PLACES = 3
+"""Where document and original each say what the other does not in so many places, it may be another thing."""
+
+SURE_SIMILARITY = 0.75
+"""From this similarity on a near-duplicate is not doubtful whose words were not compared, as in the paper's mode."""
+
+_SHORT = Rule.SHORT_ALIKE.short
+_UNCHECKED = Rule.PAPER.short
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +202,6 @@ class SkippedPage(NamedTuple):
     run: str
 
 
-def _nothing() -> Iterator[Any]:
-    return iter(())
-
-
 @dataclass(frozen=True, slots=True)
 class Report:
     """The verdicts of one run or of all.
@@ -242,22 +247,12 @@ class Report:
     not_examined: Sequence[NotExamined] = ()
     skip_counts: Mapping[str, int] = field(default_factory=dict)
     max_skipped: int = 0
-    duplicates: Iterator[RelatedRow] = field(default_factory=_nothing)
-    similar: Iterator[RelatedRow] = field(default_factory=_nothing)
-    skipped: Iterator[SkippedPage] = field(default_factory=_nothing)
-    moments: Iterator[tuple[float, Verdict]] = field(default_factory=_nothing)
+    duplicates: Iterator[RelatedRow] = field(default_factory=lambda: iter(()))
+    similar: Iterator[RelatedRow] = field(default_factory=lambda: iter(()))
+    skipped: Iterator[SkippedPage] = field(default_factory=lambda: iter(()))
+    moments: Iterator[tuple[float, Verdict]] = field(default_factory=lambda: iter(()))
     database: str = ""
     left_out: LeftOut = LeftOut()
-
-
-FEWEST_PLACES = 3
-"""Where document and original each say what the other does not in so many places, it may be another thing."""
-
-SURE_SIMILARITY = 0.75
-"""From this similarity on a near-duplicate is not doubtful whose words were not compared, as in the paper's mode."""
-
-_SHORT = Rule.SHORT_ALIKE.short
-_UNCHECKED = Rule.PAPER.short
 
 
 def is_doubtful(row: RelatedRow) -> bool:

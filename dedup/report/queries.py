@@ -46,6 +46,20 @@ _ROWS_AT_ONCE = 1000
 _AFTER_HOST = r"(:[0-9]*)?([/?# ]|\Z)"
 
 
+_MEMBERS_NAMED = 3
+# A statement takes some ten thousands of values at most.
+LEADERS_AT_ONCE = 1000
+
+_decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
+_originals = documents.alias("originals")
+_matches = documents.alias("matches")
+_keepers = documents.alias("keepers")
+_is_duplicate = verdicts.c.verdict.in_(DUPLICATES)
+# What is kept and resembles an original belongs to no cluster, and the same text again under its own key makes none.
+_is_other = and_(_is_duplicate, verdicts.c.original_id != verdicts.c.document_id)
+_is_keeper = and_(_keepers.c.id == _originals.c.keeper_id, _keepers.c.id != _originals.c.id)
+
+
 def last_run(connection: Connection) -> str:
     """Return the name of the last run that has decided or noted anything, else of the last one."""
     last = select(runs.c.name).order_by(runs.c.started.desc(), runs.c.id.desc()).limit(1)
@@ -108,20 +122,6 @@ def _of_run(run: str | None) -> ColumnElement[bool]:
     return true() if run is None else runs.c.name == run
 
 
-_MEMBERS_NAMED = 3
-# A statement takes some ten thousands of values at most.
-LEADERS_AT_ONCE = 1000
-
-_decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
-_originals = documents.alias("originals")
-_matches = documents.alias("matches")
-_keepers = documents.alias("keepers")
-_is_duplicate = verdicts.c.verdict.in_(DUPLICATES)
-# What is kept and resembles an original belongs to no cluster, and the same text again under its own key makes none.
-_is_other = and_(_is_duplicate, verdicts.c.original_id != verdicts.c.document_id)
-_is_keeper = and_(_keepers.c.id == _originals.c.keeper_id, _keepers.c.id != _originals.c.id)
-
-
 @contextmanager
 def open_report(database: Database, selection: Selection) -> Iterator[Report]:
     """Read what was decided in a run or in all of them.
@@ -158,7 +158,7 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 not_examined=[] if selection.host else read_not_examined(connection, run),
                 skip_counts=count_skipped(connection, run, selection.host),
                 max_skipped=selection.max_skipped,
-                duplicates=_duplicates(connection, where),
+                duplicates=_related(connection, where & _is_duplicate),
                 similar=_similar(connection, where),
                 skipped=skipped,
                 moments=read_moments(connection, where),
@@ -351,10 +351,6 @@ def _first_members(connection: Connection, where: ColumnElement[bool], leaders: 
     ):
         members[leader].append(key)
     return members
-
-
-def _duplicates(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
-    return _related(connection, where & _is_duplicate)
 
 
 def _similar(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:

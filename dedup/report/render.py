@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
-import os
 import re
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from enum import StrEnum
 from itertools import chain
@@ -17,8 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from dedup.console import track, width_of, write_lines
-from dedup.errors import DedupError, SettingsError
-from dedup.files import replace_file
+from dedup.errors import SettingsError
 from dedup.report.contents import RelatedRow, Report, Selection
 from dedup.report.table import table_lines
 from dedup.signature.normalise import clean
@@ -28,22 +23,7 @@ _LONE_RETURN = re.compile("\r(?!\n)")
 _FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
 
 
-@contextmanager
-def open_output(path: str) -> Iterator[TextIO]:
-    """Open a file, or standard output if it has no name, to write a report to.
-
-    A file appears or changes only when everything is written. When nobody reads standard output any more, as with `|
-    head`, the block ends quietly.
-    """
-    if not path:
-        with _standard_output() as stream:
-            yield stream
-        return
-    try:
-        with _file(Path(path)) as stream:
-            yield stream
-    except OSError as error:
-        raise DedupError(f"cannot write {path}: {error.strerror or error}") from error
+_HOSTS_OF_PAGE = 1_000
 
 
 def csv_cell(value: object) -> object:
@@ -70,42 +50,6 @@ def write_json(head: Mapping[str, Any], lists: Mapping[str, Iterable[Mapping[str
             separator = ",\n  "
         stream.write("\n ]")
     stream.write("\n}\n")
-
-
-@contextmanager
-def _standard_output() -> Iterator[TextIO]:
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that does not know a letter is no reason to stop.
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        yield sys.stdout
-        sys.stdout.flush()
-    except OSError as error:
-        # The interpreter flushes what is left when it ends, and would fail once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            raise DedupError(f"cannot write to standard output: {error.strerror or error}") from error
-
-
-@contextmanager
-def _file(path: Path) -> Iterator[TextIO]:
-    if path.exists() and not path.is_file():
-        # A device or a pipe must not be replaced by a file.
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            yield stream
-        return
-    target = path.resolve()
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with unfinished.open("w", encoding="utf-8", newline="") as stream:
-            yield stream
-        replace_file(unfinished, target)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-
-
-_HOSTS_OF_PAGE = 1_000
 
 
 class Format(StrEnum):

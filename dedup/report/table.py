@@ -22,17 +22,17 @@ from dedup.console import (
     columns_of,
     cut,
     exact_and_near,
+    in_unit,
     joined,
     link_to,
     lost_text,
-    pad,
     padded,
     plain,
     program,
     readable,
+    saved_text,
     similarity,
     styled,
-    unit_for,
 )
 from dedup.report.contents import RelatedRow, Report, Total, is_doubtful, order_of_doubt
 from dedup.rules.documents import Kept, Verdict
@@ -42,6 +42,33 @@ NARROWEST_COLUMN = 12
 LABEL = 13
 """Columns of the labels at the left."""
 LABELS = "bold"
+
+
+KEPT = "*"
+"""Marks a duplicate that was passed on all the same."""
+
+STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.SIMILAR: SIMILAR}
+"""How a terminal shows what was decided."""
+
+_SCHEME = re.compile("[a-z]+://")
+# The columns get the width that the first rows need: nobody waits for the last of a million.
+_ROWS_MEASURED = 1000
+_WIDEST_COLUMN = 120
+# In a narrower terminal the addresses need the room more.
+_ROOM_FOR_RULE = 120
+_NO_RULE = "-"
+# Words: a sentence.
+_FEWEST_LOST = 20
+
+_WHY_KEPT = {
+    Kept.KEEPER: "better copies",
+    Kept.BRAKE: "by the brake",
+    Kept.JOINED: "before their clusters were joined",
+    Kept.SAYS_MORE: "since they say more",
+    Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
+}
+_INDENT = 12
+_DOUBTFUL = 5
 
 
 def aligned(heading: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> Iterator[str]:
@@ -102,23 +129,6 @@ def label_of(label: str) -> Styled:
     return styled(f"{label:<{LABEL}}", LABELS)
 
 
-KEPT = "*"
-"""Marks a duplicate that was passed on all the same."""
-
-STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.SIMILAR: SIMILAR}
-"""How a terminal shows what was decided."""
-
-_SCHEME = re.compile("[a-z]+://")
-# The columns get the width that the first rows need: nobody waits for the last of a million.
-_ROWS_MEASURED = 1000
-_WIDEST_COLUMN = 120
-# In a narrower terminal the addresses need the room more.
-_ROOM_FOR_RULE = 120
-_NO_RULE = "-"
-# Words: a sentence.
-_FEWEST_LOST = 20
-
-
 def _rule_of(row: RelatedRow) -> str:
     rule = row.rule or _NO_RULE
     return f"{rule} +{row.lost:,} words" if row.lost and row.lost >= _FEWEST_LOST else rule
@@ -173,9 +183,9 @@ def _lines(
 ) -> Iterator[str]:
     """Write a heading, and a line a row: some columns, and two addresses, the other one where it is a new one."""
     sizes = [max(map(len, (each.heading, *map(each.cell, first)))) for each in columns]
-    heading = GAP.join([*(pad(each.heading, size) for each, size in zip(columns, sizes, strict=True)), ""])
+    heading = GAP.join([*(padded(each.heading, size) for each, size in zip(columns, sizes, strict=True)), ""])
     urls = _UrlColumns(first, None if width is None else width - len(heading))
-    yield styled(heading + GAP.join([pad(names[0], urls.dropped), names[1]]), HEADING)
+    yield styled(heading + GAP.join([padded(names[0], urls.dropped), names[1]]), HEADING)
     above = None
     for row in chain(first, others):
         cells = [
@@ -230,17 +240,6 @@ class _UrlColumns:
             # They differ in nothing but how letters are escaped.
             return plain(row.dropped), plain(row.original)
         return dropped, original
-
-
-_WHY_KEPT = {
-    Kept.KEEPER: "better copies",
-    Kept.BRAKE: "by the brake",
-    Kept.JOINED: "before their clusters were joined",
-    Kept.SAYS_MORE: "since they say more",
-    Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
-}
-_INDENT = 12
-_DOUBTFUL = 5
 
 
 def table_lines(report: Report, width: int | None) -> Iterator[str]:
@@ -314,12 +313,11 @@ def _about(report: Report) -> str:
 
 def _totals(totals: Mapping[Verdict, Total]) -> Iterator[str]:
     documents, size = _everything(totals)
-    unit, factor = unit_for(size)
     rows = [(verdict.value, total.documents, total.text_bytes) for verdict, total in totals.items() if total.documents]
     return aligned(
         ("verdict", "documents", "text"),
         [
-            (name, f"{count:,}", f"{text_bytes / factor:,.0f} {unit}")
+            (name, f"{count:,}", in_unit(text_bytes, size))
             for name, count, text_bytes in [*rows, *([("total", documents, size)] if len(rows) > 1 else [])]
         ],
     )
@@ -391,7 +389,6 @@ def _summary(report: Report) -> Iterator[str]:
     totals = report.totals
     exact, near = totals[Verdict.EXACT_DUPLICATE], totals[Verdict.NEAR_DUPLICATE]
     documents, size = _everything(totals)
-    unit, factor = unit_for(size)
     kept = exact.kept + near.kept
     dropped = (exact.documents - exact.kept, near.documents - near.kept)
     counts = exact_and_near(*dropped, near.distances, near.similarities)
@@ -403,7 +400,7 @@ def _summary(report: Report) -> Iterator[str]:
     saved = exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes
     lost = f"; lost {lost_text(near.lost_bytes)}" if near.lost_bytes else ""
     if saved:
-        yield f"{saved / factor:,.0f} of {size / factor:,.0f} {unit} of text saved{lost}"
+        yield f"{saved_text(saved, size)} saved{lost}"
 
 
 def _everything(totals: Mapping[Verdict, Total]) -> tuple[int, int]:
@@ -432,7 +429,7 @@ def _skipped_pages(report: Report, width: int | None) -> Iterator[str]:
     reasons = max(columns_of(plain(reason)) for reason in report.skip_counts)
     for page in islice(report.skipped, report.max_skipped):
         detail = f" ({plain(page.detail)})" if page.detail else ""
-        why = f"{pad(fit(plain(page.reason) + detail, width and width // 3), reasons)}{GAP}"
+        why = f"{padded(fit(plain(page.reason) + detail, width and width // 3), reasons)}{GAP}"
         linked = f"{GAP}linked from " if page.referrer else ""
         space = None if width is None else (width - columns_of(why + linked)) // (2 if linked else 1)
         origin = [linked, address(page.referrer, space, page.key)] if linked else []

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
 from dedup.signature.signature import Signature, Sketch, compare, distance
 
+LONGEST_TITLE = 200
+"""Characters of a title that are stored."""
+
 
 class Rule(StrEnum):
     """What decided on a document and another one; where it is stored, by its `short` name."""
@@ -98,10 +101,6 @@ _SIMILAR = {
     Rule.RENUMBERED,
     Rule.FAR_FROM_LEADER,
 }
-
-
-LONGEST_TITLE = 200
-"""Characters of a title that are stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,15 @@ _PORT = re.compile(":[0-9]*$")
 _FINGERPRINT_BYTES = 8
 
 
+SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+"""The units of times in settings and arguments."""
+
+_TIME = re.compile(rf"([0-9]{{1,9}})\s*([{''.join(SECONDS)}])", re.ASCII)
+
+_PAGE = re.compile(r"https?://(?:[^/?#]*@)?([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
+_NUMBER = re.compile(r"[0-9]+")
+
+
 class Scope(StrEnum):
     """Where a document's duplicates are looked for."""
 
@@ -131,12 +140,6 @@ def public_suffixes() -> Any:
     return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
 
-SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-"""The units of times in settings and arguments."""
-
-_TIME = re.compile(rf"([0-9]{{1,9}})\s*([{''.join(SECONDS)}])", re.ASCII)
-
-
 @dataclass(frozen=True, slots=True)
 class Memory:
     """Which documents a new one is compared with.
@@ -172,10 +175,6 @@ class Memory:
 
 FOR_EVER = Memory(of_run=False, seconds=None, name="for ever")
 """Everything that the database knows."""
-
-
-_PAGE = re.compile(r"https?://(?:[^/?#]*@)?([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
-_NUMBER = re.compile(r"[0-9]+")
 
 
 def are_siblings(a: str, b: str) -> bool:

@@ -23,6 +23,12 @@ from dedup.signature.schemes import find_scheme, with_dictionary
 _LOST_LIMIT = re.compile(r"([0-9]*\.[0-9]+) ([0-9]+)-([0-9]+)", re.ASCII)
 
 
+MAX_SECONDS = 86_400.0
+_BY_CAUTION: Any = None
+
+_NUMBERS = ("int", "float")
+
+
 class Caution(StrEnum):
     """How much evidence it takes to drop a document.
 
@@ -95,10 +101,6 @@ LIMITS = {
     Caution.EAGER: Limits(0.55, 0.9, 0.45, 1.5, 0.15, math.inf, math.inf, 0.0, LostLimit(0.25, 25, 100)),
 }
 """What each caution asks for; measured in docs/results.md."""
-
-
-MAX_SECONDS = 86_400.0
-_BY_CAUTION: Any = None
 
 
 class Mode(StrEnum):
@@ -318,7 +320,6 @@ def _to_design(name: str, value: Any) -> TableDesign:
         raise SettingsError(f"{name}: {error}") from None
 
 
-_NUMBERS = ("int", "float")
 _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "bool": to_bool,
     "int": to_int,

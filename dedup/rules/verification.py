@@ -28,6 +28,18 @@ _SIMILAR_JACCARD, _SIMILAR_CONTAINMENT, _SIMILAR_LENGTH_RATIO = SIMILAR[:3]
 _ERROR = 0.1
 
 
+_RULES = {
+    NOT_ALIKE: Rule.NOT_ALIKE,
+    BY_JACCARD: Rule.JACCARD,
+    BY_CONTAINMENT: Rule.CONTAINMENT,
+    LESS_ALIKE: Rule.LESS_ALIKE,
+}
+# Of 100 tokens: a date in a byline is not what a page is about.
+_FEW_NUMBERS = 0.5
+_MANY_NUMBERS = _SOME_REPLACED = 0.75
+_MORE_NUMBERS = 0.1
+
+
 class Thresholds(NamedTuple):
     """The settings of the rule, see `dedup.rules.settings.RuleSettings`: a tuple, as compiled code wants it."""
 
@@ -76,18 +88,6 @@ def may_be_alike(
             and length_ratio >= min(needed.min_length_ratio, _SIMILAR_LENGTH_RATIO)
         )
     )
-
-
-_RULES = {
-    NOT_ALIKE: Rule.NOT_ALIKE,
-    BY_JACCARD: Rule.JACCARD,
-    BY_CONTAINMENT: Rule.CONTAINMENT,
-    LESS_ALIKE: Rule.LESS_ALIKE,
-}
-# Of 100 tokens: a date in a byline is not what a page is about.
-_FEW_NUMBERS = 0.5
-_MANY_NUMBERS = _SOME_REPLACED = 0.75
-_MORE_NUMBERS = 0.1
 
 
 def keys_of(settings: RuleSettings) -> Keys:

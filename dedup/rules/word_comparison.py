@@ -29,6 +29,48 @@ from dedup.signature.signature import SHINGLE_WORDS
 Token = TypeVar("Token", bound=Hashable)
 
 
+# Without a shingle in common, longer passages share only words that all texts have.
+_LONGEST_REFINED = 200
+# Any odd number with bits everywhere, so that the order of tokens counts.
+_SPREAD = np.int64(-0x61C8864680B583EB)
+
+_STRETCH = 20
+"""Tokens: a sentence. What is shorter was reworded."""
+
+_NAMES = """
+January February March April May June July August September October November December
+Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec
+Monday Tuesday Wednesday Thursday Friday Saturday Sunday Mon Tue Tues Wed Thu Thurs Fri Sat Sun
+Januar Februar März Mai Juni Juli Oktober Dezember Jänner Feber Mär Okt Dez
+Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonnabend Sonntag
+janvier février mars avril mai juin juillet août septembre octobre novembre décembre
+lundi mardi mercredi jeudi vendredi samedi dimanche
+enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+lunes martes miércoles jueves viernes sábado domingo
+gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre
+lunedì martedì mercoledì giovedì venerdì sabato domenica
+janeiro fevereiro março maio junho julho setembro outubro novembro dezembro
+januari februari maart mei augustus maandag dinsdag woensdag donderdag vrijdag zaterdag zondag
+一月 二月 三月 四月 五月 六月 七月 八月 九月 十月 十一月 十二月
+星期一 星期二 星期三 星期四 星期五 星期六 星期日 星期天 周一 周二 周三 周四 周五 周六 周日
+"""
+
+DATE_WORDS = frozenset(word.encode() for word in normalise(_NAMES).split())
+"""Of English, German, French, Spanish, Italian, Portuguese, Dutch and Chinese, as tokens."""
+
+LONGEST_REPLACED = 24
+"""Tokens of a stretch that may have been filled in; what is longer was rewritten."""
+
+_LIKE = 0.5
+_LONGEST_SWAPPED = 6
+_EDGE = 8
+# One word of a short text may be what it is about.
+_FEWEST_OF_NOISE = 2
+# Characters; a site that writes words of a million letters must not hold up a crawl.
+_LONGEST_COMPARED = 200
+_DIGIT = re.compile(r"\d")
+
+
 def shingles_of(tokens: Sequence[Token]) -> frozenset[tuple[Token, ...]]:
     """Return the distinct shingles of three tokens of a text."""
     return frozenset(_shingle_tuples(tokens))
@@ -47,12 +89,6 @@ def containment(a: Set[Hashable], b: Set[Hashable]) -> float:
     """Return the share of the smaller set's elements that the other has; 0 where it has none."""
     smaller = min(len(a), len(b))
     return len(a & b) / smaller if smaller else 0.0
-
-
-# Without a shingle in common, longer passages share only words that all texts have.
-_LONGEST_REFINED = 200
-# Any odd number with bits everywhere, so that the order of tokens counts.
-_SPREAD = np.int64(-0x61C8864680B583EB)
 
 
 class TokenChange(NamedTuple):
@@ -162,9 +198,6 @@ class LostText(NamedTuple):
     places: int = 0
 
 
-_STRETCH = 20
-"""Tokens: a sentence. What is shorter was reworded."""
-
 NOTHING_LOST = LostText()
 
 
@@ -212,41 +245,6 @@ def plain_shared_tokens(text: bytes, other: bytes) -> bytes:
         if shingle in known:
             is_shared[place : place + SHINGLE_WORDS] = b"\1" * SHINGLE_WORDS
     return bytes(is_shared)
-
-
-_NAMES = """
-January February March April May June July August September October November December
-Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec
-Monday Tuesday Wednesday Thursday Friday Saturday Sunday Mon Tue Tues Wed Thu Thurs Fri Sat Sun
-Januar Februar März Mai Juni Juli Oktober Dezember Jänner Feber Mär Okt Dez
-Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonnabend Sonntag
-janvier février mars avril mai juin juillet août septembre octobre novembre décembre
-lundi mardi mercredi jeudi vendredi samedi dimanche
-enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
-lunes martes miércoles jueves viernes sábado domingo
-gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre
-lunedì martedì mercoledì giovedì venerdì sabato domenica
-janeiro fevereiro março maio junho julho setembro outubro novembro dezembro
-januari februari maart mei augustus maandag dinsdag woensdag donderdag vrijdag zaterdag zondag
-一月 二月 三月 四月 五月 六月 七月 八月 九月 十月 十一月 十二月
-星期一 星期二 星期三 星期四 星期五 星期六 星期日 星期天 周一 周二 周三 周四 周五 周六 周日
-"""
-
-DATE_WORDS = frozenset(word.encode() for word in normalise(_NAMES).split())
-"""Of English, German, French, Spanish, Italian, Portuguese, Dutch and Chinese, as tokens."""
-
-
-LONGEST_REPLACED = 24
-"""Tokens of a stretch that may have been filled in; what is longer was rewritten."""
-
-_LIKE = 0.5
-_LONGEST_SWAPPED = 6
-_EDGE = 8
-# One word of a short text may be what it is about.
-_FEWEST_OF_NOISE = 2
-# Characters; a site that writes words of a million letters must not hold up a crawl.
-_LONGEST_COMPARED = 200
-_DIGIT = re.compile(r"\d")
 
 
 class Bounds(NamedTuple):

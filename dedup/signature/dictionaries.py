@@ -29,6 +29,17 @@ if TYPE_CHECKING:
 _lists: dict[str, bytes] = {}
 
 
+NO_OTHER_DICTIONARY = "none"
+"""The setting by which words are jieba's own, whatever was given to jieba in this process."""
+
+_ONLY = "only:"
+_MOST = 2**62
+_WHOLE_LINE = re.compile("([^ ]+) ([0-9]{1,18})(?: ([^ ]+))?")
+_FREQUENCY = re.compile(r" ([0-9]{19,})(?: [a-z]+)?$")
+# jieba looks for no words in what stands around this character, so that one of it changes nothing but the sum.
+_NO_WORD = "∑"
+
+
 class Vocabulary(NamedTuple):
     """The Chinese words that a text is cut into.
 
@@ -93,17 +104,6 @@ def unpack(packed: str) -> None:
         prepare(content.encode() for content in json.loads(zlib.decompress(b64decode(packed)) if packed else "[]"))
     except (ValueError, TypeError, AttributeError, zlib.error) as error:
         raise SettingsError(f"its word lists cannot be read ({error})") from None
-
-
-NO_OTHER_DICTIONARY = "none"
-"""The setting by which words are jieba's own, whatever was given to jieba in this process."""
-
-_ONLY = "only:"
-_MOST = 2**62
-_WHOLE_LINE = re.compile("([^ ]+) ([0-9]{1,18})(?: ([^ ]+))?")
-_FREQUENCY = re.compile(r" ([0-9]{19,})(?: [a-z]+)?$")
-# jieba looks for no words in what stands around this character, so that one of it changes nothing but the sum.
-_NO_WORD = "∑"
 
 
 def vocabulary_of(setting: str) -> Vocabulary:

@@ -133,6 +133,6 @@ def _clean_tree(tree: HtmlElement) -> bool:
 
 
 def analyse_html(html: bytes | str, scheme: Scheme | None = None) -> tuple[str, Signature]:
-    """Extract a page's main text and make its signature, by default by scheme 1."""
+    """Extract a page's main text and make its signature, by default by `words`."""
     text = text_of(html)
     return text, make_signature(text, scheme)

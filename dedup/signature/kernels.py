@@ -33,6 +33,21 @@ _LINE_FEED = 0x0A
 _SLACK = 16
 
 
+# A word of 64 bits is eight counters of 8 bits.
+_LOWEST_OF_BYTES = np.uint64(0x0101010101010101)
+_FULL = 255
+_GROUP = 8
+
+_MINIMA_A_WORD = 64 // BITS_OF_A_MINIMUM
+
+_EVERY_BIT = np.uint64(2**64 - 1)
+_EDGES_AT_ONCE = 8
+_RUN = START | HAN | UNSPACED
+
+is_chinese = inner(tokens.is_chinese)
+"""That of `dedup.signature.tokens`, for compiled code."""
+
+
 @compiled
 def murmur3_of_tokens(data: NDArray[np.uint8], edges: NDArray[np.int32]) -> NDArray[np.uint64]:
     """Hash tokens as `mmh3.hash64(token, signed=False)[0]` does, all of up to 15 bytes at once.
@@ -157,12 +172,6 @@ def hashes_of_words(words: NDArray[np.uint8]) -> NDArray[np.uint64]:
     return murmur3_of_tokens(data, edges[:count])
 
 
-# A word of 64 bits is eight counters of 8 bits.
-_LOWEST_OF_BYTES = np.uint64(0x0101010101010101)
-_FULL = 255
-_GROUP = 8
-
-
 @compiled
 def fold_equal(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Add up features bit by bit: one more where the hash has 1, one less where it has 0.
@@ -247,9 +256,6 @@ def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
             count += 1
             has_zero |= value == 0
     return found[:count]
-
-
-_MINIMA_A_WORD = 64 // BITS_OF_A_MINIMUM
 
 
 @inner
@@ -354,14 +360,6 @@ def _count_probing(values: NDArray[np.uint32]) -> int:
             table[at] = entry
             distinct += 1
     return distinct
-
-
-_EVERY_BIT = np.uint64(2**64 - 1)
-_EDGES_AT_ONCE = 8
-_RUN = START | HAN | UNSPACED
-
-is_chinese = inner(tokens.is_chinese)
-"""That of `dedup.signature.tokens`, for compiled code."""
 
 
 @inner

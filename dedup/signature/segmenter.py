@@ -33,6 +33,11 @@ _SMALLEST_TABLE, _LARGEST_TABLE = 20, 23
 _SPACE, _LINE_FEED, _ZERO, _NINE = 0x20, 0x0A, 0x30, 0x39
 
 
+_loaded: OrderedDict[Vocabulary, Dictionary] = OrderedDict()
+# Each takes 16 MB.
+_MOST_LOADED = 4
+
+
 class Dictionary(NamedTuple):
     """jieba's dictionary as a trie.
 
@@ -53,11 +58,6 @@ class Dictionary(NamedTuple):
 
 NO_DICTIONARY = Dictionary(np.empty(0, np.uint64), np.empty(0, np.float64))
 """Stands for a text in which no words are looked for."""
-
-
-_loaded: OrderedDict[Vocabulary, Dictionary] = OrderedDict()
-# Each takes 16 MB.
-_MOST_LOADED = 4
 
 
 def loaded_dictionary(vocabulary: Vocabulary) -> Dictionary:

@@ -39,6 +39,12 @@ _LOWEST_BITS = int.from_bytes(b"\x11" * (MINIMA * BITS_OF_A_MINIMUM // 8))
 _EQUAL_BY_CHANCE = 1 / 2**BITS_OF_A_MINIMUM
 
 
+BITS = 64
+"""The width of a fingerprint."""
+
+DIGEST_BYTES = 16
+
+
 # Many are made for every document that is decided; a frozen dataclass takes three times as long to make.
 class Sketch(NamedTuple):
     """A document's shingles and numbers in 80 bytes.
@@ -116,12 +122,6 @@ def jaccard_of(differing: int) -> float:
 def containment_of(jaccard: float, a: int, b: int) -> float:
     """Return the estimated containment of two texts, by their Jaccard similarity and how many shingles each has."""
     return min(1.0, jaccard / (1 + jaccard) * (a + b) / min(a, b))
-
-
-BITS = 64
-"""The width of a fingerprint."""
-
-DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)

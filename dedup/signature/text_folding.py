@@ -25,6 +25,33 @@ _BYTES = ir.VectorType(ir.IntType(8), BLOCK)
 _LOWER = 0x20
 
 
+CHANGED = 0x02
+"""The bit of a character that becomes something else, or nothing; white space has it, as it may follow other."""
+COMBINING = 0x01
+"""The bit of a character that may change together with the one before it."""
+
+LONGEST = 3
+"""How many times as many bytes a changed character has at most; others count as combining."""
+
+# From here on there is only private use, and what is removed.
+_END = 0x40000
+_REMOVED = slice(0xE0000, 0xE1000)
+_BLOCK = 256
+_SURROGATES = range(0xD800, 0xE000, _BLOCK)
+_MARK = regex.compile(r"\p{M}+")
+# Neither a digit nor a character of private use joins a neighbour.
+_DIGIT, _PRIVATE = "0", "\ue000"
+
+SLACK = BLOCK
+"""How many bytes behind a normalised text are written: whole blocks are read, and 16 bytes from a token's start on."""
+
+_ASCII, _FIRST_LEAD, _DELETE = 0x80, 0xC0, 0x7F
+_SPACE = 0x20
+# Stretches nearer to each other than so many bytes, on average, are not worth being normalised one by one.
+_FAR_APART = 256
+_EVERY_BYTE = np.uint64(0x0101010101010101)
+
+
 def _fold(_typing: Any, data: Any, at: Any, normalised: Any, classes: Any, to: Any) -> Any:
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         def block_of(kind: Any, array: Any, place: Any) -> Any:
@@ -60,24 +87,6 @@ fold_block = cast("Callable[..., None]", intrinsic(_fold))
 Its arguments: the text, where in it the block begins, what takes the normalised text and the classes, and
 where in these it goes.
 """
-
-
-CHANGED = 0x02
-"""The bit of a character that becomes something else, or nothing; white space has it, as it may follow other."""
-COMBINING = 0x01
-"""The bit of a character that may change together with the one before it."""
-
-LONGEST = 3
-"""How many times as many bytes a changed character has at most; others count as combining."""
-
-# From here on there is only private use, and what is removed.
-_END = 0x40000
-_REMOVED = slice(0xE0000, 0xE1000)
-_BLOCK = 256
-_SURROGATES = range(0xD800, 0xE000, _BLOCK)
-_MARK = regex.compile(r"\p{M}+")
-# Neither a digit nor a character of private use joins a neighbour.
-_DIGIT, _PRIVATE = "0", "\ue000"
 
 
 class Folding(NamedTuple):
@@ -139,16 +148,6 @@ def _combining(blocks: list[str]) -> set[str]:
 def _folded(characters: str) -> list[str]:
     alone = _PRIVATE.join(f"{_DIGIT}{character}{_DIGIT}" for character in characters)
     return [each[1:-1] for each in normalise(alone).split(_PRIVATE)]
-
-
-SLACK = BLOCK
-"""How many bytes behind a normalised text are written: whole blocks are read, and 16 bytes from a token's start on."""
-
-_ASCII, _FIRST_LEAD, _DELETE = 0x80, 0xC0, 0x7F
-_SPACE = 0x20
-# Stretches nearer to each other than so many bytes, on average, are not worth being normalised one by one.
-_FAR_APART = 256
-_EVERY_BYTE = np.uint64(0x0101010101010101)
 
 
 @compiled

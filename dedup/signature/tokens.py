@@ -55,6 +55,10 @@ _END = 0x40000
 _ALL = 0x110000
 
 
+# Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
+_JAPANESE_KANA_SHARE = 0.1
+
+
 @cache
 def character_classes() -> NDArray[np.uint8]:
     """Return the class of each code point, shape (1,114,112); made in some 30 ms, once."""
@@ -69,10 +73,6 @@ def character_classes() -> NDArray[np.uint8]:
     for match in regex.finditer(r"\p{Nd}+", every):
         classes[match.start() : match.end()] |= DIGIT
     return classes
-
-
-# Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
-_JAPANESE_KANA_SHARE = 0.1
 
 
 def is_chinese(han: int, kana: int) -> bool:

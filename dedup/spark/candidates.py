@@ -35,6 +35,38 @@ DIGEST = ("low", "high")
 _FIRST = (*DIGEST, "id", "key", "tokens")
 
 
+COLUMNS = (
+    "id long, key string, low long, high long, fingerprint long, minima binary, tokens long, shingles long, "
+    "leader long, indexed boolean, bands binary, words binary"
+)
+"""Of each content one document: with the id of the leader of its cluster if that is another one, whether it can be a
+near-duplicate, its bands, and its words with a line feed between them, deflated, null where they are not kept."""
+
+_OF_MEMBERS = f"id long, key string, memberships {MEMBERSHIPS}"
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_COMPARED = ("fingerprint", "minima", "shingles", "tokens")
+_OF_LEADER = ("leader", "leader_key", "distance")
+
+READ = "id long, shares_band boolean, rarity long, earlier array<long>"
+"""What `read` yields: of a document and one of its keys the earliest documents that share it, and what it says of
+them."""
+
+# Any odd number with bits everywhere. Another one than shuffles have: they spread what it makes.
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_NUMBER_BITS = np.uint64(40)
+_IS_BAND = np.uint64(1)
+_MARKS, _MARKED_BITS = 1 << 25, np.uint64(64 - 25)
+_RARITIES = np.array(RARITIES)
+
+COMPARED = "id long, candidate long, jaccard double"
+"""What `estimate` yields."""
+
+_LOWEST_BITS = np.uint64(0x1111111111111111)
+# The rules are plain functions of numbers; a table, and a call for each pair, take a microsecond.
+_JACCARDS = np.array([jaccard_of(differing) for differing in range(MINIMA + 1)])
+_containments: Any = np.frompyfunc(containment_of, 3, 1)
+
+
 def is_comparable(settings: RuleSettings) -> Column:
     """Return whether a content can be a near-duplicate, as `dedup.rules.verification.is_comparable` says."""
     return f.col("tokens") >= fewest_tokens(settings)
@@ -74,20 +106,6 @@ def semi_join(rows: DataFrame, documents: DataFrame) -> DataFrame:
     documents that come from Python: it would send all of them everywhere as if they were few.
     """
     return documents.join(rows.select("id"), "id", "left_semi").hint("merge")
-
-
-COLUMNS = (
-    "id long, key string, low long, high long, fingerprint long, minima binary, tokens long, shingles long, "
-    "leader long, indexed boolean, bands binary, words binary"
-)
-"""Of each content one document: with the id of the leader of its cluster if that is another one, whether it can be a
-near-duplicate, its bands, and its words with a line feed between them, deflated, null where they are not kept."""
-
-_OF_MEMBERS = f"id long, key string, memberships {MEMBERSHIPS}"
-_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-_SKETCH = ("minima", "shingles", "tokens")
-_COMPARED = ("fingerprint", *_SKETCH)
-_OF_LEADER = ("leader", "leader_key", "distance")
 
 
 def names_of(columns: str) -> list[str]:
@@ -203,18 +221,6 @@ def _sketch(row: dict[str, Any]) -> Sketch:
     return Sketch(row["minima"], 0, row["tokens"], row["shingles"])
 
 
-READ = "id long, shares_band boolean, rarity long, earlier array<long>"
-"""What `read` yields: of a document and one of its keys the earliest documents that share it, and what it says of
-them."""
-
-# Any odd number with bits everywhere. Another one than shuffles have: they spread what it makes.
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_NUMBER_BITS = np.uint64(40)
-_IS_BAND = np.uint64(1)
-_MARKS, _MARKED_BITS = 1 << 25, np.uint64(64 - 25)
-_RARITIES = np.array(RARITIES)
-
-
 def keys_in(contents: DataFrame, settings: RuleSettings, wanted: NDArray[np.uint8] | None = None) -> DataFrame:
     """Return a row for each key of documents: `key` and `id`.
 
@@ -320,18 +326,6 @@ def _read(
     return pa.RecordBatch.from_pydict(columns)
 
 
-SKETCH = ("minima", "shingles", "tokens")
-"""The columns of a sketch."""
-
-COMPARED = "id long, candidate long, jaccard double"
-"""What `estimate` yields."""
-
-_LOWEST_BITS = np.uint64(0x1111111111111111)
-# The rules are plain functions of numbers; a table, and a call for each pair, take a microsecond.
-_JACCARDS = np.array([jaccard_of(differing) for differing in range(MINIMA + 1)])
-_containments: Any = np.frompyfunc(containment_of, 3, 1)
-
-
 def estimate(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:
     """Estimate how alike pairs are, and leave out those that no check confirms, as `dedup.rules.matcher.Matcher.rank`.
 
@@ -339,7 +333,7 @@ def estimate(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Itera
         batches: `id` and `candidate`; the sketches of both, those of the candidate's with `their_` before their names.
         settings: what is to be reached.
     """
-    worth_it: Any = np.frompyfunc(partial(_is_worth_it, Thresholds.of(settings)), 4, 1)
+    worth_it: Any = np.frompyfunc(partial(may_be_alike, needed=Thresholds.of(settings)), 4, 1)
     for batch in batches:
         if not len(batch):
             continue
@@ -354,10 +348,6 @@ def estimate(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Itera
         columns = [batch.column("id"), batch.column("candidate"), pa.array(jaccard)]
         rows = pa.RecordBatch.from_arrays(columns, ["id", "candidate", "jaccard"])
         yield rows.filter(pa.array(found.astype(np.bool_)))
-
-
-def _is_worth_it(needed: Thresholds, jaccard: float, containment: float, length_ratio: float, tokens: int) -> bool:
-    return may_be_alike(jaccard, containment, length_ratio, tokens, needed)
 
 
 def _sketches(batch: pa.RecordBatch, before: str) -> dict[str, NDArray[Any]]:
@@ -393,7 +383,7 @@ def candidates_of(contents: DataFrame, prior: PriorIndex, settings: RuleSettings
         keys = keys.union(keys_in(earlier, settings, marks_of(keys)))
     by_key = keys.repartition("key").sortWithinPartitions("key", "id")
     shared = steps.keep("shared", _chosen(by_key.mapInArrow(partial(read, first_asked=prior.end), READ)))
-    ours = asked.select("id", "fingerprint", *SKETCH)
+    ours = asked.select("id", *_COMPARED)
     stored = ours.union(earlier.select(*ours.columns))
     theirs = stored.toDF("candidate", *(f"their_{name}" for name in stored.columns[1:]))
     is_near = f.bit_count(f.col("fingerprint").bitwiseXOR(f.col("their_fingerprint"))) <= RADIUS

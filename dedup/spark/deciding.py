@@ -31,6 +31,13 @@ from dedup.spark.candidates import PriorIndex, semi_join
 from dedup.spark.session import Steps
 from dedup.spark.signing import MEMBERSHIPS, arrow_schema, signatures_of, with_word_lists
 
+_COLUMNS = (
+    "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
+    f"rule string, kept string, lost int, lost_bytes int, places int, memberships {MEMBERSHIPS}"
+)
+_ROWS = 4096
+_ALL_BITS = (1 << BITS) - 1
+
 
 def components_of(edges: DataFrame, steps: Steps) -> DataFrame:
     """Return of each document that has a candidate, or is one, the smallest `id` of its `component`.
@@ -70,14 +77,6 @@ def _mark_of(edges: DataFrame) -> tuple[int, int | None]:
     """Return what edges have in common with others only if they are the same."""
     [found] = edges.agg(f.count("*"), f.bit_xor(f.xxhash64("id", "other"))).collect()
     return found[0], found[1]
-
-
-_COLUMNS = (
-    "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
-    f"rule string, kept string, lost int, lost_bytes int, places int, memberships {MEMBERSHIPS}"
-)
-_ROWS = 4096
-_ALL_BITS = (1 << BITS) - 1
 
 
 class _Membership(NamedTuple):

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 import dedup
@@ -166,23 +166,19 @@ def _copied(copies: DataFrame, memberships: DataFrame) -> DataFrame:
     return with_first.select(
         "id",
         "key",
-        _else("then.leader_key", f.col("first_key")).alias("original"),
+        f.coalesce("then.leader_key", "first_key").alias("original"),
         f.col("first_key").alias("matched"),
         f.when(is_first, Verdict.EXACT_DUPLICATE.value).otherwise(Verdict.NEAR_DUPLICATE.value).alias("verdict"),
-        _else("then.distance", f.lit(0)).alias("distance"),
-        _else("then.similarity", f.lit(1.0)).alias("similarity"),
+        f.coalesce("then.distance", f.lit(0)).alias("distance"),
+        f.coalesce("then.similarity", f.lit(1.0)).alias("similarity"),
         f.when(f.col("tokens") > 0, Rule.SAME_TEXT.short).otherwise(Rule.SAME_BYTES.short).alias("rule"),
         f.lit(None).cast("string").alias("kept"),
         f.lit(0).alias("lost"),
         f.lit(0).alias("lost_bytes"),
         f.lit(0).alias("places"),
-        _else("last.leader", f.col("first")).alias("cluster"),
-        _else("last.leader_key", f.col("first_key")).alias("leader"),
+        f.coalesce("last.leader", "first").alias("cluster"),
+        f.coalesce("last.leader_key", "first_key").alias("leader"),
     )
-
-
-def _else(name: str, value: Column) -> Column:
-    return f.coalesce(f.col(name), value)
 
 
 def _clusters(memberships: DataFrame, copied: DataFrame) -> DataFrame:

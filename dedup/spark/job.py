@@ -20,6 +20,7 @@ from dedup.console import plain
 from dedup.corpus.job import Result
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import CorpusFile, find_files
+from dedup.corpus.reading.streams import is_url
 from dedup.corpus.report import name_of, report_of, row_of, write_report
 from dedup.corpus.state import NAMED, Tally
 from dedup.errors import InputError
@@ -34,7 +35,7 @@ from dedup.signature.signature import digest
 from dedup.spark import reading
 from dedup.spark.deduplicating import Deduplicated, about_of_job, deduplicate, require_checked
 from dedup.spark.index import copy_index, index_stat, load_index, require_free_index, save_index
-from dedup.spark.reading import RemoteFile, find_remote_files, read, read_remote
+from dedup.spark.reading import read
 from dedup.spark.session import Steps, Telling, about_of
 from dedup.spark.signing import signatures_of
 
@@ -43,6 +44,12 @@ _LARGEST = 5
 _LONGEST_TEXT = 1_000_000
 _ENDS = (f.min, f.max)
 _SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule", "kept", "lost", "places")
+
+
+OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
+"""The folders that are written."""
+
+_WORK = "_work"
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class Written:
     known: DataFrame | None
 
 
-def result_of(written: Written, settings: RuleSettings) -> Result:
+def result_of(written: Written) -> Result:
     """Count what was written."""
     size = f.sum(f.octet_length("text"))
     counted = (
@@ -190,19 +197,13 @@ def _compare(written: Written, scheme_name: str, rows: Sequence[RelatedRow]) -> 
     return differences_of(rows, lambda key: zlib.decompress(words_of[key]) if key in words_of else b"")
 
 
-OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
-"""The folders that are written."""
-
-_WORK = "_work"
-
-
 @dataclass(frozen=True)
 class SparkJob:
     """What is to be done. Paths without a scheme are those of this machine.
 
     Attributes:
-        inputs: files and folders.
-        output: the folder that is written.
+        inputs: files and folders, or URLs of what fsspec reads.
+        output: the folder that is written, or the URL of one that Spark writes.
         options: how documents are found in files.
         settings: how they are decided.
         against: an index whose documents count as earlier ones, if any.
@@ -228,11 +229,18 @@ class SparkJob:
             SettingsError: a setting has no meaning here.
         """
         require_checked(self.settings)
-        if not _are_urls(self.inputs):
-            find_files(list(map(Path, self.inputs)))
+        self.find_files()
         is_unfinished = (Path(self.output) / _WORK).is_dir()
-        if not (_is_url(self.output) or is_unfinished):
+        if not (is_url(self.output) or is_unfinished):
             self.require_free(os.path.exists)
+
+    def find_files(self) -> list[CorpusFile]:
+        """Return the files that are read.
+
+        Raises:
+            InputError: an input is not there, or no file of a known format.
+        """
+        return find_files([each if is_url(each) else Path(each) for each in self.inputs]).files
 
     def require_free(self, exists: Callable[[str], bool]) -> None:
         """Refuse to write over what is there already, unless that is wanted."""
@@ -278,7 +286,7 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], tel
     known = load_index(spark, against, job.settings) if against else None
     if index and index != against:
         require_free_index(spark, index)
-    files = _files(spark, job)
+    files = job.find_files()
     about = _about(spark, job, files)
     if before is not None:
         require_same_index(before, about, work)
@@ -286,7 +294,7 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], tel
     if before is not None:
         tell("going on with the unfinished job of this output: steps that are done are not done again")
     # Pages are extracted once, however many steps need their texts.
-    items = steps.keep("read", _read(spark, job, files))
+    items = steps.keep("read", read(spark, files, job.options))
     read_documents = items.where(items.id.isNotNull())
     documents = read_documents.drop("reason")
     rejected = items.where(items.id.isNull()).select("source", "reason")
@@ -298,11 +306,10 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], tel
     result = deduplicate(documents, work, job.settings, known, about, telling=telling)
     written = _write(result, read_documents, rejected, known, Steps(root, telling=telling))
     with telling("counting"):
-        found = result_of(written, job.settings)
+        found = result_of(written)
     if job.report is not None:
-        names = [file.name if isinstance(file, CorpusFile) else file.path for file in files]
         with telling("writing the report"):
-            write_report_of_job(job.report, names, written, found.tally, job.settings.scheme)
+            write_report_of_job(job.report, [file.name for file in files], written, found.tally, job.settings.scheme)
     if index:
         with telling("saving the index"):
             if known is not None and index != against:
@@ -312,15 +319,9 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], tel
     return Done(found, len(files), before is not None)
 
 
-def _files(spark: SparkSession, job: SparkJob) -> Sequence[CorpusFile] | Sequence[RemoteFile]:
-    if _are_urls(job.inputs):
-        return find_remote_files(spark, job.inputs)
-    return find_files(list(map(Path, job.inputs))).files
-
-
-def _about(spark: SparkSession, job: SparkJob, files: Sequence[CorpusFile] | Sequence[RemoteFile]) -> dict[str, Any]:
+def _about(spark: SparkSession, job: SparkJob, files: Sequence[CorpusFile]) -> dict[str, Any]:
     """Return what must be the same for the job to go on, but for its settings; all of it can be JSON."""
-    inputs = [[file.path if isinstance(file, RemoteFile) else file.name, file.size, file.changed] for file in files]
+    inputs = [[file.name, file.size, file.changed] for file in files]
     against = None
     if job.against is not None:
         root = _root(job.against)
@@ -354,27 +355,9 @@ def _remove(spark: SparkSession, root: str) -> None:
         reading.remove(spark, root)
 
 
-def _is_url(path: str) -> bool:
-    """Say whether a path is for Spark to read or write."""
-    return "://" in path
-
-
-def _are_urls(inputs: Sequence[str]) -> bool:
-    kinds = set(map(_is_url, inputs))
-    if len(kinds) > 1:
-        raise InputError("inputs with a scheme, and others: give all of them with one, such as file:///data/a.jsonl")
-    return kinds == {True}
-
-
 def _root(path: str) -> str:
     """Return a path as Spark has it: not as a URI, in which a space would be another letter."""
-    return path.rstrip("/") if _is_url(path) else f"file://{Path(path).absolute()}"
-
-
-def _read(spark: SparkSession, job: SparkJob, files: Any) -> DataFrame:
-    if _are_urls(job.inputs):
-        return read_remote(spark, job.inputs, files, job.options)
-    return read(spark, files, job.options)
+    return path.rstrip("/") if is_url(path) else f"file://{Path(path).absolute()}"
 
 
 def _require_documents(documents: DataFrame, rejected: DataFrame) -> None:

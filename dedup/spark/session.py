@@ -49,6 +49,54 @@ _SAID = {
 }
 
 
+_JAVAS = ("17", "21")
+_SECONDS = 30
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_NAMED = r"([^\r\n]*)"
+_FOLDERS = "--conf spark.local.dir=DIR names a folder with more"
+_SAME_PYTHON = (
+    "Python of the executors: have scrapy-neardup[spark] installed in the Python that PYSPARK_PYTHON names, on all "
+    "machines"
+)
+# What stands in an error, and what to tell; `{}` is what the group of the expression has found.
+_KNOWN = (
+    (
+        r"(OutOfMemoryError: [^\r\n]*|GC overhead limit exceeded)",
+        (
+            "{}; give --conf spark.driver.memory=4g or more, and where executors are other machines "
+            "spark.executor.memory; more partitions (spark.sql.shuffle.partitions) need less at once"
+        ),
+    ),
+    (r"No space left on device|Disk quota exceeded", f"no space left on the disk for what is on its way; {_FOLDERS}"),
+    (
+        rf"\[PYTHON_VERSION_MISMATCH\] {_NAMED}",
+        "{} Set PYSPARK_PYTHON to a Python of the same version",
+    ),
+    (rf'Cannot run program "([^"]+)"{_NAMED}', f"cannot run {{}}; {_SAME_PYTHON}"),
+    (rf"(?:ModuleNotFoundError|PySparkImportError|ImportError): {_NAMED}", f"{{}}; {_SAME_PYTHON}"),
+    (
+        r"(?m)Python worker exited unexpectedly|^MemoryError\b",
+        (
+            "a Python process ended, most likely for want of memory: let fewer work at once (--conf "
+            "spark.master=local[2], or spark.executor.cores), give more to each (spark.executor.memoryOverhead), or "
+            "leave very long documents out (--max-bytes)"
+        ),
+    ),
+)
+
+# Spark always asks for this module, which that Java has not, and uses it for machine learning only.
+_MISSING = "--add-modules=jdk.incubator.vector"
+_SCRIPT = """#!/bin/sh
+for argument do
+  shift
+  [ "$argument" = {missing} ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+_JAVA_HOME = "JAVA_HOME"
+
+
 class Steps:
     """Keeps what steps return.
 
@@ -131,42 +179,6 @@ def about_of(spark: SparkSession, folder: str) -> dict[str, Any] | None:
     return about
 
 
-_JAVAS = ("17", "21")
-_SECONDS = 30
-_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
-_NAMED = r"([^\r\n]*)"
-_FOLDERS = "--conf spark.local.dir=DIR names a folder with more"
-_SAME_PYTHON = (
-    "Python of the executors: have scrapy-neardup[spark] installed in the Python that PYSPARK_PYTHON names, on all "
-    "machines"
-)
-# What stands in an error, and what to tell; `{}` is what the group of the expression has found.
-_KNOWN = (
-    (
-        r"(OutOfMemoryError: [^\r\n]*|GC overhead limit exceeded)",
-        (
-            "{}; give --conf spark.driver.memory=4g or more, and where executors are other machines "
-            "spark.executor.memory; more partitions (spark.sql.shuffle.partitions) need less at once"
-        ),
-    ),
-    (r"No space left on device|Disk quota exceeded", f"no space left on the disk for what is on its way; {_FOLDERS}"),
-    (
-        rf"\[PYTHON_VERSION_MISMATCH\] {_NAMED}",
-        "{} Set PYSPARK_PYTHON to a Python of the same version",
-    ),
-    (rf'Cannot run program "([^"]+)"{_NAMED}', f"cannot run {{}}; {_SAME_PYTHON}"),
-    (rf"(?:ModuleNotFoundError|PySparkImportError|ImportError): {_NAMED}", f"{{}}; {_SAME_PYTHON}"),
-    (
-        r"(?m)Python worker exited unexpectedly|^MemoryError\b",
-        (
-            "a Python process ended, most likely for want of memory: let fewer work at once (--conf "
-            "spark.master=local[2], or spark.executor.cores), give more to each (spark.executor.memoryOverhead), or "
-            "leave very long documents out (--max-bytes)"
-        ),
-    ),
-)
-
-
 def reason_of(error: Exception) -> str:
     """Return the line that says what is wrong: of an error in Python, which comes with its trace, the last one."""
     if isinstance(error, (Py4JNetworkError, ConnectionError, EOFError)):
@@ -204,17 +216,6 @@ def java_is_to_blame() -> str | None:
     return None
 
 
-# Spark always asks for this module, which that Java has not, and uses it for machine learning only.
-_MISSING = "--add-modules=jdk.incubator.vector"
-_SCRIPT = """#!/bin/sh
-for argument do
-  shift
-  [ "$argument" = {missing} ] || set -- "$@" "$argument"
-done
-exec {java} "$@"
-"""
-
-
 def java_home() -> str:
     """Return a folder for `JAVA_HOME`, which is there until this process ends.
 
@@ -233,9 +234,6 @@ def _folder(java: str) -> TemporaryDirectory[str]:
     script.write_text(_SCRIPT.format(missing=_MISSING, java=shlex.quote(java)), encoding="utf-8")
     script.chmod(0o755)
     return folder
-
-
-_JAVA_HOME = "JAVA_HOME"
 
 
 class SparkError(DedupError):

@@ -15,6 +15,25 @@ from dedup.corpus.batches import Signatures, sign
 from dedup.rules.settings import RuleSettings
 from dedup.signature import dictionaries
 
+MEMBERSHIPS = "array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
+"""In whose cluster a document was, since which document, and how near it is to that leader; the last is the present."""
+
+_TYPES = {
+    "long": pa.int64(),
+    "int": pa.int32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+}
+_MEMBERSHIP = {"since": "long", "leader": "long", "leader_key": "string", "distance": "int", "similarity": "double"}
+
+Batches = Iterable[pa.RecordBatch]
+
+_COLUMNS = (
+    "id long, key string, low long, high long, fingerprint long, minima binary, shingles long, tokens long, "
+    "bands binary, reason string"
+)
+
 
 def numbers(column: NDArray[Any]) -> pa.Array:
     """Return numbers as a column; what is unsigned stays the same bits, as Spark's long has a sign."""
@@ -41,26 +60,12 @@ def rows_of(column: pa.Array, kind: Any) -> NDArray[Any]:
     return np.frombuffer(bytes(data[ends[0] : ends[-1]]), kind).reshape(len(column), -1)
 
 
-MEMBERSHIPS = "array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
-"""In whose cluster a document was, since which document, and how near it is to that leader; the last is the present."""
-
-_TYPES = {
-    "long": pa.int64(),
-    "int": pa.int32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-}
-_MEMBERSHIP = {"since": "long", "leader": "long", "leader_key": "string", "distance": "int", "similarity": "double"}
 _TYPES[MEMBERSHIPS] = pa.list_(pa.struct({name: _TYPES[kind] for name, kind in _MEMBERSHIP.items()}))
 
 
 def arrow_schema(columns: str) -> pa.Schema:
     """Return columns that are given with their types as Spark writes them, as Arrow has them."""
     return pa.schema([(name, _TYPES[kind]) for name, kind in (column.split() for column in columns.split(", "))])
-
-
-Batches = Iterable[pa.RecordBatch]
 
 
 def with_word_lists(
@@ -75,12 +80,6 @@ def _call(
 ) -> Iterator[pa.RecordBatch]:
     dictionaries.prepare(lists)
     return function(batches)
-
-
-_COLUMNS = (
-    "id long, key string, low long, high long, fingerprint long, minima binary, shingles long, tokens long, "
-    "bands binary, reason string"
-)
 
 
 def sign_documents(documents: DataFrame, settings: RuleSettings) -> DataFrame:

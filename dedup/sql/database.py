@@ -56,6 +56,36 @@ _WAYS_OUT = {
 }
 
 
+_sets_metadata = MetaData()
+_sets = Table(
+    "dedup_table_sets",
+    _sets_metadata,
+    Column("name", Text, primary_key=True),
+    Column("version", Integer, nullable=False),
+    comment="which version the tables of others have, by the name of the set",
+)
+
+_OF_PROJECT = ".scrapy/dedup/*.db"
+USUAL_DATABASE = "crawl.db, or that of the Scrapy project that is here"
+"""Which database commands read that are given none, for their help."""
+
+_POLL_SECONDS = 0.05
+# Keys lie anywhere in their table: pages are read again, and are written back less often the longer the log may be.
+_CACHE_KIB, _LOGGED_PAGES = 1 << 16, 1 << 14
+# In seconds; without these a server that lost its power would be waited for without end.
+_NOTICE_A_DEAD_SERVER = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+_USER_AND_PASSWORD = re.compile("//.*@")
+_TORN_PASSWORD = re.compile("//[^:/]*:[^@]*@.*@")
+
+FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 5.0
+
+# Connection exceptions; the server is stopped, has crashed or is starting; too many connections;
+# a transaction that gave way to another one.
+_PASSING_CLASSES = ("08",)
+_PASSING_STATES = ("57P01", "57P02", "57P03", "57P05", "25P03", "53300", "40001", "40P01")
+
+
 class Database:
     """A database by its URL, with transactions that fail in one clear line.
 
@@ -253,16 +283,6 @@ class TableSet(NamedTuple):
     metadata: MetaData
 
 
-_sets_metadata = MetaData()
-_sets = Table(
-    "dedup_table_sets",
-    _sets_metadata,
-    Column("name", Text, primary_key=True),
-    Column("version", Integer, nullable=False),
-    comment="which version the tables of others have, by the name of the set",
-)
-
-
 def open_tables(database: Database, tables: TableSet) -> None:
     """Make the tables of a set if they are not there.
 
@@ -294,11 +314,6 @@ def url_of(name: str) -> str:
     return name if "://" in name else f"sqlite:///{name}"
 
 
-_OF_PROJECT = ".scrapy/dedup/*.db"
-USUAL_DATABASE = "crawl.db, or that of the Scrapy project that is here"
-"""Which database commands read that are given none, for their help."""
-
-
 def url_or_usual(name: str | None) -> str:
     """Return the URL of the database that a command names, or of the one that it reads where it names none."""
     return url_of(name or usual_database())
@@ -310,15 +325,6 @@ def usual_database() -> str:
     # Without a scrapy.cfg it is beside the settings.
     found = [usual] if usual.is_file() else [*Path().glob(_OF_PROJECT)] or [*Path().glob(f"*/{_OF_PROJECT}")]
     return str(found[0] if len(found) == 1 else usual)
-
-
-_POLL_SECONDS = 0.05
-# Keys lie anywhere in their table: pages are read again, and are written back less often the longer the log may be.
-_CACHE_KIB, _LOGGED_PAGES = 1 << 16, 1 << 14
-# In seconds; without these a server that lost its power would be waited for without end.
-_NOTICE_A_DEAD_SERVER = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-_USER_AND_PASSWORD = re.compile("//.*@")
-_TORN_PASSWORD = re.compile("//[^:/]*:[^@]*@.*@")
 
 
 def parse_url(url: str) -> URL:
@@ -427,15 +433,6 @@ def _log_ahead(connection: sqlite3.Connection, deadline: float) -> None:
             time.sleep(_POLL_SECONDS)
         else:
             return
-
-
-FIRST_PAUSE = 0.1
-_LONGEST_PAUSE = 5.0
-
-# Connection exceptions; the server is stopped, has crashed or is starting; too many connections;
-# a transaction that gave way to another one.
-_PASSING_CLASSES = ("08",)
-_PASSING_STATES = ("57P01", "57P02", "57P03", "57P05", "25P03", "53300", "40001", "40P01")
 
 
 def is_outage(error: BaseException) -> bool:

@@ -90,13 +90,6 @@ Index("dedup_documents_text", documents.c.text_digest, documents.c.id)
 Index("dedup_documents_leader", documents.c.leader_id, documents.c.canonical_digest)
 
 
-def _index_of_some(name: str, column: Column[Any]) -> None:
-    """Index those rows that have a value in a column, where most have none."""
-    Index(name, column, sqlite_where=column.is_not(None), postgresql_where=column.is_not(None))
-
-
-_index_of_some("dedup_documents_given", documents.c.given_digest)
-
 words = Table(
     "dedup_words",
     metadata,
@@ -142,11 +135,6 @@ verdicts = Table(
     "duplicate, that it resembles; matched: the member that it was found by. The same text "
     "again under its own key, in the same process and run, was found by itself",
 )
-Index("dedup_verdicts_run", verdicts.c.run_id, verdicts.c.verdict)
-Index("dedup_verdicts_document", verdicts.c.document_id)
-# Without them, a database looks through all verdicts for every document that is removed.
-_index_of_some("dedup_verdicts_original", verdicts.c.original_id)
-_index_of_some("dedup_verdicts_matched", verdicts.c.matched_id)
 
 hosts = Table(
     "dedup_hosts",
@@ -198,6 +186,21 @@ skipped = Table(
 
 _SIGN_BIT = 1 << 63
 _ALL_BITS = (1 << 64) - 1
+
+
+def _index_of_some(name: str, column: Column[Any]) -> None:
+    """Index those rows that have a value in a column, where most have none."""
+    Index(name, column, sqlite_where=column.is_not(None), postgresql_where=column.is_not(None))
+
+
+_index_of_some("dedup_documents_given", documents.c.given_digest)
+
+
+Index("dedup_verdicts_run", verdicts.c.run_id, verdicts.c.verdict)
+Index("dedup_verdicts_document", verdicts.c.document_id)
+# Without them, a database looks through all verdicts for every document that is removed.
+_index_of_some("dedup_verdicts_original", verdicts.c.original_id)
+_index_of_some("dedup_verdicts_matched", verdicts.c.matched_id)
 
 
 def to_signed(unsigned: int) -> int:

@@ -21,9 +21,10 @@ from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from dedup.errors import DedupError, SettingsError, exit_status
+from dedup.files import open_output
 from dedup.report.html.writing import write_in_any_format
 from dedup.report.queries import open_report
-from dedup.report.render import format_of, open_output, selection_for
+from dedup.report.render import format_of, selection_for
 from dedup.rules.settings import DedupSettings
 from dedup.sql.database import Outages, open_existing_database
 from dedup.stage.items.settings import ItemSettings
@@ -42,6 +43,10 @@ document_dropped = object()
 
 FAILED = "dedup/failed"
 """The stat of a crawl that has not succeeded: why, in one word."""
+
+
+_stoppers: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()
+_outages: WeakKeyDictionary[Crawler, Outages] = WeakKeyDictionary()
 
 
 def refuse_to_start(error: DedupError) -> NoReturn:
@@ -199,7 +204,3 @@ def write_report_of_run(settings: DedupSettings, run: str) -> None:
     ):
         write_in_any_format(report, database, output_format, stream)
     logger.info("report written: %s", settings.report)
-
-
-_stoppers: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()
-_outages: WeakKeyDictionary[Crawler, Outages] = WeakKeyDictionary()

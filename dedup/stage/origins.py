@@ -30,6 +30,9 @@ _WHY_KEPT = {
 }
 
 
+_origins: WeakKeyDictionary[Crawler, Origins] = WeakKeyDictionary()
+
+
 class DroppedByDedup(DropItem):
     """Base of the exceptions that drop an item here; what is worth a line of the log has it already.
 
@@ -290,6 +293,3 @@ class Origins:
     def _page(self, response: Response | None) -> ItemPage | None:
         # Of an errback's items it is a failure.
         return self._pages.get(response) if isinstance(response, Response) else None
-
-
-_origins: WeakKeyDictionary[Crawler, Origins] = WeakKeyDictionary()

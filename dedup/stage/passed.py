@@ -29,6 +29,13 @@ PATIENCE = 10.0
 _ORPHANS_NAMED = 5
 
 
+# Scrapy has an item processed, and sends its signals, in one context, whatever objects pipelines put in its place.
+_passed: ContextVar[_PassedItem | None] = ContextVar("_passed", default=None)
+
+BATCH_PATIENCE = 0.1
+"""Seconds: four or five pages of a crawl at full speed share a transaction; nobody notices the delay."""
+
+
 class _PassedItem:
     """An item that was passed on and is not through all pipelines."""
 
@@ -37,10 +44,6 @@ class _PassedItem:
         self.is_reported = False
         self.orphans: frozenset[int] = frozenset()
         self.is_through = asyncio.Event()
-
-
-# Scrapy has an item processed, and sends its signals, in one context, whatever objects pipelines put in its place.
-_passed: ContextVar[_PassedItem | None] = ContextVar("_passed", default=None)
 
 
 class PassedItems:
@@ -143,10 +146,6 @@ class PassedItems:
         orphans = {each.document_id: each for each in self._forget(document_ids)}
         self._orphans.update(orphans)
         return [frozenset(orphans)] * len(document_ids)
-
-
-BATCH_PATIENCE = 0.1
-"""Seconds: four or five pages of a crawl at full speed share a transaction; nobody notices the delay."""
 
 
 class MicroBatcher(Generic[T, R]):

@@ -27,6 +27,11 @@ AFTER = "DEDUP_AFTER"
 _ALONE = 300.0
 
 
+_PREFIX = "DEDUP_"
+_DATABASE = "DEDUP_DATABASE_URL"
+_FOLDER = "dedup"
+
+
 def order_for(settings: BaseSettings) -> float:
     """Return the number in ITEM_PIPELINES by which the stage runs before all that may store items.
 
@@ -105,11 +110,6 @@ def _named(after: Any, orders: Iterable[type]) -> list[type]:
             raise SettingsError(f"{AFTER} names {name!r}, which is not in ITEM_PIPELINES: there are {known}")
         found += fitting
     return found
-
-
-_PREFIX = "DEDUP_"
-_DATABASE = "DEDUP_DATABASE_URL"
-_FOLDER = "dedup"
 
 
 def read_project_settings(settings: BaseSettings) -> DedupSettings:

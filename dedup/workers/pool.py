@@ -35,6 +35,15 @@ Result = tuple[Any, Exception | None]
 """What a job returned, or what it raised."""
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+PRELOAD = ("dedup.workers.preloaded",)
+"""What makes signatures of pages and of texts in any language."""
+
+_is_loaded_ahead = False
+
+
 def prepare_worker(lists: Iterable[bytes], memory: int) -> None:
     """Make a process that was just started one that serves its parent alone, knows its word lists, and ends with it.
 
@@ -98,14 +107,6 @@ def _time_limit(seconds: float | None) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-PRELOAD = ("dedup.workers.preloaded",)
-"""What makes signatures of pages and of texts in any language."""
 
 
 class WorkerDiedError(DedupError):
@@ -298,9 +299,6 @@ def load_ahead(preload: Sequence[str] = PRELOAD) -> bool:
     with _spawning():
         forkserver.ensure_running()
     return True
-
-
-_is_loaded_ahead = False
 
 
 def _is_childless() -> bool:

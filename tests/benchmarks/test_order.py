@@ -59,14 +59,6 @@ def test_in_any_order_duplicates_are_verified_and_the_same_members_have_the_same
     assert min(found["recall"]) > 0.99
 
 
-def test_a_folder_that_holds_no_labelled_set_is_one_clear_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks", "order", "--data", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=HANG, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: ")
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_findings_tell_what_does_not_hold() -> None:
     texts = {"a": document(150, "a"), "b": document(150, "b"), "c": edited(document(150, "a"), 3)}
     arriving = {key: Document(key, make_signature(text)) for key, text in texts.items()}

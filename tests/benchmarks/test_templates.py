@@ -58,12 +58,14 @@ def test_records_of_one_name_are_one_thing_until_no_other_name_comes(monkeypatch
     assert len(list(distinct_pages(template, WorldData(tmp_path), 2))) == 2
 
 
-def test_an_unknown_template_is_a_clear_error(tmp_path):
-    with pytest.raises(InputError, match="--templates xx-none: there are all, de-"):
-        run(cache=tmp_path, templates=["xx-none"])
-
-
-def test_an_unknown_caution_is_a_clear_error_before_anything_is_fetched(tmp_path):
-    with pytest.raises(SettingsError, match="--caution = 'wild': expected one of careful, balanced, eager"):
-        run(cache=tmp_path, caution="wild")
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"templates": ["xx-none"]}, "--templates xx-none: there are all, de-"),
+        ({"caution": "wild"}, "--caution = 'wild': expected one of careful, balanced, eager"),
+    ],
+)
+def test_what_is_unknown_is_a_clear_error_before_anything_is_fetched(values, message, tmp_path):
+    with pytest.raises((InputError, SettingsError), match=message):
+        run(cache=tmp_path, **values)
     assert not list(tmp_path.iterdir())

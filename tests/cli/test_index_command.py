@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sqlalchemy import update
 
 from dedup import DedupSettings, make_signature
-from dedup.cli.main import main
 from dedup.corpus import index as saving
 from dedup.corpus.index import SavedIndex
 from dedup.corpus.index_tools import find_near
@@ -43,25 +42,25 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_index(tmp_path_factory.mktemp("index") / "index", DOCUMENTS)
 
 
-def run(*arguments: object, capsys: pytest.CaptureFixture[str], status: int = 0) -> str:
+def run(*arguments: object, status: int = 0) -> str:
     """Run `dedup index` in this process; return what it printed."""
-    assert main(["index", *map(str, arguments)]) == status
-    printed = capsys.readouterr()
+    done = run_dedup("index", *arguments, folder=Path())
+    assert done.returncode == status
     if status == 0:
-        assert printed.err == ""
-        return printed.out
-    assert printed.out == ""
-    assert printed.err.startswith("error: ")
-    assert printed.err.count("\n") == 1
-    return printed.err
+        assert done.stderr == ""
+        return done.stdout
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
 
 
-def asked(*arguments: object, capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(run(*arguments, "--json", capsys=capsys))
+def asked(*arguments: object) -> Any:
+    return json.loads(run(*arguments, "--json"))
 
 
 @pytest.mark.slow
-def test_an_index_of_files_is_that_of_dedup_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_index_of_files_is_that_of_dedup_files(tmp_path: Path) -> None:
     rows = (json.dumps({"id": key, "text": text}) + "\n" for key, text in DOCUMENTS)
     (tmp_path / "in.jsonl").write_text("".join(rows), encoding="utf-8")
     done = run_dedup("index", "build", "in.jsonl", "-o", "built", "--processes", "1", folder=tmp_path)
@@ -69,16 +68,16 @@ def test_an_index_of_files_is_that_of_dedup_files(tmp_path: Path, capsys: pytest
     assert done.returncode == 0, done.stderr
     assert "\nread        5 documents of 1 file\n" in done.stdout
     assert done.stdout.endswith("dedup index info built\n")
-    assert run("verify", tmp_path / "built", capsys=capsys).endswith("built: whole, 4 documents\n")
+    assert run("verify", tmp_path / "built").endswith("built: whole, 4 documents\n")
     expected = save_index(tmp_path / "expected", DOCUMENTS)
     assert rows_in(tmp_path / "built") == rows_in(expected)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["built", "expected", "in.jsonl"]
     assert held(tmp_path / "built").keys() == {"a", "b", "c", "d"}
-    found = asked("query", tmp_path / "built", f"text:{edited(TEXT, 2, 'q')}", capsys=capsys)
+    found = asked("query", tmp_path / "built", f"text:{edited(TEXT, 2, 'q')}")
     assert found[0]["found"][0]["key"] == "a"
 
 
-def test_an_index_of_a_crawl(database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_index_of_a_crawl(database_url: str, tmp_path: Path) -> None:
     deduplicator = Deduplicator(DedupSettings(database_url=database_url))
     run_id = deduplicator.open_run("run")
     pages = [*DOCUMENTS, ("empty", ""), ("empty too", ""), ("lost", ""), ("changed", TEXT), ("copy", edited(NEAR, 1))]
@@ -88,10 +87,10 @@ def test_an_index_of_a_crawl(database_url: str, tmp_path: Path, capsys: pytest.C
         page = Document(key, make_signature(text), len(text), None if body is None else digest(body))
         deduplicator.decide([page], run_id)
     deduplicator.database.close()
-    made = asked("build", "--database", database_url, "-o", tmp_path / "index", capsys=capsys)
+    made = asked("build", "--database", database_url, "-o", tmp_path / "index")
     # e is a to the letter, as is the second empty page; of the one that is lost there is nothing to know it by.
     assert (made["read"], made["added"]) == (len(pages), 7)
-    assert run("verify", tmp_path / "index", capsys=capsys) == f"{tmp_path / 'index'}: whole, 7 documents\n"
+    assert run("verify", tmp_path / "index") == f"{tmp_path / 'index'}: whole, 7 documents\n"
     rows = held(tmp_path / "index")
     assert {key: leader for key, (leader, *_) in rows.items()} == {
         "a": None,
@@ -107,44 +106,47 @@ def test_an_index_of_a_crawl(database_url: str, tmp_path: Path, capsys: pytest.C
     # The same answers as from an index of the same texts.
     expected = save_index(tmp_path / "expected", [(key, text) for key, text in pages if key in "abcd"])
     query = f"text:{edited(TEXT, 5, 'q')}"
-    answers = [asked("query", folder, query, capsys=capsys)[0]["found"] for folder in (tmp_path / "index", expected)]
+    answers = [asked("query", folder, query)[0]["found"] for folder in (tmp_path / "index", expected)]
     assert [each for each in answers[0] if each["key"] != "copy"] == answers[1]
 
 
-def test_another_scheme_than_the_database_has_is_refused(
-    sqlite_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("own", "other", "told", "shown"),
+    [
+        ({"scheme": "pairs"}, ("--scheme", "words"), "was made with pair-bigrams/", ("scheme", "2:pair-bigrams/")),
+        (
+            {"mode": "paper"},
+            ("--mode", "checked"),
+            "was made with paper; leave it out",
+            ("settings", "mode paper instead of checked"),
+        ),
+    ],
+)
+def test_an_index_has_the_scheme_and_the_mode_of_its_database(
+    own: dict[str, Any],
+    other: tuple[str, str],
+    told: str,
+    shown: tuple[str, str],
+    sqlite_url: str,
+    tmp_path: Path,
 ) -> None:
-    Deduplicator(DedupSettings(database_url=sqlite_url, scheme="pairs")).database.close()
+    Deduplicator(DedupSettings(database_url=sqlite_url, **own)).database.close()
     made = ("build", "--database", sqlite_url, "-o", tmp_path / "index")
-    assert "was made with pair-bigrams/" in run(*made, "--scheme", "words", capsys=capsys, status=2)
+    assert told in run(*made, *other, status=2)
     assert not (tmp_path / "index").exists()
-    run(*made, capsys=capsys)
-    assert asked("info", tmp_path / "index", capsys=capsys)["scheme"].startswith("2:pair-bigrams/")
+    run(*made)
+    assert asked("info", tmp_path / "index")[shown[0]].startswith(shown[1])
 
 
-def test_an_index_has_the_mode_of_its_database(
-    sqlite_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Deduplicator(DedupSettings(database_url=sqlite_url, mode="paper")).database.close()
-    made = ("build", "--database", sqlite_url, "-o", tmp_path / "index")
-    assert "was made with paper; leave it out" in run(*made, "--mode", "checked", capsys=capsys, status=2)
-    run(*made, capsys=capsys)
-    assert asked("info", tmp_path / "index", capsys=capsys)["settings"] == "mode paper instead of checked"
-
-
-def test_texts_of_which_no_words_are_stored_are_told_of(
-    sqlite_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_texts_of_which_no_words_are_stored_are_told_of(sqlite_url: str, tmp_path: Path) -> None:
     deduplicator = Deduplicator(DedupSettings(database_url=sqlite_url))
     deduplicator.decide([Document("d", make_signature(SHORT), len(SHORT))], deduplicator.open_run("run"))
     deduplicator.database.close()
     made = ("build", "--database", sqlite_url, "-o", tmp_path / "index", "--set", "min_tokens=3")
-    assert "the words of 'd' are not stored" in run(*made, capsys=capsys, status=1)
+    assert "the words of 'd' are not stored" in run(*made, status=1)
 
 
-def test_a_database_whose_duplicates_have_no_original_is_named(
-    sqlite_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_database_whose_duplicates_have_no_original_is_named(sqlite_url: str, tmp_path: Path) -> None:
     deduplicator = Deduplicator(DedupSettings(database_url=sqlite_url))
     run_id = deduplicator.open_run("run")
     for key, text in DOCUMENTS[:2]:
@@ -153,16 +155,16 @@ def test_a_database_whose_duplicates_have_no_original_is_named(
     with deduplicator.database.write() as connection:
         connection.execute(update(documents).where(documents.c.key == "a").values(text_digest=None))
     deduplicator.database.close()
-    message = run("build", "--database", sqlite_url, "-o", tmp_path / "index", capsys=capsys, status=1)
+    message = run("build", "--database", sqlite_url, "-o", tmp_path / "index", status=1)
     assert "database sqlite:///" in message
     assert "'b' is a duplicate of a document that leads no cluster; name a copy of the database" in message
 
 
-def test_info(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = dict(line.split(maxsplit=1) for line in run("info", index, capsys=capsys).splitlines())
+def test_info(index: Path) -> None:
+    lines = dict(line.split(maxsplit=1) for line in run("info", index).splitlines())
     assert lines["settings"] == "the defaults"
     assert lines["documents"] == "4 of different contents: 3 originals, 1 duplicates"
-    contents = asked("info", index, capsys=capsys)
+    contents = asked("info", index)
     assert contents["format"] == 4
     assert (contents["files"], contents["bytes"]) == (1, SavedIndex(index).files[0].stat().st_size)
     assert lines["bytes"].endswith(" B in 1 file")
@@ -176,9 +178,7 @@ def test_all_fingerprints_within_any_radius_are_found(index: Path, fingerprint: 
     assert [(each.distance, each.key) for each in found] == [each for each in by_distance if each[0] <= radius][:limit]
 
 
-def test_query_looks_at_the_candidates_of_a_crawl(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_query_looks_at_the_candidates_of_a_crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Of a template, more share a key than are read of it: the original is found by the keys that are rare.
     monkeypatch.setattr(saving, "AT_ONCE", 7)
     base = document(60, "base") + " "
@@ -188,7 +188,7 @@ def test_query_looks_at_the_candidates_of_a_crawl(
     known = keys_of(keys, texts)
     for number in (3, 39):
         asked_for = edited(texts[number], 4)
-        [answer] = asked("query", tmp_path / "index", f"text:{asked_for}", "--limit", 99, capsys=capsys)
+        [answer] = asked("query", tmp_path / "index", f"text:{asked_for}", "--limit", 99)
         first = answer["found"][0]
         assert (first["key"], first["is_duplicate"]) == (f"{number}", True)
         shared = keys_of(keys, [asked_for]) == known
@@ -203,12 +203,12 @@ def keys_of(keys: Keys, texts: list[str]) -> NDArray[np.uint64]:
     return keys.of(np.array([each.fingerprint for each in made], np.uint64), np.stack([each.bands for each in made]))
 
 
-def test_query_says_what_a_crawl_would(index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_query_says_what_a_crawl_would(index: Path, tmp_path: Path) -> None:
     (tmp_path / "page.txt").write_text(edited(TEXT, 3, "q"), encoding="utf-8")
     near = f"{make_signature(OTHER).fingerprint ^ 0b101:016X}"
     texts = ("text:" + SHORT.upper(), "text:" + document(100, "unknown"), "text:...")
     page, short, unknown, empty, fingerprint = asked(
-        "query", index, tmp_path / "page.txt", *texts, "--fingerprint", near, capsys=capsys
+        "query", index, tmp_path / "page.txt", *texts, "--fingerprint", near
     )
     first, second = page["found"]
     assert (first["key"], first["is_duplicate"], first["leader"]) == ("a", True, None)
@@ -218,47 +218,43 @@ def test_query_says_what_a_crawl_would(index: Path, tmp_path: Path, capsys: pyte
     assert unknown["found"] == empty["found"] == []
     assert fingerprint["query"] == near.lower()
     assert [(each["key"], each["distance"], each["similarity"]) for each in fingerprint["found"]] == [("c", 2, None)]
-    lines = run("query", index, tmp_path / "page.txt", *texts, capsys=capsys).splitlines()
+    lines = run("query", index, tmp_path / "page.txt", *texts).splitlines()
     assert lines[1].split() == ["found", "distance", "similarity", "verdict", "rule", "leader"]
     assert lines[2].split()[0] == "a"
     assert lines[2].split()[-2:] == ["duplicate", "jaccard"]
     assert lines[-1] == "nothing found"
 
 
-def test_query_says_what_a_text_resembles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_query_says_what_a_text_resembles(tmp_path: Path) -> None:
     page = form(200, 20)
     save_index(tmp_path / "index", [("page", page)])
-    (answer,) = asked("query", tmp_path / "index", f"text:{filled_in(page)}", capsys=capsys)
+    (answer,) = asked("query", tmp_path / "index", f"text:{filled_in(page)}")
     (found,) = answer["found"]
     assert (found["is_duplicate"], found["is_similar"], found["rule"]) == (False, True, "replaced")
-    assert "similar  " in run("query", tmp_path / "index", f"text:{filled_in(page)}", capsys=capsys)
+    assert "similar  " in run("query", tmp_path / "index", f"text:{filled_in(page)}")
 
 
-def test_merge_keeps_the_first_of_equal_contents(
-    index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_merge_keeps_the_first_of_equal_contents(index: Path, tmp_path: Path) -> None:
     other = save_index(tmp_path / "other", [("f", NEAR), ("g", edited(NEAR, 1)), ("h", TEXT), ("a", document(99, 1))])
-    run("merge", index, other, "-o", tmp_path / "both", capsys=capsys)
-    with_both = asked("merge", index, other, "-o", tmp_path / "both", "--force", capsys=capsys)
+    run("merge", index, other, "-o", tmp_path / "both")
+    with_both = asked("merge", index, other, "-o", tmp_path / "both", "--force")
     assert (with_both["documents"], with_both["added"], with_both["same_keys"]) == ([4, 4], [4, 2], 1)
-    assert run("verify", tmp_path / "both", capsys=capsys).endswith("whole, 6 documents\n")
+    assert run("verify", tmp_path / "both").endswith("whole, 6 documents\n")
     # f led g; its content is b's here, which a leads.
-    found = asked("query", tmp_path / "both", f"text:{edited(NEAR, 1)}", capsys=capsys)[0]["found"]
+    found = asked("query", tmp_path / "both", f"text:{edited(NEAR, 1)}")[0]["found"]
     assert {each["key"]: each["leader"] for each in found} == {"g": "a", "b": "a", "a": None}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["both", "other"]
 
 
-def test_indexes_of_other_settings_are_not_merged(
-    index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_indexes_of_other_settings_are_not_merged(index: Path, tmp_path: Path) -> None:
     other = save_index(tmp_path / "other", DOCUMENTS, min_jaccard=0.9)
-    message = run("merge", index, other, "-o", tmp_path / "both", capsys=capsys, status=2)
+    message = run("merge", index, other, "-o", tmp_path / "both", status=2)
     assert f"{other}: made with other settings than {index} (min_jaccard 0.9 instead of 0.55)" in message
     assert not (tmp_path / "both").exists()
 
 
 def test_what_cannot_be_done_is_refused_in_one_line(
-    index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
@@ -278,17 +274,13 @@ def test_what_cannot_be_done_is_refused_in_one_line(
         ("query", str(index), "text:a", "--radius", "65"): "--radius 65: expected 0 to 64 bits",
         ("export", str(index), "-o", "new.csv"): "new.csv: an index is Parquet itself",
         ("export", str(index), "-o", "file.txt"): "file.txt: is there already",
-        (
-            "export",
-            str(index),
-            "-o",
-            "new.parquet",
-        ): "new.parquet: an index is Parquet itself, and exported as lines; the name must end",
+        ("export", str(index), "-o", "new.parquet"): "new.parquet: an index is Parquet itself, and exported as lines; "
+        "the name must end",
         ("export", "absent", "-o", "new.jsonl"): "absent: no index",
         ("load", "absent", "x.db"): "absent: no index",
     }.items():
-        assert message in run(*arguments, capsys=capsys, status=2)
-    assert "there is no database" in run("build", "--database", "x.db", "-o", "new", capsys=capsys, status=1)
+        assert message in run(*arguments, status=2)
+    assert "there is no database" in run("build", "--database", "x.db", "-o", "new", status=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.txt", "folder"]
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from tests.commands import run_dedup
 from tests.crawling import ask, crawl_site_here
 from tests.crawls import BUDGET, Crawls, crawl_twice
 from tests.localsite import LocalSite, article
-from tests.waiting import HANG
 
 ERROR = article("error page", words=40)
 
@@ -28,19 +25,12 @@ def pages(url: str, columns: str = "url, text, run") -> list[dict[str, Any]]:
     return ask(url, f"SELECT {columns} FROM pages ORDER BY url")
 
 
-@pytest.mark.slow
-def test_the_runs_of_a_database(database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_runs_of_a_database(database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     crawls = Crawls(database_url)
     crawl_twice(crawls)
     crawls.deduplicator.open_run("going on")
     crawls.deduplicator.database.close()
-    done = subprocess.run(
-        [sys.executable, "-m", "dedup", "runs", "--database", database_url],
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-        check=False,
-    )
+    done = run_dedup("runs", "--database", database_url, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     heading, *rows = [line.split() for line in done.stdout.splitlines()]
     assert heading == [

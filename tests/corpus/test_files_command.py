@@ -249,13 +249,20 @@ def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("suffix", "stops"), [("jsonl", [signal.SIGKILL, signal.SIGINT]), ("parquet", [signal.SIGKILL])]
+    ("suffix", "stops", "keep"),
+    [
+        ("jsonl", [signal.SIGKILL, signal.SIGINT], "first"),
+        ("parquet", [signal.SIGKILL], "first"),
+        ("jsonl", [signal.SIGKILL, signal.SIGINT], "longest"),
+    ],
 )
 @pytest.mark.slow
-def test_a_run_that_was_killed_or_stopped_goes_on(suffix: str, stops: list[signal.Signals], tmp_path: Path) -> None:
+def test_a_run_that_was_killed_or_stopped_goes_on(
+    suffix: str, stops: list[signal.Signals], keep: str, tmp_path: Path
+) -> None:
     for seed in ("x", "y"):
         write(tmp_path / f"{seed}.jsonl", many(1500, seed))
-    arguments = ["x.jsonl", "y.jsonl", "--format", suffix, "--processes", "1"]
+    arguments = ["x.jsonl", "y.jsonl", "--format", suffix, "--processes", "1", "--keep", keep]
     assert dedup(*arguments, "-o", "whole", folder=tmp_path).returncode == 0
     for stop in stops:
         status, said = stopped(stop, [*arguments, "-o", "out", "--checkpoint", "0.001"], tmp_path)

@@ -1,23 +1,30 @@
-"""A database that fails: one clear line, an exit status that is not 0, and the same crawl later completes."""
+"""A database that fails ends a crawl in one clear line, and the next one completes; one that is away is waited for."""
 
 from __future__ import annotations
 
 import logging
+import re
 import resource
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
-from threading import Barrier, Thread, Timer
+from threading import Barrier, Timer
 from typing import Any
 
+import psycopg
 import pytest
+from sqlalchemy import Connection, text
 
 from crawler.frontier import schema as frontier
+from crawler.frontier.store import FrontierStore
 from crawler.pages import visits
 from crawler.pages.store import PageStore
 from dedup import DedupSettings
+from dedup.errors import DatabaseError, OutageError
 from dedup.ledger.deduplicator import Deduplicator
+from dedup.sql import database as outages_module
 from dedup.sql.database import Database, Outages, TableSet
 from tests.crawling import NO_NETWORK, Crawl, ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, start
 from tests.localsite import Asked, LocalSite, Page, article
@@ -27,6 +34,11 @@ from tests.waiting import HANG
 pytestmark = pytest.mark.slow
 
 PAGES = 30
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outages_module, "FIRST_PAUSE", 0.001)
 
 
 def seed_of(number: int) -> int:
@@ -124,24 +136,25 @@ def test_database_that_cannot_be_used_is_refused_in_one_line(
     assert not (tmp_path / "missing").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "named"),
-    [("scheme", "scheme"), ("table design", "table design")],
-)
-def test_database_of_another_make_is_refused_and_left_alone(name: str, named: str, tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
-    prepare(database, f"UPDATE dedup_properties SET value = 'strange' WHERE name = '{name}'")
-    tells(refused({"DEDUP_DATABASE_URL": f"sqlite:///{database}"}), str(database), f"{named} 'strange'")
-    assert ask(f"sqlite:///{database}", "SELECT * FROM dedup_runs") == []
-
-
 OTHER = "made by another version of this program (this one has tables of version 1): begin anew, in a new database"
 
 
-def test_database_of_an_unreleased_version_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("value = 'strange' WHERE name = 'scheme'", "scheme 'strange'"),
+        ("value = 'strange' WHERE name = 'table design'", "table design 'strange'"),
+        ("name = 'schema version' WHERE name = 'schema'", OTHER),
+    ],
+)
+def test_database_of_another_make_is_refused_and_left_alone(change: str, told: str, tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
-    prepare(database, "UPDATE dedup_properties SET name = 'schema version' WHERE name = 'schema'")
-    tells(refused({"DEDUP_DATABASE_URL": f"sqlite:///{database}"}), str(database), OTHER)
+    Deduplicator(DedupSettings(database_url=f"sqlite:///{database}")).database.close()
+    with closing(sqlite3.connect(database)) as connection:
+        assert connection.execute(f"UPDATE dedup_properties SET {change}").rowcount == 1
+        connection.commit()
+    tells(refused({"DEDUP_DATABASE_URL": f"sqlite:///{database}"}), str(database), told)
+    assert ask(f"sqlite:///{database}", "SELECT * FROM dedup_runs") == []
 
 
 @pytest.mark.parametrize("tables", [visits.TABLES, frontier.TABLES], ids=lambda tables: tables.name)
@@ -159,39 +172,23 @@ def test_real_command_that_is_refused_prints_one_error_and_no_summary() -> None:
     assert "open-sesame" not in result.stderr
 
 
-def prepare(database: Path, change: str) -> None:
-    """Make a database and change its properties."""
-    Deduplicator(DedupSettings(database_url=f"sqlite:///{database}")).database.close()
-    with closing(sqlite3.connect(database)) as connection:
-        assert connection.execute(change).rowcount == 1
-        connection.commit()
-
-
 def test_new_database_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
-    errors: list[BaseException] = []
-
-    def open_it(url: str, barrier: Barrier, opener: Callable[[str], None]) -> None:
-        barrier.wait()
-        try:
-            opener(url)
-        except Exception as error:
-            errors.append(error)
-
     def open_for_pages(url: str) -> None:
         PageStore(Database(url), Outages(0)).close()
 
     def open_for_verdicts(url: str) -> None:
         Deduplicator(DedupSettings(database_url=url)).database.close()
 
-    for number in range(40):
-        url, barrier = f"sqlite:///{tmp_path / f'{number}.db'}", Barrier(4)
-        openers = [open_for_pages, open_for_verdicts] * 2
-        threads = [Thread(target=open_it, args=(url, barrier, opener)) for opener in openers]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert errors == []
+    def open_it(opener: Callable[[str], None], url: str, barrier: Barrier) -> None:
+        barrier.wait()
+        opener(url)
+
+    with ThreadPoolExecutor(4) as threads:
+        for number in range(40):
+            url, barrier = f"sqlite:///{tmp_path / f'{number}.db'}", Barrier(4)
+            openers = [open_for_pages, open_for_verdicts] * 2
+            for opened in [threads.submit(open_it, opener, url, barrier) for opener in openers]:
+                opened.result()
 
 
 # In the middle of a crawl
@@ -217,16 +214,6 @@ class Lock:
 LOCK_TIMEOUT = "dedup.rules.settings.DedupSettings.lock_timeout"
 
 
-def test_database_that_is_locked_from_the_start_ends_the_crawl(tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
-    Deduplicator(DedupSettings(database_url=f"sqlite:///{database}")).database.close()
-    lock = Lock(database)
-    lock.take()
-    result = crawl(database, constants={LOCK_TIMEOUT: 0.5}, url=NOBODY)
-    lock.release()
-    fails(result, str(database), "locked", "another process")
-
-
 def when_asked(site: LocalSite, path: str, action: Callable[[], None]) -> None:
     """Do something when a page of the site is fetched for the first time."""
     page = site.pages[path]
@@ -241,11 +228,13 @@ def when_asked(site: LocalSite, path: str, action: Callable[[], None]) -> None:
     site.pages[path] = answer  # type: ignore[assignment]
 
 
-def test_database_that_stays_locked_ends_a_running_crawl_and_the_next_one_completes(
-    tmp_path: Path, site: LocalSite
-) -> None:
+def test_database_that_stays_locked_ends_a_crawl_and_the_next_one_completes(tmp_path: Path, site: LocalSite) -> None:
     database = tmp_path / "crawl.db"
+    Deduplicator(DedupSettings(database_url=f"sqlite:///{database}")).database.close()
     lock = Lock(database)
+    lock.take()
+    fails(crawl(database, constants={LOCK_TIMEOUT: 0.5}, url=NOBODY), str(database), "locked", "another process")
+    lock.release()
     when_asked(site, "/15", lock.take)
     result = crawl(database, constants={LOCK_TIMEOUT: 0.5}, url=f"{site.url}/")
     lock.release()
@@ -300,38 +289,103 @@ def test_what_could_not_be_stored_does_not_count_as_kept(tmp_path: Path, site: L
     assert "not stored" in result.summary["kept"]
 
 
-def test_server_that_goes_away_ends_the_crawl_and_the_next_one_completes(
-    postgresql_server: Callable[[], Any], site: LocalSite
-) -> None:
-    server = postgresql_server()
-    url = server.create_database()
-    name = url.partition("?")[0].rpartition("/")[2]
+class Server:
+    """A new database of a server that can be away."""
 
-    def go_away() -> None:
-        server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
-        server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+    def __init__(self, server: Any) -> None:
+        self._server = server
+        self.url = server.create_database()
+        self.name = self.url.partition("?")[0].rpartition("/")[2]
 
-    when_asked(site, "/15", go_away)
-    result = crawl(url, {"DEDUP_OUTAGE_TIMEOUT": 1}, url=f"{site.url}/")
-    server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
-    fails(result, name)
+    def go_away(self) -> None:
+        self._server.execute(f"ALTER DATABASE {self.name} ALLOW_CONNECTIONS false")
+        self._server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self.name}'")
+
+    def come_back(self) -> None:
+        self._server.execute(f"ALTER DATABASE {self.name} ALLOW_CONNECTIONS true")
+
+
+@pytest.fixture
+def server(postgresql_server: Callable[[], Any]) -> Server:
+    return Server(postgresql_server())
+
+
+def test_server_that_goes_away_ends_the_crawl_and_the_next_one_completes(server: Server, site: LocalSite) -> None:
+    when_asked(site, "/15", server.go_away)
+    result = crawl(server.url, {"DEDUP_OUTAGE_TIMEOUT": 1}, url=f"{site.url}/")
+    server.come_back()
+    fails(result, server.name)
     assert len(result.pages) < len(TEXTS)
-    completes(url, site)
+    completes(server.url, site)
 
 
-def test_pages_can_be_kept_in_a_database_of_their_own(tmp_path: Path, site: LocalSite) -> None:
-    pages = f"sqlite:///{tmp_path / 'pages.db'}"
-    crawl_site_here(tmp_path / "verdicts.db", {"CRAWLER_DATABASE_URL": pages}, url=f"{site.url}/")
-    assert sorted(row["text"].strip(".") for row in ask(pages, "SELECT text FROM pages")) == sorted(TEXTS)
+def is_decided_once(database_url: str) -> None:
+    """Check that every page was stored or dropped once, and decided once."""
+    is_complete(database_url)
+    verdicts = ask(database_url, "SELECT verdict, count(*) AS n FROM dedup_verdicts GROUP BY verdict ORDER BY verdict")
+    copies = PAGES + 1 - len(TEXTS)
+    assert verdicts == [{"verdict": "exact duplicate", "n": copies}, {"verdict": "new", "n": len(TEXTS)}]
 
 
-def test_pages_that_were_decided_but_not_stored_are_stored_by_the_next_crawl(tmp_path: Path, site: LocalSite) -> None:
-    database = tmp_path / "crawl.db"
-    crawl_site_here(database, url=f"{site.url}/")
-    with closing(sqlite3.connect(database)) as connection:
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_server_that_comes_back_only_slows_the_crawl_down(is_shared: bool, server: Server, site: LocalSite) -> None:
+    def go_away_for_a_while() -> None:
+        server.go_away()
+        Timer(0.5, server.come_back).start()
+
+    when_asked(site, "/7", go_away_for_a_while)
+    settings = {"CRAWLER_SHARED_RUN": is_shared, "DEDUP_RUN": "x"}
+    outcome = crawl_site_here(server.url, settings, url=f"{site.url}/")
+    assert outcome.stats["finish_reason"] == "finished"
+    assert any("trying again for 300 seconds" in message for message in outcome.messages)
+    assert any("is back" in message for message in outcome.messages)
+    is_decided_once(server.url)
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_commits_of_which_nothing_is_heard_count_once(
+    is_shared: bool, sqlite_url: str, site: LocalSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Database.write
+    writes: list[str] = []
+    broken: list[str] = []
+
+    @contextmanager
+    def write_and_break(self: Database) -> Iterator[Connection]:
+        with write(self) as connection:
+            yield connection
+        writes.append(self.name)
+        # Six make the tables and begin the run; before that an outage ends the crawl.
+        if len(writes) > 6 and len(writes) % 2 and len(broken) < 8:
+            broken.append(self.name)
+            raise OutageError("the connection broke after the commit", self.name)
+
+    monkeypatch.setattr(Database, "write", write_and_break)
+    settings = {"CRAWLER_SHARED_RUN": is_shared, "DEDUP_RUN": "x"}
+    outcome = crawl_site_here(sqlite_url, settings, url=f"{site.url}/")
+    assert outcome.stats["finish_reason"] == "finished"
+    assert len(broken) >= 4
+    monkeypatch.undo()
+    is_decided_once(sqlite_url)
+    assert {path: hits for path, hits in site.hits.items() if hits > 1} == {}
+    assert ask(sqlite_url, "SELECT url FROM frontier") == []
+    assert ask(sqlite_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "finished"}]
+    if is_shared:
+        with closing(Database(sqlite_url)) as database:
+            assert FrontierStore(database, "x", 5, "late", is_shared=True).is_over()
+
+
+def test_pages_that_were_decided_but_not_stored_are_stored_by_the_next_crawl_in_a_database_of_their_own(
+    tmp_path: Path, site: LocalSite
+) -> None:
+    settings = {"CRAWLER_DATABASE_URL": f"sqlite:///{tmp_path / 'pages.db'}"}
+    crawl_site_here(tmp_path / "verdicts.db", settings, url=f"{site.url}/")
+    with closing(sqlite3.connect(tmp_path / "pages.db")) as connection:
         connection.execute("DELETE FROM pages WHERE id % 2 = 0")
         connection.commit()
-    completes(database, site)
+    crawl_site_here(tmp_path / "verdicts.db", settings, url=f"{site.url}/")
+    stored = ask(settings["CRAWLER_DATABASE_URL"], "SELECT text FROM pages")
+    assert sorted(row["text"].strip(".") for row in stored) == sorted(TEXTS)
 
 
 def test_two_crawls_of_mirrors_into_one_database_at_once_keep_each_text_once(tmp_path: Path, site: LocalSite) -> None:
@@ -345,3 +399,119 @@ def test_two_crawls_of_mirrors_into_one_database_at_once_keep_each_text_once(tmp
     kept = [result.summed_up("kept") for result in results]
     assert sum(kept) == len(TEXTS)
     assert [result.summed_up("dropped") for result in results] == [PAGES + 1 - number for number in kept]
+
+
+# Outages by themselves
+
+
+class Work:
+    """Work that fails so many times, while time goes by."""
+
+    def __init__(self, failures: int, seconds: float = 1.0) -> None:
+        self.failures = failures
+        self.tried = 0
+        self.now = 0.0
+        self._seconds = seconds
+
+    def __call__(self) -> str:
+        self.tried += 1
+        if self.tried <= self.failures:
+            self.now += self._seconds
+            raise OutageError("cannot write database x: gone", "x")
+        return "done"
+
+
+def outages_for(work: Work, limit: float) -> Outages:
+    return Outages(limit, clock=lambda: work.now)
+
+
+def test_work_is_repeated_until_it_succeeds(caplog: pytest.LogCaptureFixture) -> None:
+    work = Work(failures=5)
+    assert outages_for(work, 60).survive(work) == "done"
+    assert work.tried == 6
+    assert [record.getMessage() for record in caplog.records] == [
+        "cannot write database x: gone; trying again for 60 seconds",
+        "database x is back after 4.0 seconds",
+    ]
+
+
+def test_what_is_tried_again_may_differ_from_what_was_tried_first() -> None:
+    work = Work(failures=1)
+    assert outages_for(work, 60).survive(work, lambda: "again") == "again"
+    assert work.tried == 1
+
+
+def test_outage_that_takes_too_long_is_final_and_nobody_else_waits_for_it() -> None:
+    work = Work(failures=100, seconds=10)
+    outages = outages_for(work, 60)
+    for tried in (7, 8):
+        with pytest.raises(OutageError):
+            outages.survive(work)
+        assert work.tried == tried
+
+
+@pytest.mark.parametrize("limit", [0, 60])
+def test_without_patience_or_when_a_crawl_is_stopped_by_force_nothing_is_repeated(limit: float) -> None:
+    work = Work(failures=3)
+    outages = outages_for(work, limit)
+    if limit:
+        outages.abandon()
+    with pytest.raises(OutageError):
+        outages.survive(work)
+    assert work.tried == 1
+
+
+# Which errors are outages
+
+
+def end_connections(database_url: str) -> None:
+    with closing(psycopg.connect(re.sub("[+]psycopg", "", database_url), autocommit=True)) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def test_lost_connection_is_an_outage_and_what_was_not_committed_is_not_there(postgresql_url: str) -> None:
+    tried = []
+    with closing(Database(postgresql_url)) as database:
+        with database.write() as connection:
+            connection.execute(text("CREATE TABLE numbers (number integer)"))
+
+        def insert() -> None:
+            tried.append(1)
+            with database.write() as connection:
+                connection.execute(text("INSERT INTO numbers VALUES (7)"))
+                if len(tried) == 1:
+                    end_connections(postgresql_url)
+
+        Outages(60).survive(insert)
+    assert len(tried) == 2
+    assert ask(postgresql_url, "SELECT number FROM numbers") == [{"number": 7}]
+
+
+def fail_by_syntax(connection: Connection) -> None:
+    connection.execute(text("SELECT nonsense"))
+
+
+def fail_by_lock(connection: Connection) -> None:
+    other = Database(str(connection.engine.url.render_as_string(hide_password=False)), lock_timeout=0.5)
+    with closing(other), other.write():
+        pass
+
+
+@pytest.mark.parametrize("fail", [fail_by_syntax, fail_by_lock])
+def test_errors_that_would_come_again_are_not_outages_and_not_repeated(
+    fail: Callable[[Connection], None], database_url: str
+) -> None:
+    tried = []
+    with closing(Database(database_url)) as database:
+
+        def work() -> None:
+            tried.append(1)
+            with database.write() as connection:
+                fail(connection)
+
+        with pytest.raises(DatabaseError) as failed:
+            Outages(60).survive(work)
+    assert (isinstance(failed.value, OutageError), len(tried)) == (False, 1)

@@ -8,24 +8,17 @@ import signal
 import sqlite3
 import sys
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
-from typing import Any
 
 import pytest
 
 from tests.crawling import Crawl, ask, crawl_command, crawl_site_here, finish, run, start
+from tests.feeds import read_feed
 from tests.localsite import EndlessSite, LocalSite, Page, article
 from tests.waiting import HANG, left_over, wait_until
 
 pytestmark = pytest.mark.slow
-
-
-@dataclass(frozen=True)
-class Interrupted:
-    crawl: Crawl
-    feed: list[dict[str, Any]]
 
 
 def begin(database: Path, site: LocalSite, *options: str) -> Popen[str]:
@@ -34,63 +27,32 @@ def begin(database: Path, site: LocalSite, *options: str) -> Popen[str]:
     return start(crawl_command({"url": f"{site.url}/"}, settings, options), constants=constants)
 
 
-@pytest.fixture(scope="module")
-def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Interrupted:
-    folder = tmp_path_factory.mktemp("interrupt")
+def test_crawl_that_is_stopped_ends_in_order_and_all_that_it_says_agrees(tmp_path: Path) -> None:
+    database_url, feed = f"sqlite:///{tmp_path / 'crawl.db'}", tmp_path / "pages.jsonl"
     with EndlessSite() as site:
-        process = begin(folder / "crawl.db", site, "-o", str(folder / "pages.jsonl"))
+        process = begin(tmp_path / "crawl.db", site, "-o", str(feed))
         wait_until(lambda: len(site.asked) > 40)
         os.killpg(process.pid, signal.SIGINT)
-        result = finish(process, database_url=f"sqlite:///{folder / 'crawl.db'}", accidents=True)
+        crawl = finish(process, database_url=database_url)
     wait_until(lambda: left_over(process.pid) == [])
-    feed = [json.loads(line) for line in (folder / "pages.jsonl").read_text(encoding="utf-8").splitlines()]
-    return Interrupted(result, feed)
-
-
-def test_stopped_crawl_ends_with_status_0_and_says_that_it_was_stopped(interrupted: Interrupted) -> None:
-    assert interrupted.crawl.status == 0
-    assert interrupted.crawl.summary["stopped"] == "shutdown"
-
-
-def test_nothing_looks_like_an_accident(interrupted: Interrupted) -> None:
-    assert interrupted.crawl.accidents == []
-    assert interrupted.crawl.errors == []
-    assert "KeyboardInterrupt" not in interrupted.crawl.stderr
-
-
-def test_something_was_kept_and_something_dropped(interrupted: Interrupted) -> None:
-    assert interrupted.crawl.summed_up("kept") >= 5
-    assert interrupted.crawl.summed_up("dropped") >= 1
-
-
-def test_summary_and_tables_agree(interrupted: Interrupted) -> None:
-    crawl = interrupted.crawl
+    assert (crawl.status, crawl.summary["stopped"], crawl.errors) == (0, "shutdown", [])
+    assert "KeyboardInterrupt" not in crawl.stderr
+    kept, dropped = crawl.summed_up("kept"), crawl.summed_up("dropped")
+    assert (kept >= 5, dropped >= 1) == (True, True)
     verdicts = [row["verdict"] for row in crawl.verdicts]
-    assert crawl.summed_up("kept") == len(crawl.pages) == verdicts.count("new") == crawl.stats["crawler/stored"]
-    assert crawl.summed_up("dropped") == verdicts.count("exact duplicate") + verdicts.count("near duplicate")
-
-
-def test_every_page_that_was_fetched_was_decided_too(interrupted: Interrupted) -> None:
-    assert interrupted.crawl.stats["crawler/fetched"] == len(interrupted.crawl.verdicts)
-
-
-def test_feed_is_complete(interrupted: Interrupted) -> None:
-    assert sorted(item["url"] for item in interrupted.feed) == sorted(interrupted.crawl.pages)
-    assert all(item["text"] for item in interrupted.feed)
-
-
-def test_run_is_closed(interrupted: Interrupted) -> None:
-    [row] = interrupted.crawl.rows("SELECT * FROM dedup_runs")
+    assert kept == len(crawl.pages) == verdicts.count("new") == crawl.stats["crawler/stored"]
+    assert dropped == verdicts.count("exact duplicate") + verdicts.count("near duplicate")
+    assert crawl.stats["crawler/fetched"] == len(verdicts), "what was fetched was decided too"
+    items = read_feed(feed)
+    assert sorted(item["url"] for item in items) == sorted(crawl.pages)
+    assert all(item["text"] for item in items)
+    [row] = crawl.rows("SELECT * FROM dedup_runs")
     assert (row["outcome"], row["finished"] is None) == ("shutdown", False)
-
-
-def test_report_agrees_with_the_summary(interrupted: Interrupted) -> None:
-    command = [sys.executable, "-m", "scrapy", "duplicates", "--format", "json"]
-    report = json.loads(run([*command, "--database", interrupted.crawl.database_url]).stdout)
+    command = [sys.executable, "-m", "scrapy", "duplicates", "--format", "json", "--database", database_url]
+    report = json.loads(run(command).stdout)
     totals = {verdict: total["documents"] for verdict, total in report["totals"].items()}
-    assert totals["new"] == interrupted.crawl.summed_up("kept")
-    assert totals["exact duplicate"] + totals["near duplicate"] == interrupted.crawl.summed_up("dropped")
-    assert len(report["duplicates"]) == interrupted.crawl.summed_up("dropped")
+    assert (totals["new"], totals["exact duplicate"] + totals["near duplicate"]) == (kept, dropped)
+    assert len(report["duplicates"]) == dropped
 
 
 def stored(database: Path) -> int:

@@ -80,10 +80,10 @@ def crawler_settings() -> tuple[tuple[str, object], ...]:
                 name, default = _read_call(node, path)
                 if name.startswith("CRAWLER_"):
                     found[name] = found.get(name) if default is None else default
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "read_switch":
-                found[ast.literal_eval(node.args[1])] = ast.literal_eval(node.keywords[0].value)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "read_number":
-                found[ast.literal_eval(node.args[1])] = None  # it depends on the machine
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "read_setting":
+                name, default = ast.literal_eval(node.args[1]), node.args[2]
+                depends_on_machine = isinstance(default, ast.BoolOp)
+                found[name] = None if depends_on_machine else _value_of(default, path)
     project = vars(import_module("settings.default"))
     return tuple((name, project.get(name, default)) for name, default in found.items())
 

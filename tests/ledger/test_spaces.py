@@ -211,7 +211,7 @@ def test_documents_are_found_by_their_plain_key(start: Callable[..., Crawl], val
     with closing(open_existing_database(crawl.settings.database_url)) as database:
         found = find_page(database, KEY)
         assert found is not None
-        assert found.side.signature.fingerprint == signature_of(TEXT).fingerprint
+        assert found[0].signature.fingerprint == signature_of(TEXT).fingerprint
         assert find_dropped(database, dropped.key).record.original == KEY
         assert find_page(database, "http://news.example/2") is None
         assert find_page(database, f"{KEY} (text 000000000000)") is None

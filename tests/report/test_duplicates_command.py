@@ -1,4 +1,4 @@
-"""`scrapy duplicates` as a user runs it: outside a project, and in one."""
+"""`dedup duplicates` and `scrapy duplicates` as a user runs them: outside a project, and in one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,9 @@ from tests.commands import run_dedup
 from tests.crawling import run
 from tests.waiting import HANG
 
-pytestmark = pytest.mark.slow
-
 TEXT = " ".join(f"word{number}" for number in range(100))
 DROPPED = "https://news.example/%E6%B8%AF?copy"
+MISSING = "error: there is no database sqlite:///crawl.db: run a crawl first, or name another\n"
 
 
 @pytest.fixture(scope="module")
@@ -44,108 +44,108 @@ def fill(url: str) -> None:
     deduplicator.database.close()
 
 
-def duplicates(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scrapy", "duplicates", *options]
-    if not environment:
-        done = run(command, folder=folder)
-        return subprocess.CompletedProcess(command, done.status, done.stdout, done.stderr)
+def scrapy_duplicates(folder: Path, *options: str, **given: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command,
+        [sys.executable, "-m", "scrapy", "duplicates", *options],
         cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
+        **{"stdout": subprocess.PIPE, **given},
+        stderr=subprocess.PIPE,
         encoding="utf-8",
         timeout=HANG,
         check=False,
     )
 
 
-def test_table_of_the_last_run_outside_a_project(tmp_path: Path, database_url: str) -> None:
-    finished = duplicates(tmp_path, "--database", database_url, PYTHONIOENCODING="utf-8")
-    assert finished.stderr == ""
-    assert finished.returncode == 0
+def duplicates(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return run_dedup("duplicates", *options, folder=folder)
+
+
+# As Scrapy's command
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("encoding", "shown"), [("utf-8", "港"), ("ascii", r"\u6e2f")])
+def test_table_of_the_last_run_outside_a_project(encoding: str, shown: str, tmp_path: Path, database_url: str) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    finished = scrapy_duplicates(tmp_path, "--database", database_url, env=environment)
+    assert (finished.stderr, finished.returncode) == ("", 0)
     assert finished.stdout.startswith("run tuesday\n")
-    assert "exact           0        1.00  same_text  https://news.example/港?copy" in finished.stdout
+    assert f"exact           0        1.00  same_text  https://news.example/{shown}?copy" in finished.stdout
 
 
-def test_dedup_has_the_same_command(tmp_path: Path, database_url: str) -> None:
+@pytest.mark.slow
+def test_scrapy_has_the_same_command_with_the_settings_of_a_project(tmp_path: Path, database_url: str) -> None:
     options = ("--database", database_url, "--all-runs", "--format", "json")
-    finished = run_dedup("duplicates", *options, folder=tmp_path)
-    assert (finished.stdout, finished.returncode) == (duplicates(tmp_path, *options).stdout, 0)
-    missing = run_dedup("duplicates", folder=tmp_path)
-    assert (missing.stderr, missing.returncode) == (duplicates(tmp_path).stderr, 1)
-
-
-def test_terminal_without_chinese_letters_gets_escapes(tmp_path: Path, database_url: str) -> None:
-    finished = duplicates(tmp_path, "--database", database_url, PYTHONIOENCODING="ascii")
-    assert r"https://news.example/\u6e2f?copy" in finished.stdout
-    assert finished.returncode == 0
-
-
-def test_options_choose_run_host_and_number(tmp_path: Path, database_url: str) -> None:
-    options = ("--database", database_url, "--format", "json")
-    monday = json.loads(duplicates(tmp_path, *options, "--run", "monday").stdout)
-    assert [row["dropped"] for row in monday["duplicates"]] == ["https://old.example/copy"]
-    everything = json.loads(duplicates(tmp_path, *options, "--all-runs", "--top", "1").stdout)
-    assert everything["runs"] == ["monday", "tuesday"]
-    assert (everything["host_count"], len(everything["hosts"])) == (2, 1)
-    host = json.loads(duplicates(tmp_path, *options, "--all-runs", "--host", "old.example").stdout)
-    assert [row["dropped"] for row in host["duplicates"]] == ["https://old.example/copy"]
-
-
-@pytest.mark.parametrize("top", ["10001", "9" * 400])
-def test_a_number_beyond_what_there_is_shows_all(tmp_path: Path, database_url: str, top: str) -> None:
-    everything = json.loads(
-        duplicates(tmp_path, "--database", database_url, "--format", "json", "--all-runs", "--top", top).stdout
-    )
-    assert (everything["host_count"], len(everything["hosts"])) == (2, 2)
-    assert (everything["cluster_count"], len(everything["clusters"])) == (1, 1)
-
-
-def test_file_is_written_in_the_format_of_its_name(tmp_path: Path, database_url: str) -> None:
-    finished = duplicates(tmp_path, "--database", database_url, "-o", "report.csv")
-    assert (finished.stdout, finished.stderr, finished.returncode) == ("", "", 0)
-    with (tmp_path / "report.csv").open(encoding="utf-8", newline="") as file:
-        assert [row["dropped"] for row in csv.DictReader(file)] == [DROPPED]
-    assert [path.name for path in tmp_path.iterdir()] == ["report.csv"]
-
-
-def test_format_goes_before_the_name_of_the_file(tmp_path: Path, database_url: str) -> None:
-    duplicates(tmp_path, "--database", database_url, "-o", "report.csv", "--format", "json")
-    assert json.loads((tmp_path / "report.csv").read_text())["runs"] == ["tuesday"]
-
-
-def test_project_settings_name_the_database(tmp_path: Path) -> None:
+    done = run([sys.executable, "-m", "scrapy", "duplicates", *options], folder=tmp_path)
+    assert (done.stdout, done.status) == (duplicates(tmp_path, *options).stdout, 0)
+    missing = run([sys.executable, "-m", "scrapy", "duplicates"], folder=tmp_path)
+    assert (missing.stderr, missing.status) == (MISSING, 1)
+    named = scrapy_duplicates(tmp_path, "-s", f"DEDUP_DATABASE_URL={database_url}")
+    assert named.stdout.startswith("run tuesday\n")
     fill(f"sqlite:///{tmp_path / 'project.db'}")
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n")
     (tmp_path / "project_settings.py").write_text("DEDUP_DATABASE_URL = 'sqlite:///project.db'\n")
-    finished = duplicates(tmp_path)
-    assert finished.stderr == ""
-    assert finished.stdout.startswith("run tuesday\n")
+    finished = scrapy_duplicates(tmp_path)
+    assert (finished.stderr, finished.stdout.startswith("run tuesday\n")) == ("", True)
 
 
-def test_setting_on_the_command_line_names_the_database(tmp_path: Path, database_url: str) -> None:
-    assert duplicates(tmp_path, "-s", f"DEDUP_DATABASE_URL={database_url}").stdout.startswith("run tuesday\n")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--top", "many"], "--top 'many': expected a whole number from 0 up"),
+        (["--hots", "news.example"], "'--hots' is not understood: scrapy duplicates -h lists the options"),
+        (["-s", "DEDUP_TABLES=3 choose 1"], "DEDUP_TABLES = '3 choose 1': expected 'N choose R'"),
+    ],
+)
+def test_wrong_use_of_scrapys_command_is_one_line_and_status_2(
+    tmp_path: Path, options: list[str], message: str
+) -> None:
+    finished = scrapy_duplicates(tmp_path, *options)
+    assert finished.stderr.startswith(f"error: {message}")
+    assert finished.stderr.count("\n") == 1
+    assert (finished.stdout, finished.returncode) == ("", 2)
 
 
+@pytest.mark.slow
 def test_reader_that_has_gone_ends_it_quietly(tmp_path: Path, database_url: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     # Without a buffer there would be nothing left to fail when the interpreter ends.
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     try:
-        finished = subprocess.run(
-            [sys.executable, "-m", "scrapy", "duplicates", "--database", database_url],
-            cwd=tmp_path,
-            env=buffered,
-            stdout=writer,
-            stderr=subprocess.PIPE,
-            timeout=HANG,
-            check=False,
-        )
+        finished = scrapy_duplicates(tmp_path, "--database", database_url, env=buffered, stdout=writer)
     finally:
         os.close(writer)
-    assert (finished.stderr, finished.returncode) == (b"", 0)
+    assert (finished.stderr, finished.returncode) == ("", 0)
+
+
+# Its options
+
+
+def test_options_choose_run_host_and_number(tmp_path: Path, database_url: str) -> None:
+    def facts(*options: str) -> Any:
+        return json.loads(duplicates(tmp_path, "--database", database_url, "--format", "json", *options).stdout)
+
+    assert [row["dropped"] for row in facts("--run", "monday")["duplicates"]] == ["https://old.example/copy"]
+    host = facts("--all-runs", "--host", "old.example")
+    assert [row["dropped"] for row in host["duplicates"]] == ["https://old.example/copy"]
+    # A number beyond what there is shows all.
+    for top, hosts in (("1", 1), ("10001", 2), ("9" * 400, 2)):
+        everything = facts("--all-runs", "--top", top)
+        assert everything["runs"] == ["monday", "tuesday"]
+        assert (everything["host_count"], len(everything["hosts"])) == (2, hosts)
+        assert (everything["cluster_count"], len(everything["clusters"])) == (1, 1)
+
+
+def test_file_is_written_in_the_format_of_its_name_unless_another_is_given(tmp_path: Path, database_url: str) -> None:
+    finished = duplicates(tmp_path, "--database", database_url, "-o", "report.csv")
+    assert (finished.stdout, finished.stderr, finished.returncode) == ("", "", 0)
+    with (tmp_path / "report.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["dropped"] for row in csv.DictReader(file)] == [DROPPED]
+    assert [path.name for path in tmp_path.iterdir()] == ["report.csv"]
+    duplicates(tmp_path, "--database", database_url, "-o", "report.csv", "--format", "json")
+    assert json.loads((tmp_path / "report.csv").read_text())["runs"] == ["tuesday"]
 
 
 @pytest.mark.parametrize(
@@ -159,35 +159,24 @@ def test_reader_that_has_gone_ends_it_quietly(tmp_path: Path, database_url: str)
         (["--changes", "a", "b", "c"], "--changes compares two runs, and 3 are named"),
         (["--changes", "--run", "a"], "--changes names its runs itself"),
         (["--format", "xml"], "--format 'xml': expected one of table, json, csv"),
-        (["--hots", "news.example"], "'--hots' is not understood: scrapy duplicates -h lists the options"),
+        (["-o", "report.xml"], "-o report.xml: there is no format 'xml' of a report"),
         (["--database", "mysql://x/y"], "databases of the kind 'mysql' are not supported"),
-        (["-s", "DEDUP_TABLES=3 choose 1"], "DEDUP_TABLES = '3 choose 1': expected 'N choose R'"),
     ],
 )
 def test_wrong_use_is_one_line_and_status_2(tmp_path: Path, options: list[str], message: str) -> None:
     finished = duplicates(tmp_path, *options)
     assert finished.stderr.startswith(f"error: {message}")
-    assert finished.stderr.count("\n") == 1
-    assert (finished.stdout, finished.returncode) == ("", 2)
+    assert (finished.stderr.count("\n"), finished.stdout, finished.returncode) == (1, "", 2)
 
 
-def test_missing_database_is_one_line_and_status_1(tmp_path: Path) -> None:
-    finished = duplicates(tmp_path)
-    assert finished.stderr == "error: there is no database sqlite:///crawl.db: run a crawl first, or name another\n"
-    assert (finished.stdout, finished.returncode) == ("", 1)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_unknown_run_is_one_line_and_status_1(tmp_path: Path, database_url: str) -> None:
-    finished = duplicates(tmp_path, "--database", database_url, "--run", "x", "-o", "report.json")
-    assert finished.stderr == (
-        f"error: database {database_url} holds no run 'x': the last ones are 'tuesday', 'monday'\n"
-    )
-    assert finished.returncode == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_file_that_cannot_be_written_is_one_line_and_status_1(tmp_path: Path, database_url: str) -> None:
-    finished = duplicates(tmp_path, "--database", database_url, "-o", "missing/report.json")
-    assert finished.stderr == "error: cannot write missing/report.json: No such file or directory\n"
-    assert finished.returncode == 1
+def test_what_is_not_there_is_one_line_and_status_1(tmp_path: Path, database_url: str) -> None:
+    unknown = f"error: database {database_url} holds no run 'x': the last ones are 'tuesday', 'monday'\n"
+    unwritable = "error: cannot write missing/report.json: No such file or directory\n"
+    for options, told in (
+        ((), MISSING),
+        (("--database", database_url, "--run", "x", "-o", "report.json"), unknown),
+        (("--database", database_url, "-o", "missing/report.json"), unwritable),
+    ):
+        finished = duplicates(tmp_path, *options)
+        assert (finished.stderr, finished.stdout, finished.returncode) == (told, "", 1)
+        assert list(tmp_path.iterdir()) == []

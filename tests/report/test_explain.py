@@ -6,20 +6,25 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
-from dedup import DedupSettings, make_signature, similarity
+from dedup import DedupSettings, find_scheme, make_signature, similarity
 from dedup.cli.main import main
 from dedup.index import TableDesign
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.explanation.build import _KEPT
 from dedup.rules.documents import Document, Kept, Rule
+from dedup.rules.matcher import PairDecider
+from dedup.sql.database import Database
+from dedup.sql.schema import properties
 from tests.commands import run_dedup
 from tests.crawls import store_pages
-from tests.texts import CHINESE, ENGLISH, document, edited, extended
+from tests.texts import CHINESE, ENGLISH, chinese, chinese_words, document, edited, extended, shingles
 from tests.waiting import HANG
 
 ORIGINAL = "https://news.example/story"
@@ -28,6 +33,8 @@ EXACT = "https://news.example/exact"
 BY_MEMBER = "https://news.example/by-member"
 TEXT = document(200)
 NEAR_TEXT = edited(TEXT, 3)
+STORY = chinese(chinese_words(300))
+OTHER = chinese([*chinese_words(290), *chinese_words(10, "other")])
 WITHIN_3_BITS = next(text for seed in range(100) if similarity(TEXT, text := edited(TEXT, 1, seed)).distance <= 3)
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\u202e\u200b\x9b31m"
 
@@ -51,15 +58,12 @@ def data(folder: Path, *options: str) -> dict[str, Any]:
 def fill(path: Path, rounds: Sequence[dict[str, str]], **settings: Any) -> None:
     """Decide documents in the runs `run 0`, `run 1` and so on."""
     deduplicator = Deduplicator(DedupSettings(database_url=f"sqlite:///{path}", **settings))
+    sign = find_scheme(settings.get("scheme", "words")).signature
     for number, texts in enumerate(rounds):
         run_id = deduplicator.open_run(f"run {number}")
         for key, text in texts.items():
-            deduplicator.decide([Document(key, make_signature(text), len(text))], run_id)
+            deduplicator.decide([Document(key, sign(text), len(text))], run_id)
     deduplicator.database.close()
-
-
-def keep(path: Path, texts: dict[str, str]) -> None:
-    store_pages(f"sqlite:///{path}", texts)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `crawl.db`, as a crawl leaves it, and without anything else."""
     folder = tmp_path_factory.mktemp("crawled")
     fill(folder / "crawl.db", [{ORIGINAL: TEXT, EXACT: TEXT, NEAR: NEAR_TEXT}])
-    keep(folder / "crawl.db", {ORIGINAL: TEXT})
+    store_pages(f"sqlite:///{folder / 'crawl.db'}", {ORIGINAL: TEXT})
     return folder
 
 
@@ -97,23 +101,27 @@ def test_two_files_are_told_in_full(tmp_path: Path) -> None:
     assert output.startswith(explained(tmp_path, "a.txt", "b.txt"))
 
 
-def test_json_has_the_numbers_of_the_decision(tmp_path: Path) -> None:
-    content = data(tmp_path, f"text:{TEXT}", NEAR_TEXT)
-    decision = similarity(TEXT, NEAR_TEXT)
+@pytest.mark.parametrize("name", ["words", "pairs"])
+@pytest.mark.parametrize(("a", "b"), [(TEXT, NEAR_TEXT), (STORY, OTHER)])
+def test_json_has_the_numbers_of_the_decision_by_the_scheme(name: str, a: str, b: str, tmp_path: Path) -> None:
+    scheme = find_scheme(name)
+    first, second = scheme.signature(a), scheme.signature(b)
+    decision = PairDecider(DedupSettings()).decide(first, second)
+    content = data(tmp_path, f"text:{a}", f"text:{b}", "--scheme", name)
     assert (content["verdict"], content["is_certain"]) == ("near duplicate", True)
-    assert content["a"]["fingerprint"] == f"{make_signature(TEXT).fingerprint:016x}"
-    assert len(content["differing_bits"]) == content["distance"] == decision.distance
+    assert content["scheme"]["name"] == scheme.spec
+    assert [content[side]["fingerprint"] for side in "ab"] == [f"{each.fingerprint:016x}" for each in (first, second)]
+    differing = first.fingerprint ^ second.fingerprint
+    assert content["differing_bits"] == [bit for bit in range(64) if differing >> bit & 1]
+    assert (content["rule"], content["distance"]) == (str(decision.rule), decision.distance)
     assert content["keys"] == {"tables": list(decision.tables), "bands": list(decision.bands)}
     assert content["estimated"]["jaccard"] == decision.similarity.jaccard
-    shingles = [set(zip(words, words[1:], words[2:], strict=False)) for words in (TEXT.split(), NEAR_TEXT.split())]
-    shared = len(shingles[0] & shingles[1])
+    # The words are those of the scheme too.
+    ours, theirs = (shingles(each.words.decode().replace("\n", " ")) for each in (first, second))
+    shared = len(ours & theirs)
     assert content["exact"]["shared"] == shared
-    assert content["exact"]["jaccard"] == shared / len(shingles[0] | shingles[1])
-    assert content["exact"]["containment"] == shared / min(map(len, shingles))
-    assert [place["removed"] for place in content["diff"]["places"]] == [
-        old for old, new in zip(TEXT.split(), NEAR_TEXT.split(), strict=True) if old != new
-    ]
-    # All weigh the same.
+    assert content["exact"]["jaccard"] == shared / len(ours | theirs)
+    assert content["exact"]["containment"] == shared / min(len(ours), len(theirs))
 
 
 @pytest.mark.slow
@@ -150,20 +158,15 @@ def test_html_is_extracted_by_its_name_or_by_its_start(tmp_path: Path) -> None:
     assert content["a"]["tokens"] > 30
 
 
-def test_file_that_is_not_utf8_is_read_all_the_same(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"caf\xe9 " + TEXT.encode())
-    assert data(tmp_path, "a.txt", f"text:{TEXT}")["verdict"] == "near duplicate"
-
-
-def test_chinese_words_differ_as_they_are_written(tmp_path: Path) -> None:
+def test_words_differ_as_they_are_written(tmp_path: Path) -> None:
     output = explained(tmp_path, f"text:{CHINESE}", f"text:{CHINESE.replace('面包师傅', '老师')}")
     assert "[-面包师傅-] {+老师+}" in output
-
-
-def test_texts_that_differ_in_punctuation_alone(tmp_path: Path) -> None:
-    assert "what differs no token, only what stands between them" in explained(
-        tmp_path, f"text:{TEXT}", f"text:{TEXT}."
-    )
+    output = explained(tmp_path, f"text:{TEXT}", f"text:{TEXT}.")
+    assert "what differs no token, only what stands between them" in output
+    output = explained(tmp_path, f"text:{document(1000)}", f"text:{edited(document(1000), 30)}")
+    assert "what differs 30 places: 30 of 1,000 tokens of A, 30 of 1,000 of B\n" in output
+    assert output.count("{+") == 20
+    assert "  and 10 more\n" in output
 
 
 def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
@@ -180,19 +183,15 @@ def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
     short = explained(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "TABLES=6 choose 3", "--bits")
     assert " of 20 tables, " in short
     assert "rule         a text has fewer than short_tokens tokens, and their words and pairs of words reach" in short
+    # A bound that is none is null.
+    assert data(tmp_path, "text:a", "text:b", "--set", "caution=eager")["settings"]["max_swapped"] is None
     shorter = data(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "MIN_TOKENS=60")
     assert shorter["rule"].startswith("a text has too few tokens for anything but an exact comparison")
 
 
-def test_stored_page_is_found_by_its_url(folder: Path) -> None:
-    content = data(folder, ORIGINAL, f"text:{NEAR_TEXT}")
-    assert content["a"]["origin"] == "stored page"
-    assert (content["verdict"], content["diff"]["place_count"], content["notes"]) == ("near duplicate", 3, [])
-
-
 def test_text_of_a_page_that_was_kept_before_it_was_dropped_is_not_taken(tmp_path: Path) -> None:
     fill(tmp_path / "x.db", [{ORIGINAL: TEXT, EXACT: document(200, "before")}, {EXACT: TEXT}])
-    keep(tmp_path / "x.db", {ORIGINAL: TEXT, EXACT: document(200, "before")})
+    store_pages(f"sqlite:///{tmp_path / 'x.db'}", {ORIGINAL: TEXT, EXACT: document(200, "before")})
     content = data(tmp_path, "--dropped", EXACT, "--database", "x.db")
     assert (content["verdict"], content["record"]["run"]) == ("exact duplicate", "run 1")
     assert content["b"]["origin"] == "stored words, its text is not stored"
@@ -216,7 +215,10 @@ def test_what_takes_words_that_are_not_stored_is_not_made_up(tmp_path: Path) -> 
     assert ", bands are not known\n" in output
 
 
-def test_dropped_page_from_the_database(folder: Path) -> None:
+def test_stored_and_dropped_pages_of_the_database(folder: Path) -> None:
+    content = data(folder, ORIGINAL, f"text:{NEAR_TEXT}")
+    assert content["a"]["origin"] == "stored page"
+    assert (content["verdict"], content["diff"]["place_count"], content["notes"]) == ("near duplicate", 3, [])
     output = explained(folder, "--dropped", NEAR)
     assert output.startswith(
         "verdict      near duplicate: B is dropped because of A\nrule         Jaccard similarity reaches min_jaccard\n"
@@ -226,10 +228,11 @@ def test_dropped_page_from_the_database(folder: Path) -> None:
     assert ", run run 0\n" in output
     assert "             stored words, its text is not stored; 200 tokens, 198 shingles\n" in output
     assert "what differs 3 places: 3 of 200 tokens of A, 3 of 200 of B\n" in output
+    assert ", rule: jaccard\n" in output
     assert "note" not in output
-
-
-def test_dropped_page_by_the_name_that_reports_show(folder: Path) -> None:
+    # Nothing is left to reach.
+    assert "to be dropped" not in output
+    # By the name that reports show.
     content = data(
         folder, "--dropped", "https://news.example/港?copy", "--database", f"sqlite:///{folder / 'crawl.db'}"
     )
@@ -237,6 +240,7 @@ def test_dropped_page_by_the_name_that_reports_show(folder: Path) -> None:
     assert (record["original"], record["matched"], record["run"]) == (ORIGINAL, ORIGINAL, "run 0")
     assert record["distance"] == content["distance"]
     assert record["similarity"] == content["estimated"]["jaccard"]
+    assert content["missed"] == []
 
 
 def test_dropped_page_that_was_found_by_another_member(tmp_path: Path) -> None:
@@ -247,17 +251,17 @@ def test_dropped_page_that_was_found_by_another_member(tmp_path: Path) -> None:
     assert content["member"]["exact"]["jaccard"] > content["exact"]["jaccard"]
     assert len(content["member"]["keys"]["bands"]) > len(content["keys"]["bands"])
     assert content["rule"] == Rule.JACCARD
-    assert f"found by     {NEAR}\n" in explained(tmp_path, "--dropped", BY_MEMBER)
+    assert (content["member"]["name"], content["member"]["replaced"]) == (NEAR, 0)
+    output = explained(tmp_path, "--dropped", BY_MEMBER)
+    assert f"found by     {NEAR}\n" in output
+    assert "0.00 short stretches of 100 words replaced" in " ".join(output.split())
 
 
-def test_copy_that_was_kept_because_it_says_more_is_said_to_be_so(tmp_path: Path) -> None:
+def test_why_a_copy_was_kept_is_told(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: f"{TEXT} {document(80, 'update')}"}])
     content = data(tmp_path, "--dropped", NEAR)
     assert (content["verdict"], content["record"]["kept"]) == ("near duplicate", "says more")
     assert content["notes"] == ["It was kept all the same, because it says more than what was stored before."]
-
-
-def test_every_reason_to_keep_a_copy_is_told() -> None:
     assert set(_KEPT) == set(Kept)
 
 
@@ -275,6 +279,29 @@ def test_dropped_in_the_mode_and_the_tables_of_the_crawl(tmp_path: Path) -> None
     content = data(tmp_path, "--dropped", NEAR, "--mode", "paper")
     assert content["rule"] == "the fingerprints differ in at most 3 bits, and mode is paper"
     assert content["settings"]["tables"] == "6 choose 3"
+
+
+def test_pages_are_explained_by_the_scheme_of_their_database(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    fill(tmp_path / "crawl.db", [{ORIGINAL: STORY, NEAR: OTHER}], scheme="pairs")
+    store_pages(url, {ORIGINAL: STORY})
+    # The file beside a stored page is analysed as that was.
+    fingerprints = [f"{find_scheme('pairs').signature(text).fingerprint:016x}" for text in (STORY, OTHER)]
+    for options in ([ORIGINAL, f"text:{OTHER}"], ["--dropped", NEAR]):
+        content = data(tmp_path, *options)
+        assert content["scheme"]["name"] == "pair-bigrams/one/mmh3/64"
+        assert [content[side]["fingerprint"] for side in "ab"] == fingerprints
+        assert (content["a"]["origin"], content["verdict"]) == ("stored page", "near duplicate")
+    assert data(tmp_path, ORIGINAL, "a b", "--scheme", "pairs")["scheme"]["features"] == "pair-bigrams"
+    with closing(Database(url)) as database, database.write() as connection:
+        connection.execute(update(properties).where(properties.c.name == "scheme").values(value="9:words/count/mmh3/s"))
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", ORIGINAL, "a b"]) == 1
+    errors = capsys.readouterr().err
+    assert errors.startswith("error: database sqlite:///crawl.db was made with scheme '9:words/count/mmh3/s', which")
+    assert errors.count("\n") == 1
 
 
 def test_pages_without_text_are_dropped_for_their_bytes(tmp_path: Path) -> None:
@@ -307,13 +334,6 @@ def test_width_is_kept(tmp_path: Path) -> None:
     assert max(map(len, wide.stdout.splitlines())) > 100
 
 
-def test_more_places_than_are_shown_are_counted(tmp_path: Path) -> None:
-    output = explained(tmp_path, f"text:{document(1000)}", f"text:{edited(document(1000), 30)}")
-    assert "what differs 30 places: 30 of 1,000 tokens of A, 30 of 1,000 of B\n" in output
-    assert output.count("{+") == 20
-    assert "  and 10 more\n" in output
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -328,7 +348,7 @@ def test_more_places_than_are_shown_are_counted(tmp_path: Path) -> None:
         (["a b", "c d", "--width", "79"], "--width '79': give a whole number from 80 to 1000"),
         (["a b", "c d", "--width", "²"], "--width '²': give a whole number from 80 to 1000"),
         (["a b", "c d", "--set", "caution"], "--set 'caution': write NAME=VALUE, such as min_jaccard=.6"),
-        (["a b", "c d", "--set", "x=1"], "--set 'x=1': DEDUP_X is no setting"),
+        (["a b", "c d", "--set", "min_jaccard=much"], "DEDUP_MIN_JACCARD = 'much'"),
         (["a b", "c d", "--set", "radius=9"], "--set 'radius=9': DEDUP_RADIUS is no setting"),
         (["a b", "c d", "--set", "tables=3 choose 1"], "DEDUP_TABLES = '3 choose 1': expected 'N choose R' with N - R"),
         (["a b", "c d", "--scheme", "poems"], "DEDUP_SCHEME = 'poems': no scheme 'poems': take words or pairs"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dedup import DedupSettings
-from dedup.report.explanation.build import Exact, Pair, WordComparison, missed_limits
+from dedup.report.explanation.build import Exact, WordComparison, missed_limits
 from dedup.rules.documents import Rule
 from dedup.rules.settings import LIMITS, Caution
 from dedup.signature.signature import Similarity
@@ -32,15 +32,11 @@ def words(**values: Any) -> WordComparison:
 
 def missed(settings: dict[str, Any] | None = None, **values: Any) -> list[str]:
     """Return what a pair misses that misses nothing but what is given."""
-    pair = Pair(200, Exact(0.7, 0.8, 1.0, 150), words())
-    return [each.text for each in missed_limits(pair._replace(**values), DedupSettings(**(settings or {})))]
+    given = {"tokens": 200, "exact": Exact(0.7, 0.8, 1.0, 150), "words": words(), **values}
+    return [each.text for each in missed_limits(settings=DedupSettings(**(settings or {})), **given)]
 
 
 # The limits
-
-
-def test_a_pair_that_misses_nothing_has_no_line() -> None:
-    assert missed() == []
 
 
 @pytest.mark.parametrize(
@@ -100,6 +96,7 @@ def test_a_value_that_would_be_rounded_to_its_limit_is_written_in_full() -> None
 
 
 def test_what_the_rule_does_not_ask_is_no_limit() -> None:
+    assert missed() == []
     assert missed(words=words(replaced=5.0, is_noise=True)) == []
     assert missed(exact=Exact(0.2, 0.95, 0.9, 60)) == []
     assert missed({"mode": "paper"}, exact=Exact(0.1, 0.1, 1.0, 9), words=words(replaced=5.0)) == []
@@ -113,15 +110,11 @@ def test_similar_texts_are_told_with_what_it_takes_to_drop_one(tmp_path: Path) -
     lines = explained(tmp_path, *texts).splitlines()
     assert lines[0] == "verdict      similar: B is kept beside A"
     start = lines.index("to be dropped")
-    replaced = data(tmp_path, *texts)["replaced"]
+    content = data(tmp_path, *texts)
     assert lines[start + 1 : lines.index("", start)] == [
-        f"             replaced {replaced:.3g} of 100 words: at most 1.25 (DEDUP_CAUTION)",
+        f"             replaced {content['replaced']:.3g} of 100 words: at most 1.25 (DEDUP_CAUTION)",
         "             numbers .00 in both: at least .40 (DEDUP_CAUTION)",
     ]
-
-
-def test_json_has_the_limits_as_numbers(tmp_path: Path) -> None:
-    content = data(tmp_path, f"text:{TEXT}", f"text:{FORM}")
     assert content["verdict"] == "similar"
     assert [(each["setting"], each["value"], each["needed"]) for each in content["missed"]] == [
         ("max_replaced", content["replaced"], 1.25),
@@ -144,20 +137,19 @@ def test_of_unlike_texts_nobody_is_told_how_to_drop_one(tmp_path: Path) -> None:
 
 
 def test_a_stored_page_that_is_similar_is_explained_with_the_rule_that_is_stored(tmp_path: Path) -> None:
-    fill(tmp_path / "crawl.db", [{A: TEXT, B: FORM}])
+    fill(tmp_path / "crawl.db", [{A: TEXT, B: FORM}, {A: TEXT, B: FORM}])
     output = explained(tmp_path, "--dropped", B)
     assert output.startswith("verdict      similar: B is kept beside A\n")
     assert ", rule: replaced\n" in output
     content = data(tmp_path, "--dropped", B)
-    assert content["record"]["rule"] == "replaced"
+    # It was seen again since.
+    assert (content["record"]["rule"], content["record"]["run"]) == ("replaced", "run 0")
     assert content["rule"] == Rule.REPLACED
     assert [limit["setting"] for limit in content["missed"]] == ["max_replaced", "min_numbers"]
     assert content["notes"] == []
-
-
-def test_a_similar_page_that_was_seen_again_is_still_explained(tmp_path: Path) -> None:
-    fill(tmp_path / "crawl.db", [{A: TEXT, B: FORM}, {A: TEXT, B: FORM}])
-    assert data(tmp_path, "--dropped", B)["record"]["run"] == "run 0"
+    done = run_dedup("explain", "--dropped", A, folder=tmp_path)
+    assert done.returncode == 2
+    assert "was not dropped: the last verdict on it, in run run 1, is unchanged" in done.stderr
 
 
 def test_an_updated_page_that_is_similar_is_explained(tmp_path: Path) -> None:
@@ -175,18 +167,3 @@ def test_a_page_that_resembles_a_member_is_explained_by_it(tmp_path: Path) -> No
     assert (content["record"]["original"], content["record"]["matched"]) == (A, B)
     values = {each["setting"]: each["value"] for each in content["missed"]}
     assert values["max_replaced"] == content["member"]["replaced"]
-
-
-def test_duplicates_have_nothing_to_reach(tmp_path: Path) -> None:
-    fill(tmp_path / "crawl.db", [{A: TEXT, B: edited(TEXT, 3)}])
-    assert data(tmp_path, "--dropped", B)["missed"] == []
-    output = explained(tmp_path, "--dropped", B)
-    assert "to be dropped" not in output
-    assert ", rule: jaccard\n" in output
-
-
-def test_a_new_page_is_refused(tmp_path: Path) -> None:
-    fill(tmp_path / "crawl.db", [{A: TEXT}, {A: TEXT}])
-    done = run_dedup("explain", "--dropped", A, folder=tmp_path)
-    assert done.returncode == 2
-    assert "was not dropped: the last verdict on it, in run run 1, is unchanged" in done.stderr

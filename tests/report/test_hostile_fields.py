@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dedup.console import columns_of, logged, plain, readable, write_lines
-from dedup.report.changes.contents import Change, ChangeRow, Changes
+from dedup.report.changes.queries import Change, ChangeRow, Changes
 from dedup.report.changes.render import write_changes
 from dedup.report.contents import RelatedRow
 from dedup.report.explanation.words import Place, WordDiff

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dedup import DedupError
-from dedup.console import columns_of, cut, readable, unit_for
-from dedup.report.render import open_output
+from dedup.console import columns_of, cut, in_unit, readable
+from dedup.files import open_output
 
 # Keys and numbers
 
@@ -62,13 +62,9 @@ def test_cut_shows_a_difference_close_to_the_end() -> None:
 
 
 def test_units_are_chosen_by_size() -> None:
-    assert [unit_for(size)[0] for size in (0, 9_999, 10_000, 10_000_000, 10_000_000_000)] == [
-        "B",
-        "B",
-        "kB",
-        "MB",
-        "GB",
-    ]
+    sizes = (0, 9_999, 10_000, 10_000_000, 10_000_000_000)
+    assert list(map(in_unit, sizes)) == ["0 B", "9,999 B", "10 kB", "10 MB", "10 GB"]
+    assert in_unit(9_999, 10_000_000) == "0 MB"
 
 
 # Where it goes

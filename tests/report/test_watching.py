@@ -9,26 +9,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from dedup import DedupSettings
 from dedup.errors import InputError
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.contents import Selection
 from dedup.report.watching import watch
 from dedup.sql.database import open_existing_database
-from tests.crawls import document, text_of
+from tests.crawls import Crawls, text_of
 from tests.terminals import Terminal, seen
 from tests.waiting import HANG
 
 
 @pytest.fixture
-def deduplicator(sqlite_url: str) -> Iterator[Deduplicator]:
-    deduplicator = Deduplicator(DedupSettings(database_url=sqlite_url))
-    yield deduplicator
-    deduplicator.database.close()
+def database_url(sqlite_url: str) -> str:
+    return sqlite_url
 
 
 def watched(database_url: str, stream: Terminal, **selection: object) -> str:
@@ -40,16 +37,11 @@ def watched(database_url: str, stream: Terminal, **selection: object) -> str:
     return stream.getvalue()
 
 
-def test_a_run_that_has_ended_is_shown_once(
-    deduplicator: Deduplicator, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_has_ended_is_shown_once(crawls: Crawls, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("LINES", "24")
-    run_id = deduplicator.open_run("monday")
-    copies = [document(f"https://news.example/{number}", text_of(1)) for number in range(50)]
-    deduplicator.decide(copies, run_id)
-    deduplicator.close_run(run_id, "finished")
+    crawls.run("monday", *((f"https://news.example/{number}", text_of(1)) for number in range(50)))
     shown = seen(watched(sqlite_url, Terminal())).splitlines()
     assert "run monday" in shown[0]
     assert any(line.split()[:2] == ["exact", "duplicate"] and line.split()[2] == "49" for line in shown)
@@ -61,24 +53,21 @@ def test_a_run_that_has_ended_is_shown_once(
     assert any(line.startswith("it has ended") for line in shown)
 
 
-def test_a_run_without_documents_is_shown(
-    deduplicator: Deduplicator, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+def test_a_run_without_documents_is_shown_and_nothing_where_nothing_can_be_drawn(
+    crawls: Crawls, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
-    deduplicator.close_run(deduplicator.open_run("empty"), "finished")
+    crawls.run("empty")
     assert "no documents" in seen(watched(sqlite_url, Terminal()))
-
-
-def test_it_is_refused_where_nothing_can_be_drawn(deduplicator: Deduplicator, sqlite_url: str) -> None:
-    deduplicator.close_run(deduplicator.open_run("empty"), "finished")
     stream = Terminal()
     stream.isatty = lambda: False  # type: ignore[method-assign]
     with pytest.raises(InputError, match="--watch draws on a terminal"):
         watched(sqlite_url, stream)
 
 
-def started(folder: Path, database_url: str) -> tuple[subprocess.Popen[bytes], int]:
-    """Start the command in a terminal of its own; return it and the terminal's other end."""
+@contextmanager
+def started(folder: Path, database_url: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """Start the command in a terminal of its own; yield it and the terminal's other end."""
     ours, its = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "scrapy", "duplicates", "--watch", "--database", database_url],
@@ -90,7 +79,11 @@ def started(folder: Path, database_url: str) -> tuple[subprocess.Popen[bytes], i
         start_new_session=True,
     )
     os.close(its)
-    return process, ours
+    try:
+        yield process, ours
+    finally:
+        process.kill()
+        os.close(ours)
 
 
 def wait_for(terminal: int, text: str) -> str:
@@ -107,36 +100,23 @@ def wait_for(terminal: int, text: str) -> str:
 
 
 @pytest.mark.slow
-def test_it_goes_on_while_the_run_does_and_ends_with_it(
-    deduplicator: Deduplicator, sqlite_url: str, tmp_path: Path
-) -> None:
-    before = deduplicator.open_run("sunday")
-    deduplicator.decide([document("https://news.example/a", text_of(1))], before)
-    deduplicator.close_run(before, "finished")
-    run_id = deduplicator.open_run("monday")
-    process, terminal = started(tmp_path, sqlite_url)
-    try:
+def test_it_goes_on_while_the_run_does_and_ends_with_it(crawls: Crawls, sqlite_url: str, tmp_path: Path) -> None:
+    crawls.run("sunday", ("https://news.example/a", text_of(1)))
+    crawls.run("monday", outcome=None)
+    with started(tmp_path, sqlite_url) as (process, terminal):
         assert "run monday" in wait_for(terminal, "going on; Ctrl-C")
-        deduplicator.decide([document("https://news.example/a", text_of(1))], run_id)
-        deduplicator.decide([document("https://news.example/b", text_of(1))], run_id)
+        crawls.run("monday", *((f"https://news.example/{key}", text_of(1)) for key in "ab"), outcome=None)
         assert "news.example/b" in wait_for(terminal, "news.example/b")
-        deduplicator.close_run(run_id, "finished")
+        crawls.run("monday")
         assert "it has ended" in wait_for(terminal, "it has ended")
         assert process.wait(HANG) == 0
-    finally:
-        process.kill()
-        os.close(terminal)
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_it_quietly(deduplicator: Deduplicator, sqlite_url: str, tmp_path: Path) -> None:
-    deduplicator.decide([document("https://news.example/a", text_of(1))], deduplicator.open_run("monday"))
-    process, terminal = started(tmp_path, sqlite_url)
-    try:
+def test_ctrl_c_ends_it_quietly(crawls: Crawls, sqlite_url: str, tmp_path: Path) -> None:
+    crawls.run("monday", ("https://news.example/a", text_of(1)), outcome=None)
+    with started(tmp_path, sqlite_url) as (process, terminal):
         wait_for(terminal, "going on; Ctrl-C")
         process.send_signal(signal.SIGINT)
         assert "Traceback" not in wait_for(terminal, "Traceback")
         assert process.wait(HANG) == 0
-    finally:
-        process.kill()
-        os.close(terminal)

@@ -75,11 +75,6 @@ def test_a_limit_that_is_given_wins_over_the_caution(name: str, caution: Caution
     assert limits_of(DedupSettings(caution=caution, **{name: value})) == expected
 
 
-def test_a_caution_given_in_code_by_its_name_is_that_caution() -> None:
-    values: dict[str, Any] = {"caution": "eager"}
-    assert DedupSettings(**values).caution is Caution.EAGER
-
-
 def test_numbers_given_in_code_as_texts_are_numbers() -> None:
     values: dict[str, Any] = {"min_jaccard": "0.6", "min_tokens": "10", "outage_timeout": "5"}
     assert DedupSettings(**values) == DedupSettings(min_jaccard=0.6, min_tokens=10, outage_timeout=5)
@@ -90,8 +85,16 @@ def test_numbers_given_in_code_as_texts_are_numbers() -> None:
 
 
 def test_words_given_in_code_are_what_they_mean() -> None:
-    settings = DedupSettings(swap_keeper="off", brake="stop", scope="host")  # type: ignore[arg-type]
+    given: dict[str, Any] = {
+        "swap_keeper": "off",
+        "brake": "stop",
+        "scope": "host",
+        "caution": "eager",
+        "mode": "paper",
+    }
+    settings = DedupSettings(**given)
     assert (settings.swap_keeper, settings.brake, settings.scope) == (False, Brake.STOP, Scope.HOST)
+    assert (settings.caution, settings.mode) == (Caution.EAGER, Mode.PAPER)
     # A number is stored as it was written.
     assert repr(DedupSettings(min_jaccard=1).min_jaccard) == "1"
 
@@ -202,15 +205,6 @@ def test_a_value_that_cannot_be_used_is_refused_in_one_line_that_names_the_setti
 def test_values_given_in_code_are_checked_too(values: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         DedupSettings(**values)
-
-
-def test_a_mode_given_in_code_by_its_name_is_that_mode_or_refused() -> None:
-    values: dict[str, Any] = {"mode": "paper"}
-    try:
-        settings = DedupSettings(**values)
-    except SettingsError:
-        return
-    assert settings.mode is Mode.PAPER
 
 
 def test_settings_cannot_be_changed() -> None:

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import os
 import struct
-import subprocess
-import sys
 from hashlib import blake2b
 from itertools import pairwise
 
@@ -17,15 +14,6 @@ from dedup.signature.normalise import normalise
 from dedup.signature.signature import Signature, digest, make_signature
 from dedup.signature.tokens import tokenise
 from tests.texts import CHINESE, ENGLISH
-from tests.waiting import HANG
-
-PRINT_SIGNATURES = """
-from dedup import make_signature
-from tests.signature.test_signature import line
-from tests.texts import CHINESE, ENGLISH
-for text in (ENGLISH, CHINESE):
-    print(line(make_signature(text)))
-"""
 
 
 def bands_of(signature: Signature) -> str:
@@ -67,23 +55,6 @@ def test_scheme_2_never_changes_for_chinese() -> None:
         "50c42b69949c0c27 75ad9caf5c472612 5c1e8edd231eee8a db8c246a1d9afe23 3ae3c86de24eaf52 325ddedcdc941272 "
         "e88dace8a51a00a0 9f2755403e424ecd f4ba745236f8f0cc d29161bfc9b0eab9 b9593cff2142f6ab 6fab37cfb63b6f14"
     )
-
-
-@pytest.mark.slow
-def test_signatures_are_the_same_in_processes_with_other_hash_seeds() -> None:
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", PRINT_SIGNATURES],
-            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8"},
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
-        for seed in ("0", "1234567")
-    ]
-    outputs = [process.communicate(timeout=HANG)[0] for process in processes]
-    expected = [line(make_signature(ENGLISH)), line(make_signature(CHINESE))]
-    assert [output.splitlines() for output in outputs] == [expected, expected]
 
 
 def hash_of_pair(*tokens: str) -> int:

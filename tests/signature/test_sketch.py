@@ -69,13 +69,9 @@ def test_a_text_of_less_than_three_tokens_has_no_shingles_and_is_like_nothing(le
         assert (similarity.jaccard, similarity.containment, similarity.length_ratio) == (0, 0, 0)
 
 
-def test_three_tokens_make_one_shingle() -> None:
-    similarity = compare(sketch(range(3)), sketch(range(3)))
-    assert (similarity.jaccard, similarity.containment, similarity.length_ratio) == (1, 1, 1)
-
-
-def test_a_text_is_wholly_like_itself() -> None:
-    similarity = compare(sketch(range(500)), sketch(range(500)))
+@pytest.mark.parametrize("length", [3, 500])
+def test_a_text_is_wholly_like_itself(length: int) -> None:
+    similarity = compare(sketch(range(length)), sketch(range(length)))
     assert (similarity.jaccard, similarity.containment, similarity.length_ratio) == (1, 1, 1)
 
 
@@ -168,9 +164,4 @@ def test_the_bloom_filter_has_a_bit_for_each_number() -> None:
 
 def test_long_texts_are_sketched_as_short_ones_are() -> None:
     # Minima are taken in chunks of shingles; that must not show.
-    def minimum(a: bytes, b: bytes) -> list[bool]:
-        return [x == y for x, y in zip(a, b, strict=True)]
-
-    whole, part = sketch(range(10_002)), sketch(range(10_002), range(500))
-    assert all(minimum(whole.minima, sketch(range(10_002)).minima))
-    assert compare(whole, part).jaccard > 0.99
+    assert compare(sketch(range(10_002)), sketch(range(10_002), range(500))).jaccard > 0.99

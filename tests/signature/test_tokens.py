@@ -66,75 +66,50 @@ def test_a_word_with_marks_is_one_token(word: str) -> None:
     assert tokens(f"{word}, {word}!") == [word, word]
 
 
-def test_hindi_sentence_ends_are_dropped() -> None:
-    assert tokens("नमस्ते दुनिया।") == ["नमस्ते", "दुनिया"]
-
-
-def test_underscores_are_punctuation() -> None:
-    assert tokens("name: ____ snake_case") == ["name", "snake", "case"]
-
-
-def test_chinese_words_are_those_of_jieba() -> None:
-    assert tokens("我来到北京清华大学。") == ["我", "来到", "北京", "清华大学"]
-
-
-def test_chinese_without_hidden_markov_model_leaves_unknown_words_in_characters() -> None:
-    assert tokens("他来到了网易杭研大厦") == ["他", "来到", "了", "网易", "杭", "研", "大厦"]
-
-
-def test_chinese_mixed_with_latin_and_digits_keeps_the_order() -> None:
-    assert tokens("2024年,Apple发布了iPhone 16手机") == ["2024", "年", "apple", "发布", "了", "iphone", "16", "手机"]
-
-
-def test_chinese_words_do_not_reach_across_punctuation() -> None:
-    assert tokens("北。京") == ["北", "京"]
-
-
-def test_rare_han_characters_of_the_supplementary_planes_are_tokens() -> None:
-    assert tokens("𠮷") == ["𠮷"]
-    assert "𠮷" in tokens("我认识𠮷先生")
-
-
-def test_a_kana_now_and_then_leaves_a_text_chinese() -> None:
-    assert tokens("北京の每日坊在上海开了新的商店") == ["北京", "の", *tokens("每日坊在上海开了新的商店")]
-
-
-def test_japanese_is_cut_into_overlapping_pairs() -> None:
-    assert tokens("日本語のテキスト") == ["日本", "本語", "語の", "のテ", "テキ", "キス", "スト"]
-
-
-def test_japanese_with_latin_words() -> None:
-    assert tokens("私はPythonが好き。") == ["私は", "python", "が好", "好き"]
-
-
-def test_halfwidth_katakana_gives_the_same_tokens_as_katakana() -> None:
-    assert tokens("ﾃｷｽﾄ") == tokens("テキスト") == ["テキ", "キス", "スト"]
-
-
-def test_a_single_japanese_character_is_a_token() -> None:
-    assert tokens("え?") == ["え"]
-
-
-def test_korean_words_are_those_between_spaces() -> None:
-    assert tokens("안녕하세요, 세계!") == ["안녕하세요", "세계"]
-
-
-def test_korean_with_han_characters() -> None:
-    assert tokens("대한민국 大韓") == ["대한민국", *tokens("大韓")]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        pytest.param("नमस्ते दुनिया।", ["नमस्ते", "दुनिया"], id="Hindi ends of sentences are dropped"),
+        pytest.param("name: ____ snake_case", ["name", "snake", "case"], id="underscores are punctuation"),
+        pytest.param("我来到北京清华大学。", ["我", "来到", "北京", "清华大学"], id="Chinese words are those of jieba"),
+        pytest.param(
+            "他来到了网易杭研大厦",
+            ["他", "来到", "了", "网易", "杭", "研", "大厦"],
+            id="without a hidden Markov model unknown words stay characters",
+        ),
+        pytest.param(
+            "2024年,Apple发布了iPhone 16手机",
+            ["2024", "年", "apple", "发布", "了", "iphone", "16", "手机"],
+            id="Chinese mixed with Latin and digits",
+        ),
+        pytest.param("北。京", ["北", "京"], id="Chinese words do not reach across punctuation"),
+        pytest.param("𠮷", ["𠮷"], id="Han of the supplementary planes"),
+        pytest.param("日本語のテキスト", ["日本", "本語", "語の", "のテ", "テキ", "キス", "スト"], id="Japanese"),
+        pytest.param("私はPythonが好き。", ["私は", "python", "が好", "好き"], id="Japanese with a Latin word"),
+        pytest.param("ﾃｷｽﾄ", ["テキ", "キス", "スト"], id="halfwidth katakana"),
+        pytest.param("え?", ["え"], id="a single kana"),
+        pytest.param("안녕하세요, 세계!", ["안녕하세요", "세계"], id="Korean words stand between spaces"),
         pytest.param("ภาษา", ["ภา", "าษ", "ษา"], id="Thai"),
         pytest.param("ลาว ไทย", ["ลา", "าว", "ไท", "ทย"], id="Thai with a space"),
         pytest.param("ພາສາ", ["ພາ", "າສ", "ສາ"], id="Lao"),
         pytest.param("မြန်", ["မြ", "ြန", "န်"], id="Burmese"),
         pytest.param("ខ្មែ", ["ខ្", "្ម", "មែ"], id="Khmer"),
+        pytest.param(
+            "Hello Привет ไทย 한국 北京 مرحبا",
+            ["hello", "привет", "ไท", "ทย", "한국", "北京", "مرحبا"],
+            id="mixed scripts",
+        ),
     ],
 )
-def test_scripts_without_spaces_are_cut_into_overlapping_pairs(text: str, expected: list[str]) -> None:
+def test_tokens_by_script(text: str, expected: list[str]) -> None:
     assert tokens(text) == expected
+
+
+def test_what_stands_between_leaves_the_tokens_of_the_rest() -> None:
+    assert "𠮷" in tokens("我认识𠮷先生")
+    # A kana now and then leaves a text Chinese.
+    assert tokens("北京の每日坊在上海开了新的商店") == ["北京", "の", *tokens("每日坊在上海开了新的商店")]
+    assert tokens("대한민국 大韓") == ["대한민국", *tokens("大韓")]
 
 
 @pytest.mark.parametrize(
@@ -147,18 +122,6 @@ def test_scripts_without_spaces_are_cut_into_overlapping_pairs(text: str, expect
 )
 def test_punctuation_of_scripts_without_spaces_is_dropped(text: str, without: str) -> None:
     assert tokens(text) == tokens(without)
-
-
-def test_mixed_scripts_in_the_order_of_the_text() -> None:
-    assert tokens("Hello Привет ไทย 한국 北京 مرحبا") == [
-        "hello",
-        "привет",
-        "ไท",
-        "ทย",
-        "한국",
-        "北京",
-        "مرحبا",
-    ]
 
 
 @given(st.text(st.characters(max_codepoint=0xDFF)))

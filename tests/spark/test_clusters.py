@@ -45,7 +45,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 
 
 # Seven sessions of Java share the cores, and each of 400 partitions has one document or none: up to ten minutes a case.
-@pytest.mark.skipif(not os.environ.get("SPARK_MATRIX"), reason="takes half an hour: set DEDUP_MATRIX=1")
+@pytest.mark.skipif(not os.environ.get("SPARK_MATRIX"), reason="takes half an hour: set SPARK_MATRIX=1")
 @pytest.mark.parametrize(("executors", "partitions"), MATRIX)
 def test_executors_and_partitions_change_nothing(
     expected: tuple[Path, dict[str, Any]], tmp_path: Path, executors: int, partitions: str

@@ -11,7 +11,6 @@ from dedup.corpus.reading.documents import CorpusDocument, Position, Rejected
 from dedup.report import contents
 from dedup.report.contents import RelatedRow
 from dedup.rules.documents import Kept, Rule, Verdict
-from dedup.rules.settings import RuleSettings
 from dedup.signature import extraction
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -95,6 +94,6 @@ def test_what_could_not_be_analysed_is_counted_and_named(spark: Any) -> None:
         rejected=spark.createDataFrame([], "source string, reason string"),
         known=None,
     )
-    tally = result_of(written, RuleSettings()).tally
+    tally = result_of(written).tally
     assert (tally.documents, tally.kept, tally.unanalysed, tally.wordless) == (4, 4, 2, 1)
     assert tally.first_unanalysed == [("in:2", "RecursionError: too deep"), ("in:3", "ValueError: odd")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedup.signature.normalise import clean
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
 
 NO_VALUE = (ValueError, OverflowError, LookupError)
 """What pyarrow raises for what Python has no value for: nanoseconds, the year 10000, a time zone that is not known."""
+
+
+MEGABYTE = 1 << 20
+
+DATE_FIELD = "date"
+"""The field that says when a document was made, if no other is named."""
+
+_SHOWN = 200
+
+KEY_FIELDS = ("url", "id", "key")
 
 
 class ParquetRow:
@@ -54,9 +65,6 @@ def _value(column: Any, index: int) -> Any:
     return column.slice(index, 1).to_string(skip_new_lines=True)[1:-1]
 
 
-MEGABYTE = 1 << 20
-
-
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """How documents are found in what files hold.
@@ -77,6 +85,14 @@ class ReadOptions:
     def __post_init__(self) -> None:
         # No file takes a larger number.
         object.__setattr__(self, "max_bytes", min(self.max_bytes, sys.maxsize - 1))
+
+
+class Keep(StrEnum):
+    """Which document of a group of copies is kept."""
+
+    FIRST = "first"
+    LONGEST = "longest"
+    NEWEST = "newest"
 
 
 class Position(NamedTuple):
@@ -159,11 +175,6 @@ Item = CorpusDocument | Rejected
 def source_of(file: str, position: Position) -> str:
     """Name a place as `FILE:LINE`; a file as a whole by its name alone."""
     return f"{file}:{position.ordinal}" if position.ordinal else file
-
-
-_SHOWN = 200
-
-KEY_FIELDS = ("url", "id", "key")
 
 
 class BadRecordError(ValueError):

@@ -19,6 +19,18 @@ from dedup.corpus.reading.streams import FileStatus, find_remote, is_url, load_p
 from dedup.errors import InputError
 from dedup.workers.pool import PRELOAD
 
+KNOWN = "JSONL, CSV, TSV (also .gz, .zst), Parquet, WARC (also .gz), .txt, .html"
+
+_MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
+_HEAD = 1 << 12
+_CHECKED_AT_ONCE = 16
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+
+_BATCHES = "dedup.corpus.preloaded"
+_MOST_FILES = 8
+_MOST_DOCUMENTS = 20
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+
 
 class Format(NamedTuple):
     """A format of input files.
@@ -49,13 +61,6 @@ FORMATS = {
     ".html": _PLAIN,
     ".htm": _PLAIN,
 }
-KNOWN = "JSONL, CSV, TSV (also .gz, .zst), Parquet, WARC (also .gz), .txt, .html"
-
-
-_MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
-_HEAD = 1 << 12
-_CHECKED_AT_ONCE = 16
-_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,12 +237,6 @@ def _unreadable(path: str, error: OSError | ValueError) -> InputError:
 def _printable(path: str) -> str:
     """Return a path as a string that can be stored: bytes that are not UTF-8 become escapes."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-_BATCHES = "dedup.corpus.preloaded"
-_MOST_FILES = 8
-_MOST_DOCUMENTS = 20
-_CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 def preloads(files: Sequence[CorpusFile], options: ReadOptions) -> tuple[str, ...]:

@@ -23,6 +23,10 @@ _DECODER = msgspec.json.Decoder()
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+RANGE_BYTES = 1 << 21
+_LINE_FEED = b"\n"
+
+
 def read(
     file: CorpusFile, number: int, options: ReadOptions, after: Position | None, end: int | None = None
 ) -> Iterator[CorpusDocument | Rejected]:
@@ -82,10 +86,15 @@ def document_of(line: bytes, file: CorpusFile, position: Position, options: Read
     Raises:
         BadRecordError: it holds none.
     """
-    return documents.document_of(_object(line), line.removesuffix(b"\n"), file, position, options)
+    return documents.document_of(fields_of(line), line.removesuffix(b"\n"), file, position, options)
 
 
-def _object(line: bytes) -> dict[str, object]:
+def fields_of(line: bytes) -> dict[str, object]:
+    """Return the object that a line holds.
+
+    Raises:
+        BadRecordError: it holds none.
+    """
     try:
         value = _DECODER.decode(line)
     except (ValueError, RecursionError):
@@ -106,10 +115,6 @@ def _python_object(line: bytes) -> object:
         raise BadRecordError(f"not JSON: {error}") from None
     except RecursionError:
         raise BadRecordError("not usable JSON: nested too deeply") from None
-
-
-RANGE_BYTES = 1 << 21
-_LINE_FEED = b"\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,20 @@ if TYPE_CHECKING:
     from dedup.corpus.reading.files import CorpusFile
 
 
+# What file systems call that which is another one when the content of a file is: digest, generation, time.
+_MARKS = ("ETag", "etag", "generation", "blob_id", "LastModified", "last_modified", "modified", "mtime", "updated")
+_SHOWN = 200
+# Some packages would fetch, and hold, 50 MB at once.
+_AHEAD = 1 << 23
+
+_BUFFER = 1 << 20
+_SMALL_BUFFER = 1 << 16
+_DISCARDED = 1 << 20
+
+# What a decompressor or a disk has to say of damage; pyarrow's errors are OSError.
+DAMAGE = (OSError, EOFError, zlib.error)
+
+
 def load_pyarrow(name: str) -> Any:
     """Load pyarrow with its module for Parquet; half a second where nothing else has loaded it.
 
@@ -74,13 +88,6 @@ def _load(package: str, module: str, name: str, *, extra: str = "corpus") -> Any
         return import_module(package)
     except ModuleNotFoundError:
         raise InputError(f"{name}: needs the package {package}; pip install 'scrapy-neardup[{extra}]'") from None
-
-
-# What file systems call that which is another one when the content of a file is: digest, generation, time.
-_MARKS = ("ETag", "etag", "generation", "blob_id", "LastModified", "last_modified", "modified", "mtime", "updated")
-_SHOWN = 200
-# Some packages would fetch, and hold, 50 MB at once.
-_AHEAD = 1 << 23
 
 
 class RemoteReadError(DedupError):
@@ -249,14 +256,6 @@ class RemoteFile(io.RawIOBase):
 def open_raw(path: str, ahead: int = _AHEAD) -> io.RawIOBase:
     """Open a file, wherever it lies, without a buffer; for `ahead` see `RemoteFile`."""
     return RemoteFile(path, ahead) if is_url(path) else io.FileIO(path)
-
-
-_BUFFER = 1 << 20
-_SMALL_BUFFER = 1 << 16
-_DISCARDED = 1 << 20
-
-# What a decompressor or a disk has to say of damage; pyarrow's errors are OSError.
-DAMAGE = (OSError, EOFError, zlib.error)
 
 
 class TooLongError(Exception):

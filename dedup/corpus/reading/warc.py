@@ -27,6 +27,16 @@ from dedup.corpus.reading.streams import DAMAGE, RemoteReadError, load_warcio, o
 _READ = 1 << 16
 
 
+_GZIP, _ZLIB, _DEFLATE = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
+_WINDOWS = {"gzip": (_GZIP,), "x-gzip": (_GZIP,), "deflate": (_ZLIB, _DEFLATE)}
+
+_GZIP_MEMBER = b"\x1f\x8b\x08"
+_RECORD_LINE = b"WARC/"
+_HTML = ("text/html", "application/xhtml+xml")
+_MOST_HEADER_BYTES = 1 << 20
+_SKIPPED = 1 << 20
+
+
 class Member(io.RawIOBase):
     """One member of a gzip file; at its end the file stands at the beginning of the next.
 
@@ -77,10 +87,6 @@ def find(file: BufferedReader[Any], mark: bytes, start: int) -> int:
         start += len(held) - len(mark) + 1
         held = held[len(held) - len(mark) + 1 :]
     return -1
-
-
-_GZIP, _ZLIB, _DEFLATE = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
-_WINDOWS = {"gzip": (_GZIP,), "x-gzip": (_GZIP,), "deflate": (_ZLIB, _DEFLATE)}
 
 
 def decode_payload(block: bytes, headers: Any, limit: int) -> bytes:
@@ -142,13 +148,6 @@ def _unbrotli(data: bytes, limit: int) -> bytes:
     except brotli.error:
         raise BadRecordError("its compressed body is damaged") from None
     return page
-
-
-_GZIP_MEMBER = b"\x1f\x8b\x08"
-_RECORD_LINE = b"WARC/"
-_HTML = ("text/html", "application/xhtml+xml")
-_MOST_HEADER_BYTES = 1 << 20
-_SKIPPED = 1 << 20
 
 
 def check(path: str, name: str) -> None:

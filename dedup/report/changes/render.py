@@ -25,7 +25,7 @@ from dedup.console import (
     width_of,
     write_lines,
 )
-from dedup.report.changes.contents import Change, ChangeRow, Changes
+from dedup.report.changes.queries import Change, ChangeRow, Changes
 from dedup.report.explanation.render import place_line
 from dedup.report.explanation.words import WordDiff
 from dedup.report.render import Format, csv_cell, write_json
@@ -46,19 +46,7 @@ _LONGEST_PLACE = 120
 _PLACES_SHOWN = 3
 # A cell of a spreadsheet has room for 32,767 letters.
 _LONGEST_PASSAGE = 200
-_COLUMNS = (
-    "change",
-    "key",
-    "moved_from",
-    "before",
-    "now",
-    "original",
-    "why",
-    "decided",
-    "tokens_removed",
-    "tokens_added",
-    "difference",
-)
+_COLUMNS = (*ChangeRow._fields[:-1], "tokens_removed", "tokens_added", "difference")
 
 
 def write_changes(changes: Changes, output_format: Format, stream: TextIO) -> None:

@@ -1,8 +1,7 @@
-"""An explanation for people, in a terminal, and for programs, as JSON."""
+"""An explanation for people, in a terminal, and for programs."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, fields
@@ -11,17 +10,34 @@ from typing import Any
 
 from dedup.console import ADDED, ELLIPSIS, REMOVED, Styled, columns_of, counted, cut, joined, plain, similarity, styled
 from dedup.index import RADIUS, TableDesign
-from dedup.report.explanation.build import Explanation, Keys, WordComparison
+from dedup.report.explanation.build import Comparison, Explanation, WordComparison
+from dedup.report.explanation.stored import Side
 from dedup.report.explanation.words import Place
 from dedup.report.table import LABEL, STYLES, label_of, labelled, labelled_name
 from dedup.rules.documents import Verdict
-from dedup.rules.settings import Mode
-from dedup.rules.verification import is_comparable, least_numbers
-from dedup.signature.schemes import SCHEMES, Scheme
+from dedup.rules.settings import Limits, Mode, RuleSettings
+from dedup.rules.verification import is_comparable
+from dedup.signature.schemes import SCHEMES, Scheme, find_scheme
 from dedup.signature.signature import BANDS, BITS
 
 _COUNT = 6
 _CONTEXT_SHARE = 5
+
+
+_RUN = 30
+_GROUP = 16
+_OUTCOMES = {
+    Verdict.NEW: "no duplicate: B is kept beside A",
+    Verdict.SIMILAR: "similar: B is kept beside A",
+    Verdict.UPDATED: "updated, and similar: B is kept beside A",
+    Verdict.EXACT_DUPLICATE: "exact duplicate: B is dropped because of A",
+    Verdict.NEAR_DUPLICATE: "near duplicate: B is dropped because of A",
+}
+_SETTINGS_SHOWN = (
+    *("mode", "tables", "min_tokens", "short_tokens", "short_jaccard", "caution"),
+    *(name for name in Limits._fields if name != "max_lost"),
+    *("max_compared", "leader_jaccard", "leader_containment"),
+)
 
 
 def difference_lines(explanation: Explanation, width: int) -> Iterator[str]:
@@ -37,8 +53,8 @@ def difference_lines(explanation: Explanation, width: int) -> Iterator[str]:
         return
     yield from labelled(
         "what differs",
-        f"{counted(diff.place_count, 'place')}: {diff.tokens_removed:,} of {explanation.a.tokens:,} tokens of A, "
-        f"{diff.tokens_added:,} of {explanation.b.tokens:,} of B",
+        f"{counted(diff.place_count, 'place')}: {diff.tokens_removed:,} of {explanation.pair.a.tokens:,} tokens of A, "
+        f"{diff.tokens_added:,} of {explanation.pair.b.tokens:,} of B",
         width,
     )
     for place in diff.places:
@@ -77,47 +93,50 @@ def _fitting(text: str, width: int) -> str:
     return fitting
 
 
-_RUN = 30
-_GROUP = 16
-_OUTCOMES = {
-    Verdict.NEW: "no duplicate: B is kept beside A",
-    Verdict.SIMILAR: "similar: B is kept beside A",
-    Verdict.UPDATED: "updated, and similar: B is kept beside A",
-    Verdict.EXACT_DUPLICATE: "exact duplicate: B is dropped because of A",
-    Verdict.NEAR_DUPLICATE: "near duplicate: B is dropped because of A",
-}
-_SETTINGS_SHOWN = (
-    "mode",
-    "tables",
-    "min_tokens",
-    "short_tokens",
-    "short_jaccard",
-    "caution",
-    "min_jaccard",
-    "min_containment",
-    "min_length_ratio",
-    "max_replaced",
-    "max_rewritten",
-    "max_added",
-    "max_swapped",
-    "min_numbers",
-    "max_compared",
-    "leader_jaccard",
-    "leader_containment",
-)
+def as_object(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as an object for a program; fingerprints are hexadecimal."""
+    pair, settings, member = explanation.pair, explanation.settings, explanation.member
+    scheme = find_scheme(settings.scheme)
+    return {
+        "a": _side_object(pair.a),
+        "b": _side_object(pair.b),
+        "verdict": explanation.verdict,
+        "rule": explanation.rule,
+        "missed": list(map(asdict, explanation.missed)),
+        "is_certain": explanation.is_certain,
+        "differing_bits": _differing_bits(pair),
+        "estimated": asdict(pair.decision.similarity),
+        **_pair_object(pair),
+        "diff": explanation.diff and asdict(explanation.diff),
+        "record": explanation.record and asdict(explanation.record),
+        "member": member and {"name": member.a.name, **_pair_object(member)},
+        "notes": explanation.notes,
+        "settings": {name: _json_value(getattr(settings, name)) for name in _SETTINGS_SHOWN},
+        "scheme": {"name": scheme.spec, **asdict(scheme)},
+    }
 
 
-def as_json(explanation: Explanation) -> str:
-    """Write an explanation as JSON, in ASCII; fingerprints are hexadecimal."""
-    content = asdict(explanation)
-    for side in (content["a"], content["b"]):
-        side["fingerprint"] = f"{side['fingerprint']:0{BITS // 4}x}"
-    for pair in (content, content["member"]):
-        if pair is not None:
-            _flatten_words(pair)
-    content["scheme"] = {"name": explanation.scheme.spec, **content["scheme"]}
-    content["settings"] = {name: _json_value(getattr(explanation.settings, name)) for name in _SETTINGS_SHOWN}
-    return json.dumps(content, indent=1, allow_nan=False)
+def _side_object(side: Side) -> dict[str, Any]:
+    return {
+        "name": side.name,
+        "origin": side.origin,
+        "tokens": side.tokens,
+        "shingles": side.signature.sketch.shingles,
+        "fingerprint": f"{side.signature.fingerprint:0{BITS // 4}x}",
+    }
+
+
+def _pair_object(pair: Comparison) -> dict[str, Any]:
+    """Return how two documents compare, with the figures by words among the others, null where they are not known."""
+    keys = {"tables": pair.decision.tables, "bands": pair.bands}
+    words = {each.name: pair.words and getattr(pair.words, each.name) for each in fields(WordComparison)}
+    return {"distance": pair.decision.distance, "keys": keys, "exact": pair.exact and asdict(pair.exact), **words}
+
+
+def _differing_bits(pair: Comparison) -> list[int]:
+    """Return the bits in which the fingerprints differ, 0 the least significant."""
+    differing = pair.a.signature.fingerprint ^ pair.b.signature.fingerprint
+    return [bit for bit in range(BITS) if differing >> bit & 1]
 
 
 def _json_value(setting: object) -> object:
@@ -125,13 +144,6 @@ def _json_value(setting: object) -> object:
         return str(setting)
     # JSON has no infinity; a bound that is none is null.
     return None if setting == math.inf else setting
-
-
-def _flatten_words(pair: dict[str, Any]) -> None:
-    """Put the comparison by words beside the other figures of a pair, null where it is not known."""
-    words = pair.pop("words") or {}
-    for name in (each.name for each in fields(WordComparison)):
-        pair[name] = words.get(name)
 
 
 def lines(explanation: Explanation, width: int, *, with_bits: bool = False) -> Iterator[str]:
@@ -147,9 +159,9 @@ def lines(explanation: Explanation, width: int, *, with_bits: bool = False) -> I
     yield from labelled("verdict", verdict, width, style)
     if explanation.is_certain:
         yield from labelled("rule", explanation.rule, width)
-    for letter, side in (("A", explanation.a), ("B", explanation.b)):
+    for letter, side in (("A", explanation.pair.a), ("B", explanation.pair.b)):
         yield labelled_name(letter, side.name, width)
-        counts = f"{counted(side.tokens, 'token')}, {counted(side.shingles, 'shingle')}"
+        counts = f"{counted(side.tokens, 'token')}, {counted(side.signature.sketch.shingles, 'shingle')}"
         yield from labelled("", f"{side.origin}; {counts}", width)
     yield from difference_lines(explanation, width)
     yield from _missed(explanation, width)
@@ -191,7 +203,7 @@ def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterato
     member = explanation.member
     if member is None:
         return
-    yield labelled_name("found by", member.name, width)
+    yield labelled_name("found by", member.a.name, width)
     settings, exact = explanation.settings, member.exact
     alike = (
         ""
@@ -200,9 +212,11 @@ def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterato
         f"length ratio {similarity(exact.length_ratio)}"
     )
     words = "" if member.words is None else f", {_replaced(member.words)} replaced"
-    yield from labelled("", f"to it: distance {member.distance}{alike}{words}; the rule is about this pair", width)
+    yield from labelled(
+        "", f"to it: distance {member.decision.distance}{alike}{words}; the rule is about this pair", width
+    )
     if with_bits:
-        yield from labelled("", f"keys shared with it: {_counted_keys(explanation, member.keys)}", width)
+        yield from labelled("", f"keys shared with it: {_counted_keys(member, settings)}", width)
     yield from labelled(
         "",
         f"to the original Jaccard {similarity(settings.leader_jaccard)} or containment "
@@ -213,16 +227,17 @@ def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterato
 
 def _fingerprints(explanation: Explanation, width: int) -> Iterator[str]:
     """Yield both fingerprints in binary, differing bits marked, and the keys that bring one document for the other."""
-    yield from labelled("scheme", _shown_scheme(explanation.scheme), width)
+    yield from labelled("scheme", _shown_scheme(find_scheme(explanation.settings.scheme)), width)
+    pair, differing = explanation.pair, _differing_bits(explanation.pair)
     # The most significant bits come first.
     bits = range(BITS - 1, -1, -1)
-    for label, side in (("simhash A", explanation.a), ("simhash B", explanation.b)):
-        yield _grouped(label, (str(side.fingerprint >> bit & 1) for bit in bits))
-    if explanation.differing_bits:
-        yield _grouped("  differ", ("^" if bit in explanation.differing_bits else " " for bit in bits))
-    where = "within" if explanation.distance <= RADIUS else "beyond"
-    yield from labelled("distance", f"{counted(explanation.distance, 'bit')}, {where} the paper's {RADIUS}", width)
-    yield from labelled("keys shared", _keys(explanation), width)
+    for label, side in (("simhash A", pair.a), ("simhash B", pair.b)):
+        yield _grouped(label, (str(side.signature.fingerprint >> bit & 1) for bit in bits))
+    if differing:
+        yield _grouped("  differ", ("^" if bit in differing else " " for bit in bits))
+    where = "within" if len(differing) <= RADIUS else "beyond"
+    yield from labelled("distance", f"{counted(len(differing), 'bit')}, {where} the paper's {RADIUS}", width)
+    yield from labelled("keys shared", _keys(pair, explanation.settings), width)
 
 
 def _shown_scheme(scheme: Scheme) -> str:
@@ -236,24 +251,24 @@ def _grouped(label: str, letters: Iterator[str]) -> str:
     return f"{label:<{LABEL}}{groups}".rstrip()
 
 
-def _keys(explanation: Explanation) -> str:
-    text, keys = _counted_keys(explanation, explanation.keys), explanation.keys
-    if keys.bands or keys.bands is None or explanation.distance <= RADIUS:
+def _keys(pair: Comparison, settings: RuleSettings) -> str:
+    text = _counted_keys(pair, settings)
+    if pair.bands or pair.bands is None or pair.decision.distance <= RADIUS:
         return text
     # Of the tables alone only what is near counts.
-    return f"{text}: A is not looked at" if not keys.tables else f"{text}, too far apart for tables alone"
+    return f"{text}, too far apart for tables alone" if pair.decision.tables else f"{text}: A is not looked at"
 
 
-def _counted_keys(explanation: Explanation, keys: Keys) -> str:
-    tables = f"{len(keys.tables)} of {counted(explanation.settings.tables.table_count, 'table')}"
-    if explanation.settings.mode is Mode.PAPER:
+def _counted_keys(pair: Comparison, settings: RuleSettings) -> str:
+    tables = f"{len(pair.decision.tables)} of {counted(settings.tables.table_count, 'table')}"
+    if settings.mode is Mode.PAPER:
         return tables
-    return f"{tables}, {'bands are not known' if keys.bands is None else f'{len(keys.bands)} of {BANDS} bands'}"
+    return f"{tables}, {'bands are not known' if pair.bands is None else f'{len(pair.bands)} of {BANDS} bands'}"
 
 
 def _similarity(explanation: Explanation) -> Iterator[str]:
-    estimated, exact, settings = explanation.estimated, explanation.exact, explanation.settings
-    tokens = min(explanation.a.tokens, explanation.b.tokens)
+    pair, settings = explanation.pair, explanation.settings
+    estimated, exact, words, tokens = pair.decision.similarity, pair.exact, pair.words, pair.tokens
     is_checked = settings.mode is not Mode.PAPER and is_comparable(tokens, settings)
     # Of short texts words and pairs of words are compared, and shingles play no part.
     is_short = tokens < settings.short_tokens
@@ -261,7 +276,6 @@ def _similarity(explanation: Explanation) -> Iterator[str]:
     for label, name in (("Jaccard", "jaccard"), ("containment", "containment"), ("length ratio", "length_ratio")):
         needed = getattr(settings, f"min_{name}") if is_checked and not is_short else None
         yield _row(label, None if exact is None else getattr(exact, name), needed, getattr(estimated, name))
-    words = explanation.words
     if is_short and words is not None:
         yield _row("words, pairs", words.short_similarity, settings.short_jaccard if is_checked else None, None)
     if exact is not None:
@@ -276,47 +290,34 @@ def _row(label: str, exact: float | None, needed: float | None, estimated: float
 
 
 def _words(explanation: Explanation, width: int) -> Iterator[str]:
-    words, settings = explanation.words, explanation.settings
+    words, settings = explanation.pair.words, explanation.settings
     if words is None or settings.mode is Mode.PAPER or explanation.verdict is Verdict.EXACT_DUPLICATE:
         return
     is_short = words.short_similarity is not None
     # In short texts there is too little around it for any word to be noise.
-    is_noise = words.is_noise and words.replaced and not is_short
-    noise = ", which are noise: no number and no name of a thing gave way" if is_noise else ""
-    if words.replaced:
-        yield from labelled("replaced", f"{_replaced(words)} (at most {settings.max_replaced:g}){noise}", width)
-    if is_short:
-        return
-    if words.rewritten:
-        yield from labelled(
-            "rewritten",
-            f"{similarity(words.rewritten)} of the shorter text, in long stretches "
-            f"(at most {similarity(settings.max_rewritten)})",
-            width,
-        )
-    if words.added:
-        yield from labelled(
-            "added", f"{similarity(words.added)} as much in the middle ({_at_most(settings.max_added)})", width
-        )
-    if words.swapped:
-        yield from labelled(
-            "swapped",
-            f"{words.swapped:.2f} of 100 words, for the same ones throughout ({_at_most(settings.max_swapped)})",
-            width,
-        )
-    if words.numbers_gone:
-        least = least_numbers(
-            words.numbers_gone,
-            words.replaced,
-            settings,
-            is_renamed_sibling=words.is_renamed_sibling,
-        )
-        yield from labelled(
-            "numbers",
-            f"{words.numbers_gone:.2f} of 100 words are numbers that gave way; {similarity(words.numbers_shared)} of "
-            f"all numbers are in both (at least {similarity(least)})",
-            width,
-        )
+    noise = "" if is_short or not words.is_noise else ", which are noise: no number and no name of a thing gave way"
+    told = [("replaced", words.replaced, f"{_replaced(words)} (at most {settings.max_replaced:g}){noise}")]
+    if not is_short:
+        rewritten, shared = similarity(words.rewritten), similarity(words.numbers_shared)
+        gone = f"{words.numbers_gone:.2f} of 100 words are numbers that gave way"
+        least = similarity(words.least_numbers(settings))
+        told += [
+            (
+                "rewritten",
+                words.rewritten,
+                f"{rewritten} of the shorter text, in long stretches (at most {similarity(settings.max_rewritten)})",
+            ),
+            ("added", words.added, f"{similarity(words.added)} as much in the middle ({_at_most(settings.max_added)})"),
+            (
+                "swapped",
+                words.swapped,
+                f"{words.swapped:.2f} of 100 words, for the same ones throughout ({_at_most(settings.max_swapped)})",
+            ),
+            ("numbers", words.numbers_gone, f"{gone}; {shared} of all numbers are in both (at least {least})"),
+        ]
+    for label, value, text in told:
+        if value:
+            yield from labelled(label, text, width)
 
 
 def _at_most(limit: float) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection, column, select, table
@@ -47,11 +47,26 @@ _PDF = b"%PDF-"
 _WESTERN = "cp1252"
 
 
-class Decoded(NamedTuple):
-    """A text, and the encoding that was guessed for it; empty where it is known."""
+TEXT_PREFIX = "text:"
 
-    text: str
-    guessed: str = ""
+_HTML_SUFFIXES = {".html", ".htm", ".xhtml"}
+_HTML = re.compile(
+    # Atomic, since a row of comments could be cut into comments in very many ways.
+    rb"(?:\xef\xbb\xbf)?(?>\s+|<\?xml[^>]*>|<!--.*?-->)*+<(?:!doctype\s+html|html|head)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+# The crawl's, of what is stored and of what was; this library stands without them,
+# and other projects keep no texts here.
+PAGES, VERSIONS = (
+    table(name, column("id"), column("url_digest"), column("text"), column("run"))
+    for name in ("pages", "page_versions")
+)
+_ASCII = "".join(map(chr, range(0x21, 0x7F)))
+
+_REMEMBERED = 100
+# Of two texts: comparing so many takes a tenth of a second.
+_MOST_PAIRS_OF_TOKENS = 100_000_000
 
 
 def require_encoding(name: str) -> None:
@@ -70,7 +85,7 @@ def require_text(data: bytes, name: str, encoding: str = "") -> None:
         raise _binary(name)
 
 
-def decode(data: bytes, name: str, encoding: str = "") -> Decoded:
+def decode(data: bytes, name: str, encoding: str = "") -> tuple[str, str]:
     """Decode a text: by its byte order mark, as UTF-8 if it is that, as the encoding says, or by a guess.
 
     Args:
@@ -78,49 +93,46 @@ def decode(data: bytes, name: str, encoding: str = "") -> Decoded:
         name: what it is called.
         encoding: that of texts that are not UTF-8; empty: it is guessed.
 
+    Returns:
+        The text, and the encoding that was guessed for it; empty where it is known.
+
     Raises:
         InputError: it is no text, not in its encoding, or in none that can be told.
     """
     require_text(data, name, encoding)
-    known = _marked(data) or encoding
-    if _marked(data) is None and b"\0" not in data:
-        try:
-            return Decoded(data.decode())
-        except UnicodeDecodeError:
-            if not known:
-                return _guessed(data, name)
-    return Decoded(_decoded(data, name, known))
+    known = _marked(data)
+    if known is None and b"\0" not in data:
+        with suppress(UnicodeDecodeError):
+            return data.decode(), ""
+        if not encoding:
+            return _guessed(data, name)
+    known = known or encoding
+    try:
+        text = data.decode(known)
+    except UnicodeError as error:
+        raise InputError(f"{name}: not {known} ({error}); name its encoding by --encoding") from None
+    if "\0" in text:
+        raise _binary(name)
+    return text, ""
 
 
 def _marked(data: bytes) -> str | None:
     return next((encoding for mark, encoding in _MARKS.items() if data.startswith(mark)), None)
 
 
-def _decoded(data: bytes, name: str, encoding: str) -> str:
-    try:
-        text = data.decode(encoding)
-    except UnicodeError as error:
-        raise InputError(f"{name}: not {encoding} ({error}); name its encoding by --encoding") from None
-    if "\0" in text:
-        raise _binary(name)
-    return text
-
-
 def _binary(name: str) -> InputError:
     return InputError(f"{name}: a binary file, not a text; if it is one, name its encoding by --encoding")
 
 
-def _guessed(data: bytes, name: str) -> Decoded:
+def _guessed(data: bytes, name: str) -> tuple[str, str]:
     from trafilatura.utils import detect_encoding  # noqa: PLC0415 -- half a second, and most texts are UTF-8
 
     texts: dict[str, str] = {}
     for encoding in detect_encoding(data):
         # Without a mark any few bytes could be UTF-16.
         if not encoding.startswith(("utf_16", "utf_32")):
-            try:
+            with suppress(LookupError, UnicodeDecodeError):
                 texts[encoding] = data.decode(encoding)
-            except (LookupError, UnicodeDecodeError):
-                continue
     if not texts:
         raise InputError(f"{name}: not UTF-8, and in no encoding that could be told; name it by --encoding")
     best, text = next(iter(texts.items()))
@@ -128,18 +140,8 @@ def _guessed(data: bytes, name: str) -> Decoded:
         # Of encodings of Latin letters many fit equally well; then it is the one that nearly all such texts are in.
         western = data.decode(_WESTERN, "replace")
         if western in texts.values():
-            return Decoded(western, _WESTERN)
-    return Decoded(text, best)
-
-
-TEXT_PREFIX = "text:"
-
-_HTML_SUFFIXES = {".html", ".htm", ".xhtml"}
-_HTML = re.compile(
-    # Atomic, since a row of comments could be cut into comments in very many ways.
-    rb"(?:\xef\xbb\xbf)?(?>\s+|<\?xml[^>]*>|<!--.*?-->)*+<(?:!doctype\s+html|html|head)\b",
-    re.IGNORECASE | re.DOTALL,
-)
+            return western, _WESTERN
+    return text, best
 
 
 class Origin(StrEnum):
@@ -170,6 +172,11 @@ class Side:
     signature: Signature
     text: str | None
     guessed_encoding: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it has."""
+        return self.signature.sketch.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,17 +230,8 @@ def read_named(name: str, encoding: str = "") -> Material | None:
     if path.suffix.lower() in _HTML_SUFFIXES or _HTML.match(data):
         require_text(data, shown, encoding)
         # Without a word from the user a page says itself how it is to be read, as in a crawl.
-        return Material(name, Origin.HTML, decode(data, shown, encoding).text.encode() if encoding else data)
+        return Material(name, Origin.HTML, decode(data, shown, encoding)[0].encode() if encoding else data)
     return Material(name, Origin.FILE, *decode(data, shown, encoding))
-
-
-# The crawl's, of what is stored and of what was; this library stands without them,
-# and other projects keep no texts here.
-PAGES, VERSIONS = (
-    table(name, column("id"), column("url_digest"), column("text"), column("run"))
-    for name in ("pages", "page_versions")
-)
-_ASCII = "".join(map(chr, range(0x21, 0x7F)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +242,6 @@ class MadeWith:
     scheme: Scheme
     tables: TableDesign
     scope: Scope = Scope.ALL
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredPage:
-    """A page of a database, and what that was made with."""
-
-    side: Side
-    made_with: MadeWith
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,14 +294,14 @@ class Dropped:
     made_with: MadeWith
 
 
-def find_page(database: Database, key: str) -> StoredPage | None:
-    """Return what a database knows of a page, by its key, or as `dedup.console.readable` shows it; None: nothing."""
+def find_page(database: Database, key: str) -> tuple[Side, MadeWith] | None:
+    """Return a page of a database, by its key, or as `dedup.console.readable` shows it, and what that was made with."""
     with database.read() as connection:
         found = find_document(connection, key)
         if found is None:
             return None
         made_with = read_made_with(connection, database.name)
-        return StoredPage(_side(connection, found, made_with), made_with)
+        return _side(connection, found, made_with), made_with
 
 
 def find_texts(database: Database, keys: Iterable[str]) -> dict[str, tuple[Origin, str]]:
@@ -444,11 +434,6 @@ def find_text(connection: Connection, stored: StoredDocument, scope: Scope) -> s
             if mixed(stored.key, digest(normalise(text).encode()), stored.space) == stored.text_digest:
                 return str(text)
     return None
-
-
-_REMEMBERED = 100
-# Of two texts: comparing so many takes a tenth of a second.
-_MOST_PAIRS_OF_TOKENS = 100_000_000
 
 
 def stored_differences(connection: Connection, rows: Iterable[RelatedRow]) -> Iterator[WordDiff | None]:

@@ -16,6 +16,18 @@ from dedup.signature.tokens import HAN, KANA, KIND, UNSPACED, Tokens, character_
 _PAIR = 2
 
 
+MOST_PLACES = 20
+"""How many places of a difference are told in full."""
+
+# Of two texts: comparing so many takes half a second and 125 MB.
+_MOST_PAIRS_OF_TOKENS = 1_000_000_000
+_CONTEXT = 4
+# Tokens.
+_SENTENCE = 10
+# One word that stayed between two that were changed is read as one change more easily.
+_FEWEST_BETWEEN = 2
+
+
 def rejoin(words: bytes) -> Tokens:
     """Join the words of a text, at least one; return them as tokens that stand in the text that they give.
 
@@ -56,18 +68,6 @@ def _has_pairs(tokens: list[str], kinds: list[int]) -> bool:
 
 def _overlap(before: str, after: str) -> bool:
     return len(before) == len(after) == _PAIR and before[1] == after[0]
-
-
-MOST_PLACES = 20
-"""How many places of a difference are told in full."""
-
-# Of two texts: comparing so many takes half a second and 125 MB.
-_MOST_PAIRS_OF_TOKENS = 1_000_000_000
-_CONTEXT = 4
-# Tokens.
-_SENTENCE = 10
-# One word that stayed between two that were changed is read as one change more easily.
-_FEWEST_BETWEEN = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Connection, column, func, literal, select, table
+from sqlalchemy import Connection, Row, column, func, literal, select, table
 
 from dedup.console import readable
 from dedup.errors import DatabaseError
@@ -47,16 +47,6 @@ _queue_runs = table("frontier_runs", column("id"), column("name"))
 _queue = table("frontier", *map(column, ("id", "run_id", "host", "priority", "state", "worker", "lease_until")))
 # Written out, since partial indexes serve no values that are bound.
 _is_queued, _is_taken = (_queue.c.state == literal(state, literal_execute=True) for state in ("queued", "taken"))
-
-
-class _Run(NamedTuple):
-    """A row of a run."""
-
-    id: int
-    name: str
-    started: float
-    finished: float | None
-    outcome: str | None
 
 
 class Follower:
@@ -130,10 +120,9 @@ class Follower:
         try:
             name = self.find_run()
             with self.open().read() as connection:
-                found = connection.execute(select(runs).where(runs.c.name == name)).first()
-                if found is None:
+                run = connection.execute(select(runs).where(runs.c.name == name)).first()
+                if run is None:
                     return _waiting(f"run {self._wanted!r} has not begun" if self._wanted else "no crawl has begun")
-                run = _Run(*found)
                 self._count(connection, run)
                 state = self._look_at(connection, run)
             state["latest"] = [_row(each) for each in read_latest(self.open(), run.name, "", LATEST)]
@@ -141,7 +130,7 @@ class Follower:
             return _waiting(str(error))
         return state
 
-    def _look_at(self, connection: Connection, run: _Run) -> dict[str, Any]:
+    def _look_at(self, connection: Connection, run: Row[Any]) -> dict[str, Any]:
         now = self._clock()
         lately = select(verdicts.c.decided).where(verdicts.c.id > self._last - _DECIDED_LATELY, _is_of(run)).subquery()
         newest = select(func.max(lately.c.decided), func.count().filter(lately.c.decided > now - _RATE_SECONDS))
@@ -159,7 +148,7 @@ class Follower:
             "queue": queue,
         }
 
-    def _count(self, connection: Connection, run: _Run) -> None:
+    def _count(self, connection: Connection, run: Row[Any]) -> None:
         started = time.monotonic()
         top = connection.scalar(select(func.max(verdicts.c.id))) or 0
         kind = (verdicts.c.verdict, verdicts.c.kept.is_not(None))
@@ -190,7 +179,7 @@ class Follower:
         }
 
 
-def _is_of(run: _Run) -> Any:
+def _is_of(run: Row[Any]) -> Any:
     # Not by the index of runs: what is wanted is the end of the table.
     return verdicts.c.run_id + 0 == run.id
 
@@ -199,11 +188,11 @@ def _waiting(why: str) -> dict[str, Any]:
     return {"state": "waiting", "told": why, "run": "", "latest": []}
 
 
-def _state(run: _Run, quiet: float, lease: float | None, now: float) -> tuple[str, str]:
+def _state(run: Row[Any], quiet: float, lease: float | None, now: float) -> tuple[str, str]:
     """Say whether a run goes on, in a word and in a sentence.
 
     Args:
-        run: the run.
+        run: its row.
         quiet: for how many seconds it has decided nothing.
         lease: until when somebody has taken pages of its queue, in seconds since 1970; None where there is no queue.
         now: the time, in seconds since 1970.

@@ -22,10 +22,32 @@ LONGEST_KEY = 4_000
 _LONGEST_PASSAGE = 300
 
 
+MOST_ROWS = 200_000
+"""How many pairs a page holds at most, the most doubtful; a browser scrolls through no longer list."""
+
+MOST_COMPARED = 1_000
+"""Of how many pairs, the most doubtful first, the page shows which words differ."""
+
+Compare = Callable[[Sequence[RelatedRow]], Iterator[WordDiff | None]]
+"""Says of rows, in their order, which words of original and document differ; None where that is not known."""
+
+_MOST_SKIPPED = 1_000
+_BARS = 40
+_TICKS_A_SECOND = 10
+_LETTERS_OF_IDENTITY = 16
+
+
 def cut_key(key: str) -> str:
     """Return a key as a page holds it."""
     # What is beyond it would differ at its end alone, which nobody reads; its length keeps two apart.
     return f"{key[:LONGEST_KEY]}… ({len(key):,} characters)" if len(key) > LONGEST_KEY else key
+
+
+class Numbers(dict[str, int]):
+    """The numbers of some words, in the order in which they are asked for."""
+
+    def __missing__(self, word: str) -> int:
+        return self.setdefault(word, len(self))
 
 
 @dataclass
@@ -36,18 +58,15 @@ class Texts:
         cut: the numbers of those that were too long, and are not whole.
     """
 
-    all: dict[str, int] = field(default_factory=dict)
+    all: Numbers = field(default_factory=Numbers)
     cut: list[int] = field(default_factory=list)
 
     def number(self, text: str) -> int:
         """Return the number of a text."""
         kept = cut_key(text)
-        known = self.all.get(kept)
-        if known is None:
-            known = self.all[kept] = len(self.all)
-            if kept is not text:
-                self.cut.append(known)
-        return known
+        if kept is not text and kept not in self.all:
+            self.cut.append(len(self.all))
+        return self.all[kept]
 
     def shown(self) -> dict[int, str]:
         """Return how those are shown whose letters are escaped in them."""
@@ -76,74 +95,24 @@ def _passage(text: str) -> str:
     return text if len(text) <= _LONGEST_PASSAGE else f"{text[:_LONGEST_PASSAGE]}…"
 
 
-MOST_ROWS = 200_000
-"""How many pairs a page holds at most, the most doubtful; a browser scrolls through no longer list."""
+def page_of(report: Report, compare: Compare) -> dict[str, Any]:
+    """Return what a page shows of an open report, whose rows are used up; all of it can be JSON.
 
-MOST_COMPARED = 1_000
-"""Of how many pairs, the most doubtful first, the page shows which words differ."""
-
-Compare = Callable[[Sequence[RelatedRow]], Iterator[WordDiff | None]]
-"""Says of rows, in their order, which words of original and document differ; None where that is not known."""
-
-_MOST_SKIPPED = 1_000
-_BARS = 40
-_TICKS_A_SECOND = 10
-_LETTERS_OF_IDENTITY = 16
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What the page begins with.
-
-    Attributes:
-        documents: how many documents were decided.
-        dropped: how many of them were dropped.
-        exact: how many of these are exact duplicates.
-        near: how many are near-duplicates.
-        doubtful: how many of the dropped are worth a look.
-        similar: how many were kept and resemble others.
-        marked: how many duplicates were kept all the same.
-        text_bytes: the size of all texts in UTF-8.
-        saved_bytes: that of the dropped ones.
-        are_pages: whether they have addresses.
+    `compare` says which words of rows' documents differ.
     """
-
-    documents: int
-    dropped: int
-    exact: int
-    near: int
-    doubtful: int
-    similar: int
-    marked: int
-    text_bytes: int
-    saved_bytes: int
-    are_pages: bool
-
-
-@dataclass(frozen=True)
-class Page:
-    """What a page shows: the counts of its head, and everything that its script shows, all of which can be JSON."""
-
-    counts: Counts
-    data: dict[str, Any]
-
-
-def page_of(report: Report, compare: Compare) -> Page:
-    """Read an open report, whose rows are used up; `compare` says which words of rows' documents differ."""
-    seen = _Seen(**asdict(report.left_out))
-    rows = _most_doubtful(seen.counting(chain(report.duplicates, report.similar)))
+    seen = Counter(asdict(report.left_out))
+    # The most doubtful, and the most doubtful first.
+    rows = heapq.nsmallest(MOST_ROWS, _counted(chain(report.duplicates, report.similar), seen), key=order_of_doubt)
     texts, titles = Texts(), Texts()
     columns = _columns(rows, texts, titles)
-    counts = _counts(report, seen, are_pages=any(columns["hosts"]) or bool(report.hosts))
-    skipped = list(_skipped(report))
-    data = {
+    return {
         "identity": _identity(report),
         "runs": list(report.runs),
         "host": report.host,
-        "counts": asdict(counts),
+        "counts": _counts(report, seen, are_pages=any(columns["hosts"]) or bool(report.hosts)),
         "rules": {rule.short: [rule.plain, str(rule)] for rule in Rule},
         "rows": columns,
-        "rows_cut": seen.rows - len(rows),
+        "rows_cut": seen["rows"] - len(rows),
         "differences": dict(_differences(rows, compare)),
         "most_compared": MOST_COMPARED,
         "hosts": [[host.host, host.kept, host.exact, host.near] for host in report.hosts],
@@ -152,111 +121,76 @@ def page_of(report: Report, compare: Compare) -> Page:
         "timeline": _timeline(report),
         "not_examined": [asdict(each) for each in report.not_examined],
         "skip_counts": dict(report.skip_counts),
-        "skipped": skipped,
-        # Last, as the columns and the skipped pages number them.
+        "skipped": list(_skipped(report)),
+        # Last, as the columns number them.
         "keys": list(texts.all),
         "shown": texts.shown(),
         "titles": list(titles.all),
         "keys_cut": texts.cut,
     }
-    return Page(counts, data)
 
 
-@dataclass
-class _Seen:
-    """Counts of all rows, those that the page has no room for too."""
-
-    rows: int = 0
-    doubtful: int = 0
-    similar: int = 0
-
-    def counting(self, rows: Iterable[RelatedRow]) -> Iterator[RelatedRow]:
-        for row in rows:
-            self.rows += 1
-            self.doubtful += is_doubtful(row)
-            self.similar += not row.verdict.is_duplicate
-            yield row
+def _counted(rows: Iterable[RelatedRow], seen: Counter[str]) -> Iterator[RelatedRow]:
+    """Pass rows on, and count those too that the page has no room for."""
+    for row in rows:
+        seen["rows"] += 1
+        seen["doubtful"] += is_doubtful(row)
+        seen["similar"] += not row.verdict.is_duplicate
+        yield row
 
 
-def _most_doubtful(rows: Iterable[RelatedRow]) -> list[RelatedRow]:
-    """Return as many rows as a page holds, the most doubtful, and the most doubtful first."""
-    return heapq.nsmallest(MOST_ROWS, rows, key=order_of_doubt)
+def _counts(report: Report, seen: Counter[str], *, are_pages: bool) -> dict[str, int]:
+    """Return what the page begins with.
 
-
-def _counts(report: Report, seen: _Seen, *, are_pages: bool) -> Counts:
+    Args:
+        report: the report.
+        seen: how many of its rows are doubtful, and how many similar.
+        are_pages: whether the documents have addresses.
+    """
     exact, near = report.totals[Verdict.EXACT_DUPLICATE], report.totals[Verdict.NEAR_DUPLICATE]
     dropped = exact.documents - exact.kept, near.documents - near.kept
-    return Counts(
-        documents=sum(total.documents for total in report.totals.values()),
-        dropped=sum(dropped),
-        exact=dropped[0],
-        near=dropped[1],
-        doubtful=seen.doubtful,
-        similar=seen.similar,
-        marked=exact.kept + near.kept,
-        text_bytes=sum(total.text_bytes for total in report.totals.values()),
-        saved_bytes=exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes,
-        are_pages=are_pages,
-    )
+    return {
+        "documents": sum(total.documents for total in report.totals.values()),
+        "dropped": sum(dropped),
+        "exact": dropped[0],
+        "near": dropped[1],
+        "doubtful": seen["doubtful"],
+        "similar": seen["similar"],
+        "marked": exact.kept + near.kept,
+        "text_bytes": sum(total.text_bytes for total in report.totals.values()),
+        "saved_bytes": exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes,
+        "are_pages": are_pages,
+    }
 
 
 def _columns(rows: list[RelatedRow], texts: Texts, titles: Texts) -> dict[str, Any]:
     """Return the columns of the rows; words of which there are few stand as their numbers in a list beside them."""
-    verdicts: dict[str, int] = {}
-    rules: dict[str, int] = {}
-    kept: dict[str, int] = {}
-    hosts: dict[str, int] = {}
-    runs: dict[str, int] = {}
-    columns: dict[str, Any] = {name: [] for name in _COLUMNS}
-    for row in rows:
-        values = (
-            _numbered(verdicts, row.verdict.value),
-            row.distance,
-            round(row.similarity, 3),
-            texts.number(row.dropped),
-            texts.number(row.original),
-            None if row.matched == row.original else texts.number(row.matched),
-            _numbered(runs, row.run),
-            round(row.decided, 1),
-            None if row.keeper is None else texts.number(row.keeper),
-            None if row.kept is None else _numbered(kept, row.kept),
-            None if row.rule is None else _numbered(rules, row.rule),
-            _numbered(hosts, host_of(row.dropped)),
-            int(is_doubtful(row)),
-            row.lost or 0,
-            row.places or 0,
-            titles.number(row.title) if row.title else None,
-            titles.number(row.original_title) if row.original_title else None,
-        )
-        for name, value in zip(_COLUMNS, values, strict=True):
-            columns[name].append(value)
-    words = {"verdicts": verdicts, "rules": rules, "kept_as": kept, "hosts": hosts, "runs": runs}
-    return columns | {name: list(numbers) for name, numbers in words.items()}
-
-
-_COLUMNS = (
-    "verdict",
-    "distance",
-    "similarity",
-    "dropped",
-    "original",
-    "matched",
-    "run",
-    "decided",
-    "keeper",
-    "kept",
-    "rule",
-    "host",
-    "doubtful",
-    "lost",
-    "places",
-    "title",
-    "original_title",
-)
-
-
-def _numbered(numbers: dict[str, int], word: str) -> int:
-    return numbers.setdefault(word, len(numbers))
+    verdicts, rules, kept, hosts, runs = (Numbers() for _ in range(5))
+    return {
+        "verdict": [verdicts[row.verdict.value] for row in rows],
+        "distance": [row.distance for row in rows],
+        "similarity": [round(row.similarity, 3) for row in rows],
+        "dropped": [texts.number(row.dropped) for row in rows],
+        "original": [texts.number(row.original) for row in rows],
+        "matched": [None if row.matched == row.original else texts.number(row.matched) for row in rows],
+        "run": [runs[row.run] for row in rows],
+        "decided": [round(row.decided, 1) for row in rows],
+        "keeper": [None if row.keeper is None else texts.number(row.keeper) for row in rows],
+        "kept": [None if row.kept is None else kept[row.kept] for row in rows],
+        "rule": [None if row.rule is None else rules[row.rule] for row in rows],
+        "host": [hosts[host_of(row.dropped)] for row in rows],
+        "doubtful": [int(is_doubtful(row)) for row in rows],
+        "lost": [row.lost or 0 for row in rows],
+        "places": [row.places or 0 for row in rows],
+        "title": [titles.number(row.title) if row.title else None for row in rows],
+        "original_title": [titles.number(row.original_title) if row.original_title else None for row in rows],
+        # Last, as they are numbered above.
+        "verdicts": list(verdicts),
+        "rules": list(rules),
+        "kept_as": list(kept),
+        "hosts": list(hosts),
+        "runs": list(runs),
+    }
 
 
 def _differences(rows: list[RelatedRow], compare: Compare) -> Iterator[tuple[int, dict[str, Any]]]:

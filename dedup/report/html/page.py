@@ -9,35 +9,32 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TextIO
+from itertools import islice
+from typing import Any, TextIO
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from dedup.console import unit_for
-from dedup.report.changes.contents import ChangeRow, Changes
+from dedup.console import in_unit
+from dedup.report.changes.queries import ChangeRow, Changes
 from dedup.report.contents import Report
 from dedup.report.html.model import LONGEST_KEY, MOST_ROWS, Compare, Texts, difference_of, page_of
 
-if TYPE_CHECKING:
-    from dedup.report.changes.contents import Changes
+_STYLES = ("page.css", "list.css", "charts.css", "follow.css")
+_COMMON = ("text.js", "unpack.js", "differences.js", "dialog.js", "list.js")
+_OF_REPORT = ("data.js", "marks.js", "full.js", "pair.js", "tables.js", "charts.js", "main.js")
+_ASSETS = files("dedup.report.html") / "assets"
 
 
 def data_of_changes(changes: Changes) -> dict[str, Any]:
     """Read what changed, whose rows are used up; all of what is returned can be JSON."""
     texts = Texts()
-    rows: list[dict[str, Any]] = []
-    cut = 0
-    for row in changes.rows:
-        if len(rows) < MOST_ROWS:
-            rows.append(_object(row, texts))
-        else:
-            cut += 1
     return {
         "runs": list(changes.runs),
         "counts": {change.value: count for change, count in changes.counts.items()},
-        "rows": rows,
-        "rows_cut": cut,
+        "rows": [_object(row, texts) for row in islice(changes.rows, MOST_ROWS)],
+        "rows_cut": sum(1 for _ in changes.rows),
+        # Last, as the rows number them.
         "keys": list(texts.all),
         "shown": texts.shown(),
     }
@@ -55,12 +52,6 @@ def _object(row: ChangeRow, texts: Texts) -> dict[str, Any]:
         "decided": round(row.decided, 1),
         "difference": row.difference and difference_of(row.difference),
     }
-
-
-_STYLES = ("page.css", "list.css", "charts.css", "follow.css")
-_COMMON = ("text.js", "unpack.js", "differences.js", "dialog.js", "list.js")
-_OF_REPORT = ("data.js", "marks.js", "full.js", "pair.js", "tables.js", "charts.js", "main.js")
-_ASSETS = files("dedup.report.html") / "assets"
 
 
 @dataclass(frozen=True)
@@ -88,22 +79,22 @@ def write_page(report: Report, compare: Compare, stream: TextIO, about: str = ""
         about: what the report is about; empty: its runs.
         is_served: whether it is served by `dedup.report.html.serving`, so that marks act at once.
     """
-    page = page_of(report, compare)
-    page.data["is_served"] = is_served
+    data = page_of(report, compare)
+    data["is_served"] = is_served
     # What is about files says so, and has no database that `dedup review` could ask.
-    page.data["has_database"] = not about
+    data["has_database"] = not about
     scripts = [_Inline.of("chartist.umd.js"), _Inline.of(*_COMMON, *_OF_REPORT)]
-    total = page.counts.text_bytes
+    saved, total = (data["counts"][name] for name in ("saved_bytes", "text_bytes"))
     shown = {
         "is_served": is_served,
-        "counts": page.counts,
+        "counts": data["counts"],
         "about": about or _run_of(report),
         "host": report.host,
-        "saved": _in_unit(page.counts.saved_bytes, total),
-        "total": _in_unit(total, total),
+        "saved": in_unit(saved, total),
+        "total": in_unit(total),
         "licence": (_ASSETS / "chartist.LICENSE").read_text(encoding="utf-8").strip(),
     }
-    _write("page.html.j2", scripts, page.data, shown, stream)
+    _write("page.html.j2", scripts, data, shown, stream)
 
 
 def write_changes_page(changes: Changes, stream: TextIO) -> None:
@@ -146,9 +137,3 @@ def _compressed(data: dict[str, Any]) -> str:
     # letter, half of a pair of surrogates, is replaced.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(text, mtime=0)).decode()
-
-
-def _in_unit(size: int, total: int) -> str:
-    """Write a part of a total in the unit in which the total is best read."""
-    unit, factor = unit_for(total)
-    return f"{size / factor:,.0f} {unit}"

@@ -12,7 +12,7 @@ from dedup.sql.database import Database
 
 if TYPE_CHECKING:
     # What compares words takes time to load.
-    from dedup.report.changes.contents import Changes
+    from dedup.report.changes.queries import Changes
     from dedup.report.explanation.words import WordDiff
 
 
@@ -34,21 +34,13 @@ def write_in_any_format(
     if output_format is not Format.HTML:
         write_report(report, output_format, stream)
         return
-    _write_page(report, database, stream, is_followed=is_followed)
+    write_page_of(report, database, stream, is_followed=is_followed)
 
 
-def write_review(report: Report, database: Database, stream: TextIO) -> None:
-    """Write an open report, whose rows are used up, as the page that `dedup.report.html.serving` serves.
-
-    Raises:
-        DatabaseError: the database cannot be read.
-    """
-    _write_page(report, database, stream, is_followed=True, is_served=True)
-
-
-def _write_page(
+def write_page_of(
     report: Report, database: Database, stream: TextIO, *, is_followed: bool, is_served: bool = False
 ) -> None:
+    """Write an open report as a page, see `write_in_any_format`; is_served: that of `dedup.report.html.serving`."""
     # Templates, and all that a comparison of words takes, for which other formats need not wait.
     from dedup.report.explanation.stored import stored_differences  # noqa: PLC0415
     from dedup.report.html.page import write_page  # noqa: PLC0415

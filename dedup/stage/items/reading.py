@@ -62,6 +62,20 @@ _VARIANT_FIELDS = FieldRule(VARIANT_FIELDS)
 _SIZE_FIELDS = FieldRule(SIZE_FIELDS)
 
 
+WARN_AFTER = 20
+"""So many items pass before the first warning: now and then one has no text."""
+
+_FIELDS_NAMED = 20
+
+NO_TEXT = "no text"
+NO_ITEM = "no item"
+NOT_READ = "reading their fields raised"
+_STAND_BEFORE = "The stage has to stand before the pipeline that makes them of items: DEDUP_AFTER, or ITEM_PIPELINES"
+
+MARK = "dedup"
+"""The key of a response's meta with the marks, by the items' keys."""
+
+
 @dataclass(frozen=True, slots=True)
 class ItemContent:
     """What there is to compare of an item.
@@ -339,18 +353,6 @@ def _checksums(value: Any) -> tuple[str, ...]:
     return tuple(sorted(str(checksum) for checksum in found if checksum))
 
 
-WARN_AFTER = 20
-"""So many items pass before the first warning: now and then one has no text."""
-
-_FIELDS_NAMED = 20
-
-
-NO_TEXT = "no text"
-NO_ITEM = "no item"
-NOT_READ = "reading their fields raised"
-_STAND_BEFORE = "The stage has to stand before the pipeline that makes them of items: DEDUP_AFTER, or ITEM_PIPELINES"
-
-
 class UnexaminedItems:
     """Counts the items that could not be examined, and warns of them: after some, and at the end."""
 
@@ -404,10 +406,6 @@ def _way_out(item_class: str, reason: str) -> str:
         return f"{advice}: DEDUP_TEXT_FIELD = 'NAME'"
     rule = f"DEDUP_TEXT_FIELD = {{'{item_class}': 'NAME'}}"
     return f"{advice}: {rule}, or None in the place of 'NAME' if they have none"
-
-
-MARK = "dedup"
-"""The key of a response's meta with the marks, by the items' keys."""
 
 
 class Marker:

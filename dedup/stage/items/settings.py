@@ -18,6 +18,24 @@ ItemFunction = Callable[[Any], Any]
 """Takes an item and returns a value of it, or None."""
 
 
+TITLE_FIELDS = ("title", "headline", "article_title", "name", "heading", "product_name", "product")
+# What tells the variants of a thing from each other, however long the description is that they share.
+VARIANT_FIELDS = ("price", "sale_price", "variant", "color", "colour")
+# This does, too, where one of those is there: alone it may be the length of a page.
+SIZE_FIELDS = ("size",)
+# What tells two things of one short text from each other; no date and no count, which change with every visit.
+DETAIL_FIELDS = (
+    *VARIANT_FIELDS,
+    *SIZE_FIELDS,
+    *("brand", "model", "seller", "rating", "stars"),
+    *("author", "authors", "byline", "user", "username", "user_name", "nick", "nickname", "reviewer"),
+    *TITLE_FIELDS,
+)
+
+# Not `images`: things without a picture of their own all have the same one.
+FILE_FIELDS = ("files",)
+
+
 class FieldRule:
     """Finds a value in an item.
 
@@ -162,19 +180,6 @@ TEXT_FIELDS = _names(
     "text content body article_text article_body articleBody articleText maintext main_text full_text plain_text "
     "body_text content_text page_text description content_intro summary abstract article motto"
 )
-TITLE_FIELDS = ("title", "headline", "article_title", "name", "heading", "product_name", "product")
-# What tells the variants of a thing from each other, however long the description is that they share.
-VARIANT_FIELDS = ("price", "sale_price", "variant", "color", "colour")
-# This does, too, where one of those is there: alone it may be the length of a page.
-SIZE_FIELDS = ("size",)
-# What tells two things of one short text from each other; no date and no count, which change with every visit.
-DETAIL_FIELDS = (
-    *VARIANT_FIELDS,
-    *SIZE_FIELDS,
-    *("brand", "model", "seller", "rating", "stars"),
-    *("author", "authors", "byline", "user", "username", "user_name", "nick", "nickname", "reviewer"),
-    *TITLE_FIELDS,
-)
 HTML_FIELDS = _names(
     "html raw_html body_html content_html article_html articleBodyHtml page_html html_content spider_response response"
 )
@@ -182,8 +187,6 @@ KEY_FIELDS = _names(
     "url link canonical_url page_url source_url article_url news_url product_url permalink href guid id id_ _id "
     "item_id article_id sku"
 )
-# Not `images`: things without a picture of their own all have the same one.
-FILE_FIELDS = ("files",)
 
 
 class SameKey(StrEnum):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
@@ -71,38 +70,32 @@ def test_one_worker_of_a_shared_run_crawls_all_hosts(database_url: str) -> None:
     assert len(ask(database_url, "SELECT url FROM pages")) == 31
 
 
-def test_shared_run_that_has_finished_ends_a_worker_at_once_and_well(sqlite_url: str) -> None:
-    with LocalSite({"/": article("front")}) as site:
-        crawl_site_here(sqlite_url, shared(), url=f"{site.url}/")
-        with pytest.raises(ExitedError) as ended:
-            crawl_site_here(sqlite_url, shared(NO_NETWORK), url=f"{site.url}/")
-        assert site.hits["/"] == 1
-    assert ended.value.status == 0
-    assert any("run x has finished already" in message for message in ended.value.outcome.messages)
-    assert ask(sqlite_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "finished"}]
-
-
-def test_shared_run_that_was_stopped_goes_on(sqlite_url: str) -> None:
+def test_shared_run_that_was_stopped_goes_on_and_one_that_has_finished_ends_a_worker_at_once(sqlite_url: str) -> None:
     pages = {f"/{number}": article(number, [f"/{number + 1}"]) for number in range(12)}
     with LocalSite(pages) as site:
         outcome = crawl_site_here(sqlite_url, shared(), url=f"{site.url}/0", max_pages=4)
         assert (outcome.stats["finish_reason"], outcome.stats["frontier/left"] > 0) == ("max_pages", True)
         assert ask(sqlite_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "max_pages"}]
         crawl_site_here(sqlite_url, shared(), url=f"{site.url}/0")
+        asked = len(site.asked)
+        with pytest.raises(ExitedError) as ended:
+            crawl_site_here(sqlite_url, shared(NO_NETWORK), url=f"{site.url}/")
+        assert len(site.asked) == asked
     assert len(ask(sqlite_url, "SELECT url FROM pages")) == 12
+    assert ended.value.status == 0
+    assert any("run x has finished already" in message for message in ended.value.outcome.messages)
     assert ask(sqlite_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "finished"}]
 
 
-def test_shared_run_without_a_name_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("url", "name", "status", "told"),
+    [
+        ("sqlite:///unused.db", "", 2, "CRAWLER_SHARED_RUN needs DEDUP_RUN"),
+        ("postgresql://127.0.0.1:1/crawl", "x", 1, "check that the server runs"),
+    ],
+)
+def test_what_cannot_be_shared_is_refused_before_anything_begins(url: str, name: str, status: int, told: str) -> None:
     with pytest.raises(ExitedError) as ended:
-        crawl_site_here(tmp_path / "crawl.db", {**NO_NETWORK, "CRAWLER_SHARED_RUN": True}, url="http://127.0.0.1:1/")
-    assert ended.value.status == 2
-    assert any("CRAWLER_SHARED_RUN needs DEDUP_RUN" in message for message in ended.value.outcome.messages)
-
-
-def test_database_that_is_not_there_is_refused_before_anything_begins(tmp_path: Path) -> None:
-    url = "postgresql://127.0.0.1:1/crawl"
-    with pytest.raises(ExitedError) as ended:
-        crawl_site_here(url, shared(NO_NETWORK), url="http://127.0.0.1:1/")
-    assert ended.value.status == 1
-    assert any("check that the server runs" in message for message in ended.value.outcome.messages)
+        crawl_site_here(url, shared({**NO_NETWORK, "DEDUP_RUN": name}), url="http://127.0.0.1:1/")
+    assert ended.value.status == status
+    assert any(told in message for message in ended.value.outcome.messages)

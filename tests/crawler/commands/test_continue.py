@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import signal
@@ -19,7 +18,8 @@ from scrapy.utils.test import get_crawler
 from crawler.demo.truth import expected_totals
 from crawler.runs import RunOptions, without_password
 from crawler.spider.site import SiteSpider
-from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, start
+from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, scrapy, start
+from tests.feeds import read_feed
 from tests.localsite import EndlessSite, LocalSite, Page, article
 from tests.waiting import wait_until
 
@@ -36,8 +36,7 @@ def url_of(database: Path) -> str:
 
 
 def go_on(database: Path, *words: str) -> Crawl:
-    command = [sys.executable, "-m", "scrapy", "continue", "-s", f"DEDUP_DATABASE_URL={url_of(database)}", *words]
-    return run(command, database_url=url_of(database))
+    return scrapy(database, "continue", *words)
 
 
 def kept(database: Path) -> list[str]:
@@ -72,30 +71,34 @@ def printed(crawl: Crawl) -> list[str]:
     return shlex.split(crawl.summary["continue"])
 
 
-def test_crawl_that_was_killed_goes_on_with_its_options_though_nobody_repeats_them(tmp_path: Path) -> None:
-    database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
-    with LocalSite(forty_pages()) as site:
+def test_crawl_that_was_killed_goes_on_with_its_options_and_sums_up_the_whole_run(tmp_path: Path) -> None:
+    database, feed, log = tmp_path / "crawl.db", tmp_path / "pages.jsonl", tmp_path / "log"
+    pages = forty_pages()
+    copies: dict[str, Page] = {f"/copy/{number}": article(number) for number in (1, 2, 38)}
+    links = ["/missing/early", *copies, *pages, "/missing/late"]
+    with LocalSite({**pages, **copies, "/": article("front", links)}) as site:
         site.answers = 20
-        process = begin(
-            database, site, "-o", str(feed), "--logfile", str(tmp_path / "log"), "-L", "INFO", "-s", "USER_AGENT=me"
-        )
-        interrupt(process, site, lambda: done(database) > 10, signal.SIGKILL)
-        before, asked = site.hits, len(site.asked)
+        options = ("-o", str(feed), "--logfile", str(log), "-L", "INFO", "-s", "USER_AGENT=me")
+        interrupt(begin(database, site, *options), site, lambda: done(database) > 10, signal.SIGKILL)
+        rows = ask(url_of(database), "SELECT url FROM frontier WHERE state = 'done'")
+        asked = len(site.asked)
         result = go_on(database)
-        again = site.hits - before
-        agents = {request.headers["User-Agent"] for request in site.asked[asked:]}
-    assert (result.status, result.summary["fetched"].split()[0] != "0") == (0, True)
-    assert agents == {"me"}
-    assert len(again) < 38
-    assert len(kept(database)) == 41
-    assert "goes on" in result.stderr
-    log = (tmp_path / "log").read_text(encoding="utf-8")
-    assert "goes on: " in log
-    fed = {json.loads(line)["url"] for line in feed.read_text(encoding="utf-8").splitlines()}
-    assert {f"{site.url}{path}" for path in again} - fed <= {f"{site.url}/robots.txt"}
-    [runs] = ask(url_of(database), "SELECT count(*) AS runs, max(outcome) AS outcome FROM dedup_runs")
+        again = site.asked[asked:]
+    assert {request.headers["User-Agent"] for request in again} == {"me"}
+    assert not {row["url"].removeprefix(site.url) for row in rows} & {request.path for request in again}
+    assert ("goes on" in result.stderr, "goes on: " in log.read_text(encoding="utf-8")) == (True, True)
+    assert (result.status, len(result.pages), result.summary["kept"]) == (0, 41, "41 pages   41 new")
+    assert all(page["text"] for page in result.pages.values())
+    assert sorted(row["url"] for row in read_feed(feed)) == sorted(result.pages)
+    assert result.summed_up("dropped") == 3
+    assert result.summary["skipped"] == "2 pages   2 http 404"
+    # What was under way when the process died was fetched twice.
+    assert 44 <= result.summed_up("fetched") <= 48
+    saved = result.rows("SELECT sum(text_bytes) AS bytes FROM dedup_documents")[0]["bytes"]
+    assert result.summary["saved"].endswith(f"of {saved / 1000:,.0f} kB of text")
+    [runs] = result.rows("SELECT count(*) AS runs, max(outcome) AS outcome FROM dedup_runs")
     assert runs == {"runs": 1, "outcome": "finished"}
-    assert ask(url_of(database), "SELECT * FROM frontier_options") == []
+    assert result.rows("SELECT * FROM frontier_options") == []
 
 
 def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_left(tmp_path: Path) -> None:
@@ -113,32 +116,11 @@ def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_lef
         again = site.hits - before
     assert (result.status, result.errors) == (0, [])
     assert "continue" not in result.summary
-    urls = [json.loads(line)["url"] for line in feed.read_text(encoding="utf-8").splitlines()]
-    assert sorted(set(urls)) == kept(database)
+    assert sorted(row["url"] for row in read_feed(feed)) == kept(database)
     assert left
     assert left <= set(again)
     assert not [path for path in again if before[path] and path not in (*left, "/robots.txt")]
     assert len(ask(url_of(database), "SELECT run_id FROM dedup_verdicts GROUP BY run_id")) == 1
-
-
-def test_summary_of_a_crawl_that_was_killed_and_goes_on_is_that_of_the_whole_run(tmp_path: Path) -> None:
-    database, pages = tmp_path / "crawl.db", forty_pages()
-    copies: dict[str, Page] = {f"/copy/{number}": article(number) for number in (1, 2, 38)}
-    links = ["/missing/early", *copies, *pages, "/missing/late"]
-    with LocalSite({**pages, **copies, "/": article("front", links)}) as site:
-        site.answers = 20
-        interrupt(begin(database, site), site, lambda: done(database) > 10, signal.SIGKILL)
-        before = len(site.asked)
-        summary = go_on(database)
-    assert len(site.asked) - before < 38
-    assert summary.summed_up("kept") == 41
-    assert summary.summary["kept"].endswith("41 new")
-    assert summary.summed_up("dropped") == 3
-    assert summary.summary["skipped"] == "2 pages   2 http 404"
-    # What was under way when the process died was fetched twice.
-    assert 44 <= summary.summed_up("fetched") <= 48
-    saved = ask(url_of(database), "SELECT sum(text_bytes) AS bytes FROM dedup_documents")[0]["bytes"]
-    assert summary.summary["saved"].endswith(f"of {saved / 1000:,.0f} kB of text")
 
 
 @pytest.mark.thorough
@@ -152,18 +134,6 @@ def test_limit_of_pages_is_raised_by_the_printed_command_until_all_are_there(tmp
             counts.append(len(kept(database)))
             told.append(result.summed_up("kept"))
     assert counts == told == [12, 24, 41]
-
-
-def test_limit_that_is_reached_is_refused_before_anything_is_fetched(tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
-    with LocalSite(forty_pages()) as site:
-        crawl(database, url=f"{site.url}/", max_pages=12)
-        asked = len(site.asked)
-        result = go_on(database)
-        assert len(site.asked) == asked
-    assert (result.status, result.stdout) == (2, "")
-    assert "add -a max_pages=24" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
 
 
 @pytest.mark.thorough
@@ -197,41 +167,30 @@ def test_run_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
     assert "is under way in another process" in result.stderr
 
 
-def test_wrong_use_is_told_in_a_line(tmp_path: Path) -> None:
-    with LocalSite({"/": article("front")}) as site:
-        crawl(tmp_path / "crawl.db", url=f"{site.url}/")
-    for words, status, told in (
-        ([], 1, "there is nothing to go on with"),
-        (["monday"], 1, "'monday'"),
-        (["monday", "tuesday"], 2, "'tuesday' is not understood"),
-        (["--output-all"], 2, "'--output-all' is not understood"),
-    ):
-        result = go_on(tmp_path / "crawl.db", *words)
+def test_what_cannot_go_on_is_told_in_a_line(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+
+    def refused(told: str, status: int, *words: str) -> None:
+        result = go_on(database, *words)
         assert (result.status, result.stdout) == (status, "")
         assert told in result.stderr.splitlines()[-1]
 
-
-def test_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    result = go_on(tmp_path / "crawl.db")
-    assert result.status == 1
-    assert "there is no database" in result.stderr
-    assert not (tmp_path / "crawl.db").exists()
-
-
-def test_run_of_which_the_options_are_not_known_is_named_with_what_to_do(tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
+    refused("there is no database", 1)
+    assert not database.exists()
     with LocalSite(forty_pages()) as site:
-        crawl(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/", max_pages=3)
-        forget(database)
-        result = go_on(database)
-    assert result.status == 1
-    assert "-s DEDUP_RUN=x" in result.stderr
-
-
-def forget(database: Path) -> None:
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("DELETE FROM frontier_options")
-        connection.commit()
+        crawl(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/", max_pages=12)
+        asked = len(site.asked)
+        refused("add -a max_pages=24", 2)
+        with closing(sqlite3.connect(database)) as connection:
+            connection.execute("DELETE FROM frontier_options")
+            connection.commit()
+        refused("-s DEDUP_RUN=x", 1)
+        refused("'monday'", 1, "monday")
+        refused("'tuesday' is not understood", 2, "monday", "tuesday")
+        refused("'--output-all' is not understood", 2, "--output-all")
+        assert len(site.asked) == asked
+        crawl(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
+    refused("there is nothing to go on with", 1)
 
 
 @pytest.mark.parametrize(
@@ -265,17 +224,21 @@ def test_passwords_are_neither_stored_nor_printed_and_asked_for_again(tmp_path: 
     assert len(kept(database)) == 6
 
 
-def test_options_are_those_of_the_command_line_alone() -> None:
+def test_options_are_those_of_the_command_line_alone_and_keys_of_documents_are_no_secrets() -> None:
     crawler = get_crawler(SiteSpider, {"DEPTH_LIMIT": 3})
     crawler.settings.frozen = False
-    crawler.settings.set("FEEDS", {"ftp://me:secret@a.example/x.csv": {"format": "csv"}}, "cmdline")
-    crawler.settings.set("LOG_ENABLED", False, "cmdline")
+    given = {"DEDUP_KEY_FIELD": "link", "DEDUP_SAME_KEY": "update", "LOG_ENABLED": False}
+    secret = {"AWS_SECRET_ACCESS_KEY": "s", "FTP_PASSWORD": "s"}
+    feeds = {"ftp://me:secret@a.example/x.csv": {"format": "csv"}}
+    crawler.settings.setdict({**given, **secret, "FEEDS": feeds}, "cmdline")
     crawler.spider = SiteSpider.from_crawler(crawler, url="http://a.example/")
     options = RunOptions.of(crawler)
     assert options.arguments == {"url": "http://a.example/"}
-    assert options.settings == {"FEEDS": {"ftp://me:***@a.example/x.csv": {"format": "csv"}}, "LOG_ENABLED": False}
+    hidden = dict.fromkeys(secret, "***") | {"FEEDS": {"ftp://me:***@a.example/x.csv": {"format": "csv"}}}
+    assert options.settings == given | hidden
     assert RunOptions.load(options.dump()) == options
-    assert options.hidden() == ["-o ftp://me:***@a.example/x.csv"]
+    asked_for = ["-s AWS_SECRET_ACCESS_KEY=***", "-o ftp://me:***@a.example/x.csv", "-s FTP_PASSWORD=***"]
+    assert options.hidden() == asked_for
 
 
 def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> None:
@@ -294,13 +257,3 @@ def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> Non
     assert "continue" not in result.summary
     [runs] = ask(url_of(database), "SELECT count(*) AS runs, max(outcome) AS outcome FROM dedup_runs")
     assert runs == {"runs": 1, "outcome": "finished"}
-
-
-def test_keys_of_documents_are_no_secrets() -> None:
-    given = {"DEDUP_KEY_FIELD": "link", "DEDUP_SAME_KEY": "update", "AWS_SECRET_ACCESS_KEY": "s", "FTP_PASSWORD": "s"}
-    crawler = get_crawler(SiteSpider)
-    crawler.settings.frozen = False
-    crawler.settings.setdict(given, "cmdline")
-    options = RunOptions.of(crawler)
-    assert options.settings == given | {"AWS_SECRET_ACCESS_KEY": "***", "FTP_PASSWORD": "***"}
-    assert options.hidden() == ["-s AWS_SECRET_ACCESS_KEY=***", "-s FTP_PASSWORD=***"]

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crawler.demo import __main__ as demo_command
 from crawler.demo.server import DemoServer
 from crawler.demo.truth import TRUTH, Expectation, expected_totals
 from tests.crawling import Crawl, crawl
+from tests.feeds import read_feed
 
 pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)
 class Demo:
-    """Two crawls of the demo site into one database.
-
-    Attributes:
-        url: where the site was.
-        first: the first crawl.
-        second: the crawl after it.
-        hits: how often each path was asked for in the first crawl.
-        pages_after_first: the rows of `pages` between the crawls, by URL.
-        verdicts_after_first: how many verdicts there were between the crawls.
-        first_feed: the items that the first crawl exported.
-        second_feed: those of the second one.
-    """
+    """Two crawls of the demo site into one database, and what there was between them."""
 
     url: str
     first: Crawl
@@ -52,10 +41,6 @@ class Demo:
         return {key[short:]: (verdict, original and original[short:]) for key, verdict, original in found}
 
 
-def read_feed(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     folder = tmp_path_factory.mktemp("demo")
@@ -66,16 +51,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
         hits = Counter(server.hits)
         pages, verdicts = first.pages, len(first.rows("SELECT id FROM dedup_verdicts"))
         second = crawl(database, options=["-o", str(folder / "second.jsonl")], url=start)
-    return Demo(
-        server.url,
-        first,
-        second,
-        hits,
-        pages,
-        verdicts,
-        read_feed(folder / "first.jsonl"),
-        read_feed(folder / "second.jsonl"),
-    )
+    feeds = (read_feed(folder / "first.jsonl"), read_feed(folder / "second.jsonl"))
+    return Demo(server.url, first, second, hits, pages, verdicts, *feeds)
 
 
 def having(*outcomes: str) -> list[Expectation]:
@@ -90,19 +67,18 @@ def expected_verdicts(of_kept: str) -> dict[str, tuple[str, str | None]]:
 KEPT = {each.path for each in having("kept")}
 
 
-def test_both_crawls_succeed(demo: Demo) -> None:
+def test_both_crawls_succeed_and_close_their_runs(demo: Demo) -> None:
     assert (demo.first.status, demo.second.status) == (0, 0)
     assert demo.first.errors == demo.second.errors == []
+    runs = demo.second.rows("SELECT * FROM dedup_runs ORDER BY id")
+    assert [run["outcome"] for run in runs] == ["finished", "finished"]
+    assert all(run["finished"] >= run["started"] for run in runs)
+    assert {page["run"] for page in demo.pages_after_first.values()} == {runs[0]["name"]}
 
 
 def test_every_page_gets_the_verdict_that_it_should_and_the_kept_ones_are_stored(demo: Demo) -> None:
     assert demo.verdicts() == expected_verdicts("new")
     assert {url.removeprefix(demo.url) for url in demo.pages_after_first} == KEPT
-    assert {item["url"].removeprefix(demo.url) for item in demo.first_feed} == KEPT
-    assert len(demo.first_feed) == len(KEPT)
-
-
-def test_drop_is_one_line_in_the_log_that_names_the_original(demo: Demo) -> None:
     told = re.findall(
         r"INFO: dropped (\S+): (exact|near) duplicate of (\S+?)(?: \(|$)", demo.first.stderr, re.MULTILINE
     )
@@ -110,99 +86,76 @@ def test_drop_is_one_line_in_the_log_that_names_the_original(demo: Demo) -> None
     assert sorted(told) == sorted(dropped)
 
 
-def test_skipped_page_is_named_with_its_reason_and_counted(demo: Demo) -> None:
+def test_skipped_page_is_named_with_its_reason_and_counted_and_all_others_are_fetched_once(demo: Demo) -> None:
     told = re.findall(r"INFO: skipped (\S+): ([^(\n]+?)(?: \(|$)", demo.first.stderr, re.MULTILINE)
     named = {(url.removeprefix(demo.url), reason.replace(" ", "_")) for url, reason in told}
     skipped = {(each.path, str(each.reason)) for each in having("skipped")}
     assert named == skipped | {("/private/rota", "robots_txt")}  # which is refused before it is fetched
     assert len(told) == len(named)
     assert demo.first.skipped == Counter(reason for _, reason in named)
-
-
-def test_every_page_is_fetched_once_and_some_never(demo: Demo) -> None:
     fetched = {each.path for each in having("kept", "exact", "near", "skipped", "redirected")} | {"/robots.txt"}
     assert demo.hits == dict.fromkeys(fetched, 1)
 
 
-def test_totals_are_the_expected_ones(demo: Demo) -> None:
-    stats, totals = demo.first.stats, expected_totals()
+def test_stats_and_summary_say_the_totals(demo: Demo) -> None:
+    stats, totals, summary = demo.first.stats, expected_totals(), demo.first.summary
     assert stats["dedup/new"] == stats["crawler/stored"] == totals["kept"]
     assert stats["dedup/exact_duplicate"] == stats["item_dropped_reasons_count/ExactDuplicate"] == totals["exact"]
     assert stats["dedup/near_duplicate"] == stats["item_dropped_reasons_count/NearDuplicate"] == totals["near"]
-    assert sum(demo.first.skipped.values()) - demo.first.skipped["robots_txt"] == totals["skipped"]
-
-
-def test_summary_says_the_totals(demo: Demo) -> None:
-    totals, summary = expected_totals(), demo.first.summary
     assert summary["kept"].split() == [f"{totals['kept']}", "pages", f"{totals['kept']}", "new"]
     dropped = totals["exact"] + totals["near"]
     assert summary["dropped"] == f"{dropped} pages   {totals['exact']} exact, {totals['near']} near"
     assert demo.first.summed_up("skipped") == totals["skipped"]
-    assert demo.first.summed_up("fetched") == demo.first.stats["crawler/fetched"]
-    assert demo.first.summed_up("not followed") == demo.first.stats["dedup/links_not_followed"]
-
-
-def test_summary_names_the_database_and_its_size(demo: Demo) -> None:
+    assert demo.first.summed_up("fetched") == stats["crawler/fetched"]
+    assert demo.first.summed_up("not followed") == stats["dedup/links_not_followed"]
     path = demo.first.database_url.removeprefix("sqlite:///")
-    assert re.fullmatch(rf"{re.escape(path)}, [\d,]+ kB", demo.first.summary["database"])
+    assert re.fullmatch(rf"{re.escape(path)}, [\d,]+ kB", summary["database"])
 
 
-def test_texts_of_chinese_pages_are_right_whatever_their_encoding(demo: Demo) -> None:
+def test_what_is_stored_of_a_page_is_right_whatever_its_encoding(demo: Demo) -> None:
+    stored = {url.removeprefix(demo.url): page for url, page in demo.pages_after_first.items()}
     for path, words in (
         ("/zh/stories/last-metro", "末班"),
         ("/zh/stories/wetland-birds", "专家建议改用低位灯并加装隔音屏"),
     ):
-        page = demo.pages_after_first[demo.url + path]
-        assert words in page["text"]
-        assert "\ufffd" not in page["text"]
-        assert re.search("[\u4e00-\u9fff]", page["title"])
-        assert page["language"].startswith("zh")
-
-
-def test_no_stored_text_but_that_of_the_map_is_empty(demo: Demo) -> None:
-    assert [url for url, page in demo.pages_after_first.items() if not page["text"]] == [f"{demo.url}/map"]
-    assert [url for url, page in demo.pages_after_first.items() if page["problem"]] == []
-
-
-def test_depth_and_referrer_tell_the_way_to_a_page(demo: Demo) -> None:
-    front, section = demo.pages_after_first[f"{demo.url}/"], demo.pages_after_first[f"{demo.url}/archive/2"]
-    assert (front["depth"], front["referrer"]) == (0, None)
-    assert (section["depth"], section["referrer"]) == (2, f"{demo.url}/archive")
+        assert words in stored[path]["text"]
+        assert "\ufffd" not in stored[path]["text"]
+        assert re.search("[\u4e00-\u9fff]", stored[path]["title"])
+        assert stored[path]["language"].startswith("zh")
+    assert [path for path, page in stored.items() if not page["text"]] == ["/map"]
+    assert [path for path, page in stored.items() if page["problem"]] == []
+    way = {path: (stored[path]["depth"], stored[path]["referrer"]) for path in ("/", "/archive/2")}
+    assert way == {"/": (0, None), "/archive/2": (2, f"{demo.url}/archive")}
 
 
 def test_second_crawl_finds_the_kept_pages_unchanged_and_drops_the_same_copies(demo: Demo) -> None:
+    first, second, totals = demo.first.summary, demo.second.summary, expected_totals()
     assert demo.verdicts(second=True) == expected_verdicts("unchanged")
-    assert demo.second.summary["saved"] == demo.first.summary["saved"]
-
-
-def test_second_crawl_stores_no_page_twice_and_loses_none(demo: Demo) -> None:
     assert demo.second.pages == demo.pages_after_first
-    assert "crawler/stored" not in demo.second.stats
-
-
-def test_second_crawl_counts_as_many_duplicates_and_all_else_unchanged(demo: Demo) -> None:
-    totals = expected_totals()
-    assert "dedup/new" not in demo.second.stats
-    assert demo.second.stats["dedup/unchanged"] == totals["kept"]
-    assert demo.second.summary["kept"].split() == [f"{totals['kept']}", "pages", f"{totals['kept']}", "unchanged"]
-    assert demo.second.summary["dropped"] == demo.first.summary["dropped"]
-    assert demo.second.summary["not followed"] == demo.first.summary["not followed"]
+    assert not {"crawler/stored", "dedup/new"} & demo.second.stats.keys()
+    assert second["kept"].split() == [f"{totals['kept']}", "pages", f"{totals['kept']}", "unchanged"]
+    assert [second[label] for label in ("saved", "dropped", "not followed")] == [
+        first[label] for label in ("saved", "dropped", "not followed")
+    ]
 
 
 def test_second_feed_is_as_complete_as_the_first(demo: Demo) -> None:
-    def comparable(feed: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        return {
-            item["url"]: {name: value for name, value in item.items() if name not in ("fetched", "verdict")}
-            for item in feed
-        }
+    first, second = (
+        {item.pop("url"): {name: item[name] for name in item.keys() - {"fetched"}} for item in feed}
+        for feed in (demo.first_feed, demo.second_feed)
+    )
+    assert {url.removeprefix(demo.url) for url in first} == KEPT
+    assert len(demo.first_feed) == len(KEPT)
+    assert {item.pop("verdict") for item in first.values()} == {"new"}
+    assert {item.pop("verdict") for item in second.values()} == {"unchanged"}
+    assert first == second
 
-    assert comparable(demo.second_feed) == comparable(demo.first_feed)
-    assert {item["verdict"] for item in demo.first_feed} == {"new"}
-    assert {item["verdict"] for item in demo.second_feed} == {"unchanged"}
 
-
-def test_runs_are_closed_with_their_outcome(demo: Demo) -> None:
-    runs = demo.second.rows("SELECT * FROM dedup_runs ORDER BY id")
-    assert [run["outcome"] for run in runs] == ["finished", "finished"]
-    assert all(run["finished"] >= run["started"] for run in runs)
-    assert {page["run"] for page in demo.pages_after_first.values()} == {runs[0]["name"]}
+def test_it_is_said_that_the_usual_port_is_taken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with DemoServer() as first:
+        monkeypatch.setattr(demo_command, "USUAL_PORT", first.port)
+        with demo_command.server_at_its_usual_address() as second:
+            assert second.port != first.port
+            assert capsys.readouterr().err == f"port {first.port} is taken, the demo site is at {second.url}/\n"

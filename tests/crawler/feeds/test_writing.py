@@ -8,7 +8,6 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -25,14 +24,13 @@ from tests.crawling import (
     Crawl,
     ExitedError,
     Outcome,
-    ask,
     crawl,
     crawl_command,
     crawl_here,
     crawl_site_here,
     environment,
     finish,
-    run,
+    scrapy,
     start,
 )
 from tests.feeds import READERS, read_feed, urls_of
@@ -70,11 +68,6 @@ def expected(site: LocalSite) -> list[str]:
 
 def url_of(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'crawl.db'}"
-
-
-def scrapy(tmp_path: Path, *words: str) -> Crawl:
-    command = [sys.executable, "-m", "scrapy", *words, "-s", f"DEDUP_DATABASE_URL={url_of(tmp_path)}"]
-    return run(command, database_url=url_of(tmp_path))
 
 
 def files(tmp_path: Path) -> list[Path]:
@@ -139,9 +132,9 @@ def test_interrupted_run_writes_what_it_has_and_scrapy_continue_replaces_it(tmp_
         assert urls_of(path) == sorted(first.pages), path
     other = tmp_path / "others.jsonl"
     other.write_text("{}\n")
-    assert scrapy(tmp_path, "continue", "-o", str(other)).status == 2
+    assert scrapy(tmp_path / "crawl.db", "continue", "-o", str(other)).status == 2
     assert other.read_text() == "{}\n"
-    result = scrapy(tmp_path, "continue")
+    result = scrapy(tmp_path / "crawl.db", "continue")
     assert (result.status, result.errors) == (0, [])
     assert_complete(tmp_path, site, result)
 
@@ -191,16 +184,6 @@ def test_unchanged_pages_are_in_the_feed_of_their_run_and_of_those_that_drop_the
     assert urls_of(few) == [f"{site.url}/0"]
 
 
-def test_page_without_a_verdict_is_in_the_feed(tmp_path: Path, site: LocalSite) -> None:
-    site.pages["/0"] = "<p>" + "<b></b>" * 320_000  # too many to be analysed
-    feed = tmp_path / "pages.jsonl"
-    crawl_some(tmp_path, site, as_feed(feed))
-    [row] = [row for row in read_feed(feed) if row["verdict"] is None]
-    assert row["url"] == f"{site.url}/0"
-    assert row["problem"]
-    assert urls_of(feed) == sorted(row["url"] for row in ask(url_of(tmp_path), "SELECT url FROM pages"))
-
-
 @pytest.mark.parametrize("settings", [{"DEDUP_ENABLED": False}, {"CRAWLER_DATABASE_URL": "sqlite:///{}/pages.db"}])
 def test_crawl_without_the_stage_or_with_a_database_of_its_own_is_completed_too(
     settings: dict[str, Any], tmp_path: Path, site: LocalSite
@@ -214,26 +197,29 @@ def test_crawl_without_the_stage_or_with_a_database_of_its_own_is_completed_too(
     assert (urls_of(feed) == every) if "DEDUP_ENABLED" in settings else clusters(site, urls_of(feed)) == expected(site)
     copy = tmp_path / "copy.json"
     words = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
-    assert scrapy(tmp_path, "export", "-o", str(copy), *words).status == 0
+    assert scrapy(tmp_path / "crawl.db", "export", "-o", str(copy), *words).status == 0
     assert copy.read_bytes() == feed.read_bytes()
 
 
-def test_better_copies_and_pages_that_are_gone_are_as_in_the_database(tmp_path: Path) -> None:
+def test_better_copies_pages_that_are_gone_and_those_without_a_verdict_are_as_in_the_database(tmp_path: Path) -> None:
     pages: dict[str, Any] = {
-        "/": article("front", ["/print", "/story", "/gone"]),
+        "/": article("front", ["/print", "/story", "/gone", "/large"]),
         "/print": article("story", head='<link rel="canonical" href="/story">'),
         "/story": article("story"),
         "/gone": article("gone"),
+        "/large": "<p>" + "<b></b>" * 320_000,  # too many elements to be analysed
     }
     settings = {"DEDUP_SWAP_KEEPER": True, "CONCURRENT_REQUESTS": 1}
     with LocalSite(pages) as site:
         feed, left = tmp_path / "pages.json", tmp_path / "left.json"
         outcome = crawl_some(tmp_path, site, as_feed(feed), settings=settings)
         assert f"{site.url}/print" in [page.url for page in outcome.items]
-        assert urls_of(feed) == [f"{site.url}/", f"{site.url}/gone", f"{site.url}/story"]
+        assert urls_of(feed) == [f"{site.url}{path}" for path in ("/", "/gone", "/large", "/story")]
+        [row] = [row for row in read_feed(feed) if row["verdict"] is None]
+        assert (row["url"], bool(row["problem"])) == (f"{site.url}/large", True)
         site.pages["/gone"] = Reply(status=404)
         crawl_some(tmp_path, site, {}, run="tuesday", recrawl="true", settings={**settings, "CRAWLER_GONE": "delete"})
-        assert scrapy(tmp_path, "export", RUN, "-o", str(left)).status == 0
+        assert scrapy(tmp_path / "crawl.db", "export", RUN, "-o", str(left)).status == 0
         assert urls_of(left) == [f"{site.url}/", f"{site.url}/story"]
 
 
@@ -347,27 +333,32 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "parquet", "csv"])
 def test_feed_on_a_full_disk_is_written_by_the_command_that_is_named(
-    kind: str, tmp_path: Path, site: LocalSite, small_disk: Path
+    tmp_path: Path, site: LocalSite, small_disk: Path
 ) -> None:
-    feed, whole = small_disk / f"pages.{kind}", tmp_path / f"pages.{kind}"
-    feed.write_bytes(b"old")
-    result = crawl(tmp_path / "crawl.db", {}, ["-O", str(feed), "-O", str(whole)], url=f"{site.url}/")
-    assert result.status == 1
-    [line] = result.errors
-    assert f"feed {feed} cannot be written: No space left on device; all pages are stored" in line
-    assert ([path.name for path in small_disk.iterdir()], feed.read_bytes()) == ([feed.name], b"old")
+    kinds = ("jsonl", "parquet", "csv")
+    feeds, whole = [small_disk / f"pages.{kind}" for kind in kinds], tmp_path / "pages.jsonl"
+    for feed in feeds:
+        feed.write_bytes(b"old")
+    options = [word for feed in (*feeds, whole) for word in ("-O", str(feed))]
+    result = crawl(tmp_path / "crawl.db", {}, options, url=f"{site.url}/")
+    assert (result.status, len(result.errors)) == (1, len(kinds))
     assert urls_of(whole) == sorted(result.pages)
-    words = shlex.split(line.partition("write it again: ")[2])
-    assert words[1] == "export"
-    failed = scrapy(tmp_path, *words[1:])
-    assert (failed.status, failed.stderr) == (1, f"error: feed {feed} cannot be written: No space left on device\n")
+    assert {path: path.read_bytes() for path in small_disk.iterdir()} == dict.fromkeys(feeds, b"old")
+    commands = []
+    for feed, line in zip(feeds, result.errors, strict=True):
+        assert f"feed {feed} cannot be written: No space left on device; all pages are stored" in line
+        words = shlex.split(line.partition("write it again: ")[2])
+        assert words[1] == "export"
+        commands.append(words[1:])
+    failed = scrapy(tmp_path / "crawl.db", *commands[0])
+    assert (failed.status, failed.stderr) == (1, f"error: feed {feeds[0]} cannot be written: No space left on device\n")
     subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
-    done = scrapy(tmp_path, *words[1:])
-    assert (done.status, done.stdout) == (0, "")
-    assert re.fullmatch(rf"{len(result.pages)} pages of run \S+: {re.escape(str(feed))}\n", done.stderr)
-    assert urls_of(feed) == sorted(result.pages)
+    for feed, words in zip(feeds, commands, strict=True):
+        done = scrapy(tmp_path / "crawl.db", *words)
+        assert (done.status, done.stdout) == (0, "")
+        assert re.fullmatch(rf"{len(result.pages)} pages of run \S+: {re.escape(str(feed))}\n", done.stderr)
+        assert urls_of(feed) == sorted(result.pages)
 
 
 @pytest.mark.thorough
@@ -376,52 +367,40 @@ def test_feed_on_a_full_disk_is_written_by_the_command_that_is_named(
 def test_standard_output_and_devices_that_are_full_are_told_in_one_line(
     kind: str, tmp_path: Path, site: LocalSite
 ) -> None:
-    settings = {"DEDUP_DATABASE_URL": url_of(tmp_path)}
     for output, feed in ((FULL, f"-:{kind}"), (Path(os.devnull), f"{FULL}:{kind}")):
         with output.open("wb") as opened:
-            result = crawl_on(opened, crawl_command({"url": f"{site.url}/"}, settings, ["-o", feed]))
-        assert_told(result, "No space left on device")
+            assert_told(opened, tmp_path, site, feed, "No space left on device")
 
 
 def test_reader_of_standard_output_that_goes_away_is_told_in_one_line(tmp_path: Path, site: LocalSite) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as output:
-        settings = {"DEDUP_DATABASE_URL": url_of(tmp_path)}
-        command = crawl_command({"url": f"{site.url}/"}, settings, ["-o", "-:jsonl"])
-        assert_told(crawl_on(output, command), "Broken pipe")
+        assert_told(output, tmp_path, site, "-:jsonl", "Broken pipe")
 
 
-def crawl_on(output: IO[bytes], command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        stdout=output,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env=environment(),
-        check=False,
-        timeout=HANG,
-    )
-
-
-def assert_told(result: subprocess.CompletedProcess[str], words: str) -> None:
+def assert_told(output: IO[bytes], tmp_path: Path, site: LocalSite, feed: str, words: str) -> None:
+    """Check that a crawl that writes a feed to an output tells in one line that this is not possible."""
+    command = crawl_command({"url": f"{site.url}/"}, {"DEDUP_DATABASE_URL": url_of(tmp_path)}, ["-o", feed])
+    pipes = {"stdout": output, "stderr": subprocess.PIPE}
+    result = subprocess.run(command, **pipes, text=True, cwd=ROOT, env=environment(), check=False, timeout=HANG)
     assert (result.returncode, result.stderr.count(" ERROR: ")) == (1, 1), result.stderr
     assert words in result.stderr
     assert "Exception ignored" not in result.stderr
     assert "Traceback" not in result.stderr
 
 
-class BrokenStorage(BlockingFeedStorage):
-    """What is stored in a thread, elsewhere, as on S3, and fails there."""
+class OtherPlace(BlockingFeedStorage):
+    """What is stored in a thread, elsewhere, as on S3: in a file that the address names, or nowhere."""
 
     def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None) -> None:
-        self.uri = uri
+        self.path = Path(uri.partition("://")[2])
 
     def _store_in_thread(self, file: IO[bytes]) -> None:
         file.seek(0)
-        assert file.read(1)
-        raise RuntimeError("the bucket\nis not there")
+        if not self.path.is_absolute():
+            raise RuntimeError("the bucket\nis not there")
+        self.path.write_bytes(file.read())
 
 
 def test_every_other_failure_is_told_in_one_line_too(
@@ -437,14 +416,14 @@ def test_every_other_failure_is_told_in_one_line_too(
         **as_feed(tmp_path / "pages.parquet"),
         **as_feed(tmp_path / "pages.json"),
     }
-    outcome = crawl_some(tmp_path, site, feeds, settings={"FEED_STORAGES": {"broken": BrokenStorage}})
+    outcome = crawl_some(tmp_path, site, feeds, settings={"FEED_STORAGES": {"broken": OtherPlace}})
     reasons = [line.partition("; all pages")[0] for line in errors(outcome)]
     assert reasons == [
         "feed broken://bucket/pages.json cannot be written: RuntimeError: the bucket is not there",
         f"feed {tmp_path}/bytes.jsonl cannot be written: TypeError: Object of type bytes is not JSON serializable",
         f"feed {tmp_path}/pages.parquet cannot be written: ValueError: no row can be written",
     ]
-    assert (outcome.tracebacks, outcome.count("feedexport/failed_count/BrokenStorage")) == ([], 1)
+    assert (outcome.tracebacks, outcome.count("feedexport/failed_count/OtherPlace")) == ([], 1)
     assert len(urls_of(tmp_path / "pages.json")) == outcome.count("dedup/new")
     assert sorted(path.name for path in tmp_path.glob("*pages*")) == ["pages.json"]
 
@@ -453,7 +432,7 @@ def test_every_other_failure_is_told_in_one_line_too(
 
 
 def test_export_names_what_it_cannot_do(tmp_path: Path, site: LocalSite) -> None:
-    assert "there is no database" in scrapy(tmp_path, "export", "-o", "-:jsonl").stderr
+    assert "there is no database" in scrapy(tmp_path / "crawl.db", "export", "-o", "-:jsonl").stderr
     crawl_some(tmp_path, site, {}, max_pages=2)
     taken = tmp_path / "pages.jsonl"
     taken.write_text("{}\n")
@@ -461,13 +440,9 @@ def test_export_names_what_it_cannot_do(tmp_path: Path, site: LocalSite) -> None
         (["-o", str(taken)], 2, f"feed {taken}: the file is there already; -O replaces it, or name another file"),
         ([], 2, "name a file: scrapy export -o pages.jsonl"),
         (["-o", "pages.warc.gz"], 2, "feed pages.warc.gz: a web archive is written while pages are fetched; "),
-        (
-            ["tuesday", "-o", "-:csv"],
-            1,
-            f"database {url_of(tmp_path)} holds no run 'tuesday': the last ones are '{RUN}'",
-        ),
+        (["tuesday", "-o", "-:csv"], 1, f"database {url_of(tmp_path)} holds no run 'tuesday': the last ones are '"),
     ):
-        result = scrapy(tmp_path, "export", *words)
+        result = scrapy(tmp_path / "crawl.db", "export", *words)
         assert (result.status, result.stdout) == (status, "")
         assert result.stderr.startswith(f"error: {line}"), result.stderr
         assert result.stderr.count("\n") == 1
@@ -478,29 +453,23 @@ def test_export_to_standard_output_has_all_pages_of_the_last_run_and_nothing_els
 ) -> None:
     crawl_some(tmp_path, site, {}, run="sunday", max_pages=9)
     crawl_some(tmp_path, site, {}, max_pages=2)
-    result = scrapy(tmp_path, "export", "-o", "-:jsonl")
+    result = scrapy(tmp_path / "crawl.db", "export", "-o", "-:jsonl")
     assert [json.loads(line)["verdict"] for line in result.stdout.splitlines()] == ["unchanged"] * 2
     assert result.stderr == f"2 pages of run {RUN}, which is not finished: stdout:\n"
-    assert scrapy(tmp_path, "export", "sunday", "-o", "-:csv", "-s", "FEED_EXPORT_FIELDS=url").stdout.count("\n") == 10
-
-
-class OtherPlace(BlockingFeedStorage):
-    """What is stored in a thread, elsewhere: in a file that the address names."""
-
-    def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None) -> None:
-        self.path = Path(uri.partition("://")[2])
-
-    def _store_in_thread(self, file: IO[bytes]) -> None:
-        file.seek(0)
-        self.path.write_bytes(file.read())
+    assert (
+        scrapy(tmp_path / "crawl.db", "export", "sunday", "-o", "-:csv", "-s", "FEED_EXPORT_FIELDS=url").stdout.count(
+            "\n"
+        )
+        == 10
+    )
 
 
 def test_export_knows_other_places_and_batches(tmp_path: Path, site: LocalSite) -> None:
     crawl_some(tmp_path, site, {}, max_pages=5)
     storages = json.dumps({"other": "tests.crawler.feeds.test_writing.OtherPlace"})
     words = ["-s", f"FEED_STORAGES={storages}", "-s", "FEED_EXPORT_BATCH_ITEM_COUNT=3"]
-    result = scrapy(tmp_path, "export", "-o", f"other://{tmp_path}/%(batch_id)d.csv", *words)
+    result = scrapy(tmp_path / "crawl.db", "export", "-o", f"other://{tmp_path}/%(batch_id)d.csv", *words)
     assert (result.status, result.stderr.partition(" of run")[0]) == (0, "5 pages")
     assert [len(read_feed(tmp_path / f"{number}.csv")) for number in (1, 2)] == [3, 2]
-    unknown = scrapy(tmp_path, "export", "-o", "nowhere://pages.csv")
+    unknown = scrapy(tmp_path / "crawl.db", "export", "-o", "nowhere://pages.csv")
     assert (unknown.status, "Unknown feed storage scheme: nowhere" in unknown.stderr) == (2, True)

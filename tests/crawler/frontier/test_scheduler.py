@@ -15,12 +15,12 @@ from scrapy.http import TextResponse
 
 from crawler.frontier import scheduler as scheduler_module
 from crawler.frontier.entries import TakenUrl, to_entry, to_request
-from crawler.frontier.scheduler import BATCH, MOST_RETURNS, FrontierScheduler, InFlight
+from crawler.frontier.scheduler import BATCH, MOST_RETURNS, FrontierScheduler
 from crawler.frontier.store import FrontierStore
 from crawler.page import KIND, ROW
 from crawler.politeness.pausing import MOST_FAILURES
 from crawler.spider.site import RecentUrls, SiteSpider
-from tests.crawling import ExitedError, ask, crawl_command, crawl_site_here, finish, start
+from tests.crawling import ask, crawl_command, crawl_site_here, finish, start
 from tests.localsite import Asked, LocalSite, Page, Reply, article, redirect
 
 
@@ -113,72 +113,20 @@ def test_every_way_in_which_a_request_can_end_is_done(
 
 
 @pytest.mark.slow
-def test_sitemaps_and_robots_end_too_and_nothing_is_left_of_a_finished_run(tmp_path: Path) -> None:
+def test_sitemaps_and_robots_end_too_and_a_finished_run_is_forgotten_and_its_name_begins_anew(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/": article("front"), "/a": article("a", ["/b"]), "/b": article("b")}
+    namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
     with LocalSite(pages) as site:
         site.pages["/robots.txt"] = f"Sitemap: {site.url}/sitemap.xml".encode()
-        site.pages["/sitemap.xml"] = (
-            f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>{site.url}/a</loc></url></urlset>'
-        )
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/", sitemap="auto")
-    depths = {item.url.removeprefix(site.url): item.depth for item in outcome.items}
-    assert depths == {"/": 0, "/a": 0, "/b": 1}
-    assert states(tmp_path / "crawl.db") == {}
-    assert ask(f"sqlite:///{tmp_path / 'crawl.db'}", "SELECT * FROM frontier_runs") == []
-
-
-@pytest.mark.slow
-def test_finished_run_of_the_same_name_begins_anew(tmp_path: Path) -> None:
-    with LocalSite({"/": article("front", ["/a"]), "/a": article("a")}) as site:
+        site.pages["/sitemap.xml"] = f'<urlset xmlns="{namespace}"><url><loc>{site.url}/a</loc></url></urlset>'
         for verdict in ("new", "unchanged"):
-            outcome = crawl_site_here(tmp_path / "crawl.db", {"DEDUP_RUN": "again"}, url=f"{site.url}/")
-            assert outcome.count(f"dedup/{verdict}") == 2
-
-
-def stop_after(monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
-    """End the process in which a crawl runs, as a crash does, once so many of its requests are done."""
-
-    done = Counter[str]()
-    take_finished = InFlight.take_finished
-
-    def count(self: InFlight) -> list[tuple[int, bool]]:
-        finished = take_finished(self)
-        done["pages"] += len(finished)
-        if done["pages"] >= pages:
-            raise SystemExit(9)
-        return finished
-
-    monkeypatch.setattr(InFlight, "take_finished", count)
-
-
-def forty_pages() -> dict[str, Page]:
-    links = {
-        number: [f"/{child}" for child in (3 * number + 1, 3 * number + 2, 3 * number + 3)] for number in range(13)
-    }
-    pages: dict[str, Page] = {f"/{number}": article(number, links.get(number, [])) for number in range(40)}
-    return {"/": article("front", ["/0"]), **pages}
-
-
-@pytest.mark.slow
-def test_crawl_that_crashed_goes_on_and_ends_as_one_that_did_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    database = tmp_path / "crawl.db"
-    settings = {"DEDUP_RUN": "crashed"}
-    with LocalSite(forty_pages()) as site:
-        with monkeypatch.context() as patched:
-            stop_after(patched, 17)
-            with pytest.raises(ExitedError):
-                crawl_site_here(database, settings, url=f"{site.url}/")
-        done = {path for path, state in states(database).items() if state == "done"}
-        before = site.hits
-        outcome = crawl_site_here(database, settings, url=f"{site.url}/")
-        again = site.hits - before
-    assert outcome.stats["frontier/done_before"] == len(done)
-    assert not done & set(again)
-    rows = ask(f"sqlite:///{database}", "SELECT url, text FROM pages")
-    assert sorted(row["url"].removeprefix(site.url) for row in rows) == sorted(forty_pages())
-    assert all(row["text"] for row in rows)
+            settings = {"DEDUP_RUN": "again"}
+            outcome = crawl_site_here(tmp_path / "crawl.db", settings, url=f"{site.url}/", sitemap="auto")
+            assert outcome.count(f"dedup/{verdict}") == 3
+            depths = {item.url.removeprefix(site.url): item.depth for item in outcome.items}
+            assert depths == {"/": 0, "/a": 0, "/b": 1}
+            assert states(tmp_path / "crawl.db") == {}
+            assert ask(f"sqlite:///{tmp_path / 'crawl.db'}", "SELECT * FROM frontier_runs") == []
 
 
 @pytest.mark.slow

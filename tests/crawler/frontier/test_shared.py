@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
-from hashlib import sha1
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -17,15 +15,13 @@ from crawler.frontier.entries import Changes, Entry, ExchangeResult, LeaveResult
 from crawler.frontier.leases import LEASE_SECONDS, MOST_HOSTS, RENEWAL_SECONDS, TURN_SECONDS
 from crawler.frontier.store import FrontierStore
 from dedup.sql.database import Database
+from tests.crawler.frontier.test_store import ATTEMPTS, DELAY, Workers, new_databases
+from tests.crawler.frontier.test_store import entry as entry_of
 from tests.crawling import ask
-
-ATTEMPTS = 5
-DELAY = 0.5
 
 
 def entry(host: str, number: int, priority: int = 0) -> Entry:
-    url = f"https://{host}/{number}"
-    return Entry(url, sha1(url.encode()).digest(), host, "page", -priority, priority, None, None)
+    return entry_of(number, priority, host)
 
 
 class Worker:
@@ -35,17 +31,7 @@ class Worker:
         self.name = name
         self.crew = crew
         self.held: dict[int, TakenUrl] = {}
-        self.store = FrontierStore(
-            Database(crew.database_url),
-            "run",
-            ATTEMPTS,
-            name,
-            is_shared=True,
-            has_ended=lambda worker, me: worker in crew.dead,
-            clock=lambda: crew.now,
-            delay=lambda host: DELAY,
-        )
-        self.opened: OpenResult = self.store.open()
+        self.store, self.opened = crew.begin(name)
         self.counts: dict[str, int] = {}
         self.leaving: frozenset[str] = frozenset()
 
@@ -80,13 +66,11 @@ class Worker:
         return self.store.leave(Changes(), self.state, is_finished=is_finished)
 
 
-class Crew:
+class Crew(Workers):
     """Workers of one run on one database."""
 
     def __init__(self, database_url: str) -> None:
-        self.database_url = database_url
-        self.now = 1000.0
-        self.dead: set[str] = set()
+        super().__init__(database_url, is_shared=True)
         self.workers: dict[str, Worker] = {}
 
     def start(self, name: str) -> Worker:
@@ -94,51 +78,30 @@ class Crew:
         return self.workers[name]
 
     def kill(self, name: str) -> None:
-        self.dead.add(name)
+        self.ended.add(name)
         self.workers.pop(name).store.close()
-
-    def close(self) -> None:
-        for worker in self.workers.values():
-            worker.store.close()
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
         return [tuple(row.values()) for row in ask(self.database_url, query)]
 
 
-@contextmanager
-def crew_on(database_url: str) -> Iterator[Crew]:
-    crew = Crew(database_url)
-    try:
-        yield crew
-    finally:
-        crew.close()
-
-
 @pytest.fixture
 def crew(sqlite_url: str) -> Iterator[Crew]:
-    with crew_on(sqlite_url) as each:
+    with closing(Crew(sqlite_url)) as each:
         yield each
 
 
 # Hosts
 
 
-def test_host_belongs_to_one_worker_and_the_other_waits(crew: Crew) -> None:
-    one, two = crew.start("one"), crew.start("two")
-    one.find(*(entry("a", number) for number in range(30)))
-    assert len(one.take(20)) == 20
-    result = two.exchange(limit=20)
-    assert (result.taken, result.is_left) == ([], True)
-    one.finish_all()
-    assert two.take() == []
-    assert len(one.take(20)) == 10
-
-
-def test_hosts_are_shared_evenly_whoever_comes_first(crew: Crew) -> None:
-    one, two = crew.start("one"), crew.start("two")
+def test_hosts_are_shared_evenly_whoever_comes_first_and_an_only_one_belongs_to_one(crew: Crew) -> None:
+    one, two, three = crew.start("one"), crew.start("two"), crew.start("three")
+    three.leave(is_finished=False)
     one.find(*(entry(host, number) for host in "abcd" for number in range(3)))
     assert {url[0] for url in one.take(64)} == {"a", "b"}
     assert {url[0] for url in two.take(64)} == {"c", "d"}
+    late = crew.start("late").exchange(limit=20)
+    assert (late.taken, late.is_left) == ([], True)
 
 
 def test_worker_that_joins_gets_hosts_once_nothing_of_them_is_under_way(crew: Crew) -> None:
@@ -230,9 +193,9 @@ def test_urls_and_hosts_of_a_dead_process_come_back_with_an_attempt(crew: Crew) 
     assert [taken.attempts for taken in two.held.values()] == [1, 1]
 
 
-def test_urls_of_a_silent_worker_come_back_when_its_lease_ends(crew: Crew) -> None:
+def test_urls_of_a_silent_worker_come_back_when_its_lease_ends_and_it_learns_what_it_has_lost(crew: Crew) -> None:
     one, two = crew.start("one"), crew.start("two")
-    one.find(entry("a", 1))
+    one.find(entry("a", 1), entry("a", 2))
     one.take()
     crew.now += LEASE_SECONDS - 1
     two.exchange()
@@ -240,17 +203,7 @@ def test_urls_of_a_silent_worker_come_back_when_its_lease_ends(crew: Crew) -> No
     crew.now += RENEWAL_SECONDS
     two.exchange()
     crew.now += DELAY
-    assert two.take() == ["a/1"]
-
-
-def test_silent_worker_that_comes_back_learns_what_it_has_lost(crew: Crew) -> None:
-    one, two = crew.start("one"), crew.start("two")
-    one.find(entry("a", 1), entry("a", 2))
-    one.take()
-    crew.now += LEASE_SECONDS + RENEWAL_SECONDS
-    two.exchange()
-    crew.now += DELAY
-    assert len(two.take()) == 2
+    assert two.take() == ["a/1", "a/2"]
     result = one.exchange(limit=5)
     assert (len(result.lost), result.taken, result.is_left) == (2, [], True)
 
@@ -309,16 +262,6 @@ def test_exchange_that_was_committed_before_the_connection_broke_counts_once(cre
     ]
 
 
-def test_end_that_was_committed_before_the_connection_broke_is_still_this_worker_s(crew: Crew) -> None:
-    one = crew.start("one")
-    one.find(entry("a", 1))
-    one.take()
-    one.finish_all()
-    assert not one.leave().goes_on
-    again = one.store.leave(Changes(), WorkerState(is_after_outage=True), is_finished=True)
-    assert not again.goes_on
-
-
 # The end of a run
 
 
@@ -367,29 +310,22 @@ def test_last_worker_of_a_run_that_was_stopped_tells_of_all_and_leaves_the_rest(
     assert three.take() == ["a/1", "a/2"]
 
 
-def test_run_that_has_finished_stays_so_for_workers_that_come_late_or_again(crew: Crew) -> None:
+def test_run_that_has_finished_stays_so_for_workers_that_come_late_and_a_single_one_begins_it_anew(crew: Crew) -> None:
     one, two = crew.start("one"), crew.start("two")
     one.find(entry("a", 1))
     one.take()
     one.finish_all()
-    one.leave()
+    assert not one.leave().goes_on
+    # The same again, as the connection broke after the commit.
+    assert not one.store.leave(Changes(), WorkerState(is_after_outage=True), is_finished=True).goes_on
     result = two.find(entry("a", 1), entry("a", 2))
     assert (result.added, result.is_left) == (0, False)
     three = crew.start("three")
     assert three.opened.is_over
     assert three.store.is_over()
     assert crew.rows("SELECT count(*) FROM frontier") == [(0,)]
-
-
-def test_single_worker_begins_a_shared_run_that_has_finished_anew(crew: Crew) -> None:
-    one = crew.start("one")
-    one.find(entry("a", 1))
-    one.take()
-    one.finish_all()
-    one.leave()
-    alone = FrontierStore(Database(crew.database_url), "run", ATTEMPTS, "alone")
-    assert alone.open() == OpenResult(0, 0, 0, [])
-    alone.close()
+    with closing(FrontierStore(Database(crew.database_url), "run", ATTEMPTS, "alone")) as alone:
+        assert alone.open() == OpenResult(0, 0, 0, [])
     assert crew.rows("SELECT count(*) FROM frontier_workers") == [(0,)]
 
 
@@ -405,15 +341,8 @@ def test_workers_go_on_with_what_a_single_one_began(crew: Crew) -> None:
     assert (one.opened.queued, one.opened.done, one.opened.kept) == (1, 1, 1)
     result = one.exchange(limit=5)
     assert ([each.url for each in result.taken], result.kept_elsewhere) == (["https://a/2"], 1)
-
-
-def test_pages_that_others_kept_are_known(crew: Crew) -> None:
-    one, two = crew.start("one"), crew.start("two")
-    one.find(entry("a", 1), entry("a", 2), entry("b", 1))
-    one.take()
-    two.take()
     one.finish_all()
-    assert two.exchange().kept_elsewhere == 2
+    assert crew.start("two").exchange().kept_elsewhere == 2
 
 
 # The law
@@ -503,33 +432,23 @@ class Played:
 
 
 def play(database_url: str, actions: list[tuple[str, str, object]]) -> None:
-    with crew_on(database_url) as crew:
+    with closing(Crew(database_url)) as crew:
         played = Played(crew)
         for action in actions:
             played.step(*action)
         played.finish()
 
 
-@settings(max_examples=12)
-@given(ACTIONS)
 @pytest.mark.slow
-def test_every_url_is_done_once_and_no_host_is_asked_by_two_on_sqlite(actions: list[tuple[str, str, object]]) -> None:
-    with TemporaryDirectory() as folder:
-        play(f"sqlite:///{Path(folder) / 'test.db'}", actions)
-
-
-@pytest.fixture(scope="module")
-def new_postgresql_url(postgresql_server: Callable[[], object]) -> Callable[[], str]:
-    return lambda: postgresql_server().create_database()  # type: ignore[attr-defined]
-
-
-@pytest.mark.slow
-def test_every_url_is_done_once_and_no_host_is_asked_by_two_on_postgresql(
-    new_postgresql_url: Callable[[], str],
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_every_url_is_done_once_and_no_host_is_asked_by_two(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    @settings(max_examples=3)
+    new_url = new_databases(kind, request, tmp_path)
+
+    @settings(max_examples=12 if kind == "sqlite" else 3)
     @given(ACTIONS)
     def check(actions: list[tuple[str, str, object]]) -> None:
-        play(new_postgresql_url(), actions)
+        play(new_url(), actions)
 
     check()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha1
+from itertools import count, repeat
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -22,32 +22,43 @@ from dedup.sql.database import Database
 from tests.crawling import ask
 
 ATTEMPTS = 5
+DELAY = 0.5
 
 
-def entry(number: int, priority: int = 0) -> Entry:
-    url = f"https://a.example/{number}"
-    return Entry(url, sha1(url.encode()).digest(), "a.example", "page", -priority, priority, None, None)
+def entry(number: int, priority: int = 0, host: str = "a.example") -> Entry:
+    url = f"https://{host}/{number}"
+    return Entry(url, sha1(url.encode()).digest(), host, "page", -priority, priority, None, None)
 
 
 def numbers(taken: list[TakenUrl]) -> list[int]:
     return [int(each.url.rpartition("/")[2]) for each in taken]
 
 
+def new_databases(kind: str, request: pytest.FixtureRequest, folder: Path) -> Callable[[], str]:
+    """Return what makes the URL of a new database of a kind."""
+    if kind == "postgresql":
+        return request.getfixturevalue("postgresql_server")().create_database  # type: ignore[no-any-return]
+    return map("sqlite:///{}/{}.db".format, repeat(folder), count()).__next__
+
+
 class Workers:
     """Workers that come and go, one after the other or at the same time, on one database."""
 
-    def __init__(self, database_url: str) -> None:
+    def __init__(self, database_url: str, *, is_shared: bool = False) -> None:
         self.database_url = database_url
+        self._is_shared = is_shared
         self.now = 1000.0
         self.ended: set[str] = set()
         self._stores: list[FrontierStore] = []
 
-    def start(self, name: str, run: str = "run") -> tuple[FrontierStore, OpenResult]:
+    def begin(self, name: str, run: str = "run") -> tuple[FrontierStore, OpenResult]:
         store = FrontierStore(
             Database(self.database_url),
             run,
             ATTEMPTS,
             name,
+            is_shared=self._is_shared,
+            delay=lambda host: DELAY,
             has_ended=lambda worker, me: worker in self.ended,
             clock=lambda: self.now,
         )
@@ -63,18 +74,9 @@ class Workers:
         return {int(row["url"].rpartition("/")[2]): row["state"] for row in rows}
 
 
-@contextmanager
-def workers_on(database_url: str) -> Iterator[Workers]:
-    workers = Workers(database_url)
-    try:
-        yield workers
-    finally:
-        workers.close()
-
-
 @pytest.fixture
 def workers(sqlite_url: str) -> Iterator[Workers]:
-    with workers_on(sqlite_url) as each:
+    with closing(Workers(sqlite_url)) as each:
         yield each
 
 
@@ -86,30 +88,26 @@ def add(store: FrontierStore, *entries: Entry) -> ExchangeResult:
     return store.exchange(Changes(found=list(entries)), 0)
 
 
-def finish(store: FrontierStore, *taken: TakenUrl, kept: bool = True) -> None:
-    store.exchange(Changes(done=[(each.id, kept) for each in taken]), 0)
+def finish(store: FrontierStore, *taken: TakenUrl) -> None:
+    store.exchange(Changes(done=[(each.id, True) for each in taken]), 0)
 
 
-def test_what_was_found_is_taken_once_and_comes_back_as_it_was(workers: Workers) -> None:
-    store, _ = workers.start("one")
+def test_what_was_found_is_taken_once_and_comes_back_as_it_was_or_as_it_is_to_be_tried_again(workers: Workers) -> None:
+    store, _ = workers.begin("one")
     whole = Entry("https://a.example/7", b"7" * 20, "a.example", "sitemap", 3, -3, "https://a.example/", '{"a":1}')
     assert add(store, whole).added == 1
     [taken] = take(store, 5)
     assert (taken.url, taken.kind, taken.depth, taken.priority) == (whole.url, "sitemap", 3, -3)
     assert (taken.referrer, taken.meta, taken.attempts) == (whole.referrer, whole.meta, 0)
     assert take(store, 5) == []
-
-
-def test_runs_do_not_know_of_each_other(workers: Workers) -> None:
-    one, _ = workers.start("one", "monday")
-    two, _ = workers.start("two", "tuesday")
-    add(one, entry(1))
-    assert add(two, entry(1)).added == 1
-    assert numbers(take(one, 5)) == numbers(take(two, 5)) == [1]
+    store.exchange(Changes(again=[(taken.id, -7, '{"retry_times":1}')]), 0)
+    assert take(store, 5) == [taken._replace(priority=-7, meta='{"retry_times":1}')]
+    other, _ = workers.begin("two", "another run")
+    assert add(other, whole).added == 1
 
 
 def test_children_and_their_parents_end_are_written_together_with_what_is_taken_next(workers: Workers) -> None:
-    store, _ = workers.start("one")
+    store, _ = workers.begin("one")
     add(store, entry(1))
     [parent] = take(store, 1)
     result = store.exchange(Changes(found=[entry(2, -1), entry(1)], done=[(parent.id, True)]), 5)
@@ -117,96 +115,43 @@ def test_children_and_their_parents_end_are_written_together_with_what_is_taken_
     assert workers.states() == {1: "done", 2: "taken"}
 
 
-def test_url_to_be_tried_again_is_queued_with_its_new_priority_and_meta(workers: Workers) -> None:
-    store, _ = workers.start("one")
-    add(store, entry(1), entry(2))
-    first, _ = take(store, 2)
-    store.exchange(Changes(again=[(first.id, -7, '{"retry_times":1}')]), 0)
-    [again] = take(store, 5)
-    assert (again.id, again.priority, again.meta, again.attempts) == (first.id, -7, '{"retry_times":1}', 0)
-
-
 def test_continued_run_knows_what_is_done_and_kept_and_queues_the_rest(workers: Workers) -> None:
-    store, opened = workers.start("one")
+    store, opened = workers.begin("one")
     assert opened == OpenResult(0, 0, 0, [])
     add(store, *map(entry, range(6)))
-    taken = take(store, 4)
-    finish(store, taken[0])
-    finish(store, taken[1], kept=False)
+    first, second, *_ = take(store, 4)
+    store.exchange(Changes(done=[(first.id, True), (second.id, False)]), 0)
     workers.ended.add("one")
-    store, opened = workers.start("two")
+    store, opened = workers.begin("two")
     assert opened == OpenResult(4, 2, 1, [])
     assert numbers(take(store, 10)) == [2, 3, 4, 5]
 
 
-def test_urls_of_a_living_worker_stay_its_own_until_the_lease_ends(workers: Workers) -> None:
-    one, _ = workers.start("one")
-    add(one, entry(1))
-    take(one, 1)
-    two, opened = workers.start("two")
+def test_urls_of_a_living_worker_stay_its_own_until_it_says_no_more_that_it_is_there(workers: Workers) -> None:
+    one, _ = workers.begin("one")
+    add(one, entry(1), entry(2))
+    first, second = take(one, 2)
+    two, opened = workers.begin("two")
     assert opened.queued == 0
-    result = two.exchange(Changes(), 5)
-    assert (result.taken, result.is_left) == ([], True)
-    workers.now += LEASE_SECONDS + 1
-    assert numbers(take(two, 5)) == [1]
-
-
-def test_worker_that_is_alive_keeps_its_lease(workers: Workers) -> None:
-    one, _ = workers.start("one")
-    add(one, entry(1))
-    take(one, 1)
-    two, _ = workers.start("two")
     for _ in range(10):
         workers.now += LEASE_SECONDS / 2
         one.exchange(Changes(), 0)
-        assert take(two, 5) == []
-
-
-def test_late_end_of_a_url_that_was_taken_over_counts_and_a_late_retry_does_not(workers: Workers) -> None:
-    one, _ = workers.start("one")
-    add(one, entry(1), entry(2))
-    first, second = take(one, 2)
+        result = two.exchange(Changes(), 5)
+        assert (result.taken, result.is_left) == ([], True)
     workers.now += LEASE_SECONDS + 1
-    two, _ = workers.start("two")
     assert numbers(take(two, 5)) == [1, 2]
+    # Of what comes late an end counts, and another try does not.
     one.exchange(Changes(done=[(first.id, True)], again=[(second.id, 0, None)]), 0)
     assert workers.states() == {1: "done", 2: "taken"}
 
 
-def test_url_that_kills_is_found_out_alone_and_given_up_and_the_others_are_not(workers: Workers) -> None:
-    deaths = 0
-    given_up: list[str] = []
-    finished: set[int] = set()
-    while not given_up:
-        name = f"worker {deaths}"
-        store, opened = workers.start(name)
-        given_up = opened.given_up
-        add(store, *map(entry, range(20)))
-        while result := store.exchange(Changes(), 8):
-            if not result.taken:
-                break
-            suspects = [each for each in result.taken if each.attempts >= 2]
-            assert len(suspects) <= 1
-            if 3 in numbers(result.taken):
-                deaths += 1
-                workers.ended.add(name)
-                break
-            finish(store, *result.taken)
-            finished |= set(numbers(result.taken))
-        assert deaths <= ATTEMPTS
-    assert given_up == ["https://a.example/3"]
-    assert deaths == ATTEMPTS
-    assert finished == set(range(20)) - {3}
-    assert workers.states()[3] == "failed"
-
-
 def test_suspects_are_taken_one_at_a_time(workers: Workers) -> None:
     for name in ("one", "two"):
-        store, _ = workers.start(name)
+        store, _ = workers.begin(name)
         add(store, *map(entry, range(3)))
         take(store, 3)
         workers.ended.add(name)
-    store, _ = workers.start("three")
+    store, _ = workers.begin("three")
     add(store, entry(9, -5))
     assert numbers(take(store, 5)) == [0, 9]
     assert take(store, 5, suspect=False) == []
@@ -217,9 +162,9 @@ def test_suspects_are_taken_one_at_a_time(workers: Workers) -> None:
 
 def test_finished_run_is_forgotten_and_its_name_begins_anew(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler.frontier.store.DELETED_AT_ONCE", 3)
-    other, _ = workers.start("other", "another run")
+    other, _ = workers.begin("other", "another run")
     add(other, entry(1))
-    store, _ = workers.start("one")
+    store, _ = workers.begin("one")
     add(store, *map(entry, range(10)))
     assert store.count_left() == 10
     finish(store, *take(store, 10))
@@ -227,20 +172,15 @@ def test_finished_run_is_forgotten_and_its_name_begins_anew(workers: Workers, mo
     store.leave(Changes(), WorkerState(), is_finished=True)
     assert ask(workers.database_url, "SELECT name FROM frontier_runs") == [{"name": "another run"}]
     assert workers.states() == {1: "queued"}
-    store, opened = workers.start("two")
+    store, opened = workers.begin("two")
     assert opened == OpenResult(0, 0, 0, [])
-    assert add(store, entry(1)).added == 1
-
-
-def test_run_that_was_killed_while_it_was_forgotten_begins_anew(workers: Workers) -> None:
-    store, _ = workers.start("one")
-    add(store, entry(1), entry(2))
+    assert add(store, entry(1), entry(2)).added == 2
+    # As if the process had been killed while the run was forgotten.
     finish(store, *take(store, 2))
     with closing(Database(workers.database_url)) as database, database.write() as connection:
-        connection.exec_driver_sql("UPDATE frontier_runs SET finished = 1")
-    store, opened = workers.start("two")
-    assert opened.done == 0
-    assert add(store, entry(1)).added == 1
+        connection.exec_driver_sql("UPDATE frontier_runs SET finished = 1 WHERE name = 'run'")
+    store, opened = workers.begin("three")
+    assert (opened.done, add(store, entry(1)).added) == (0, 1)
 
 
 def test_worker_is_gone_only_if_its_process_on_this_machine_is() -> None:
@@ -298,7 +238,7 @@ class Played:
         self.count = 0
         self.model = Model([], {}, {})
         self.taken: dict[int, TakenUrl] = {}
-        self.store, _ = workers.start("worker 0")
+        self.store, _ = workers.begin("worker 0")
 
     def find(self, found: list[tuple[int, int]]) -> None:
         result = add(self.store, *(entry(number, priority) for number, priority in found))
@@ -350,13 +290,13 @@ class Played:
         self.taken.clear()
         self.count += 1
         self.store.close()
-        self.store, opened = self.workers.start(f"worker {self.count}")
+        self.store, opened = self.workers.begin(f"worker {self.count}")
         states = list(self.model.state.values())
         assert (opened.queued, opened.done) == (states.count("queued"), states.count("done"))
 
 
 def play(database_url: str, actions: list[tuple[str, object]]) -> None:
-    with workers_on(database_url) as workers:
+    with closing(Workers(database_url)) as workers:
         played = Played(workers)
         for name, argument in actions:
             getattr(played, name)(argument)
@@ -368,25 +308,15 @@ def play(database_url: str, actions: list[tuple[str, object]]) -> None:
         assert set(played.model.state.values()) <= {"done", "taken", "failed"}
 
 
-@settings(max_examples=40)
-@given(ACTIONS)
 @pytest.mark.slow
-def test_table_does_what_the_model_does_on_sqlite(actions: list[tuple[str, object]]) -> None:
-    with TemporaryDirectory() as folder:
-        play(f"sqlite:///{Path(folder) / 'test.db'}", actions)
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_table_does_what_the_model_does(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    new_url = new_databases(kind, request, tmp_path)
 
-
-@pytest.fixture(scope="module")
-def new_postgresql_url(postgresql_server: Callable[[], object]) -> Callable[[], str]:
-    return lambda: postgresql_server().create_database()  # type: ignore[attr-defined]
-
-
-@pytest.mark.slow
-def test_table_does_what_the_model_does_on_postgresql(new_postgresql_url: Callable[[], str]) -> None:
-    @settings(max_examples=10)
+    @settings(max_examples=40 if kind == "sqlite" else 10)
     @given(ACTIONS)
     def check(actions: list[tuple[str, object]]) -> None:
-        play(new_postgresql_url(), actions)
+        play(new_url(), actions)
 
     check()
 

@@ -1,10 +1,13 @@
-"""Hosts that fail are paused, then parked, and come back as they were, by a clock of the test's own."""
+"""How long hosts are left alone, how fast they are asked and what they forbid, by numbers and a clock of the test."""
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from crawler.politeness.hosts import FASTER_AFTER, Hosts, Patience
+from crawler.politeness.hosts import FASTER_AFTER, Hosts, is_this_machine, pause_seconds, read_retry_after, slower
+from crawler.politeness.robots import MOST_BYTES, crawl_delay, decode, forbids_for_now, own_name, rules_for
 
 
 class Clock:
@@ -22,7 +25,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def hosts(clock: Clock) -> Hosts:
-    return Hosts(Patience(600), lambda host: 1.0, clock, lambda: 0.5)
+    return Hosts(600, lambda host: 1.0, clock, lambda: 0.5)
 
 
 def test_host_that_fails_is_paused_and_no_other(hosts: Hosts, clock: Clock) -> None:
@@ -98,3 +101,99 @@ def test_greatest_of_all_delays_holds(hosts: Hosts) -> None:
     hosts.learn("a", 3.0)
     hosts.learn("b", 3.0)
     assert (hosts.least_delay("a"), hosts.least_delay("b")) == (5.0, 3.0)
+
+
+NOW = 1_772_438_400.0  # Mon, 02 Mar 2026 08:00:00 GMT
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("120", 120.0),
+        (" 0 ", 0.0),
+        ("Mon, 02 Mar 2026 08:00:30 GMT", 30.0),
+        ("Monday, 02-Mar-26 08:00:30 GMT", 30.0),
+        ("Mon Mar  2 08:00:30 2026", 30.0),
+        ("Mon, 02 Mar 2026 07:00:00 GMT", 0.0),
+        ("", None),
+        ("soon", None),
+        ("-5", None),
+        ("1.5", None),
+        ("\u0661\u0662", None),
+        ("Mon, 99 Mar 2026 08:00:30 GMT", None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(value: str, seconds: float | None) -> None:
+    assert read_retry_after(value, NOW) == seconds
+
+
+def test_pauses_double_up_to_a_tenth_of_all_patience_and_not_all_come_back_at_once() -> None:
+    pauses = [pause_seconds(600, number, None, 0.5) for number in (*range(1, 9), 10_000)]
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert {pause_seconds(600, 3, None, chance) for chance in (0.0, 0.5, 1.0)} == {3.0, 4.0, 5.0}
+
+
+def test_host_is_not_asked_before_it_wants_to_be_and_gets_half_of_all_patience_at_most() -> None:
+    assert pause_seconds(600, 1, 30, 0.0) == 30
+    assert 30 < pause_seconds(600, 1, 30, 1.0) < 31
+    # One that refuses again after the time it has named.
+    assert pause_seconds(600, 6, 1, 0.5) == 32
+    assert pause_seconds(600, 1, 0, 0.5) == 1
+    assert pause_seconds(600, 1, 1e9, 0.0) == 300
+
+
+def test_delay_doubles_within_bounds() -> None:
+    assert [slower(delay) for delay in (0.0, 0.01, 0.5, 1000.0)] == [0.1, 0.1, 1.0, 10.0]
+
+
+HERE = "localhost demo.localhost 127.0.0.1 127.0.0.2 ::1 [::1]"
+ELSEWHERE = "127.0.0.1.example.com localhost.example.com notlocalhost 192.168.0.1"
+
+
+def test_this_machine_is_told_by_its_names() -> None:
+    assert [host for host in HERE.split() if not is_this_machine(host)] == []
+    assert [host for host in (*ELSEWHERE.split(), "") if is_this_machine(host)] == []
+
+
+# robots.txt
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "name"),
+    [
+        ("neardup/0.1 (+you@example.com)", "neardup"),
+        ("House-Bot (+https://example.com/bot)", "house-bot"),
+        ("Mozilla/5.0 (compatible; Foobot/2.1; +https://foo.example)", "foobot"),
+        ("neardup", "neardup"),
+        ("", ""),
+    ],
+)
+def test_own_name_is_the_first_word_of_the_user_agent(user_agent: str, name: str) -> None:
+    assert own_name(user_agent) == name
+
+
+def test_groups_of_others_are_nobodys() -> None:
+    text = "User-agent: near\nuser-agent : NearDup/1.0 # us\r\nUseragent: *\nUSER AGENT: example\nDisallow: /x\n"
+    own = "User-agent: ?\nuser-agent : neardup\r\nUseragent: *\nUSER AGENT: ?\nDisallow: /x\n"
+    assert rules_for(text, "neardup") == own
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_text_is_read_whatever_it_is_saved_as(encoding: str) -> None:
+    text = "User-agent: *\nDisallow: /zpr\u00e1vy\n"
+    assert decode(text.encode(encoding)).lstrip("\ufeff") == text
+
+
+def test_only_the_beginning_of_an_endless_text_is_read() -> None:
+    assert len(decode(b"#" * (2 * MOST_BYTES))) == MOST_BYTES
+
+
+def test_what_fails_for_now_forbids_and_what_is_missing_allows() -> None:
+    assert [status for status in (200, 401, 403, 404, 429, 500, 503) if forbids_for_now(status)] == [429, 500, 503]
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "seconds"), [(None, 0), (0.0, 0), (-1.0, 0), (2.5, 2.5), (600.0, 30), (math.inf, 30), (math.nan, 0)]
+)
+def test_crawl_delay_has_a_limit(asked_for: float | None, seconds: float) -> None:
+    assert crawl_delay(asked_for) == seconds

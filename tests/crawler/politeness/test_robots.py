@@ -14,26 +14,10 @@ from scrapy.settings import Settings
 
 from crawler.politeness.hosts import Hosts
 from settings import default
-from tests.crawling import crawl, crawl_command, crawl_site_here, run
+from tests.crawling import crawl, crawl_site_here
 from tests.localsite import Asked, LocalSite, Reply, article, redirect
 
 pytestmark = pytest.mark.slow
-
-
-def test_all_that_wait_for_robots_txt_obey_it(tmp_path: Path) -> None:
-    database = f"sqlite:///{tmp_path / 'crawl.db'}"
-    site = LocalSite()
-    # All start at once: the others wait for what the first has asked for.
-    site.pages["/robots.txt"] = Reply(b"User-agent: *\nDisallow: /private/\n", stall=0.5)
-    paths = [f"/private/{number}" for number in range(5)]
-    for path in paths:
-        site.pages[path] = Reply(article(path, []).encode())
-    with site:
-        starts = ",".join(site.url.rstrip("/") + path for path in paths)
-        settings = {"DEDUP_DATABASE_URL": database, "AUTOTHROTTLE_ENABLED": False}
-        result = run(crawl_command({"url": starts}, settings), database_url=database)
-        asked = [request.path for request in site.asked]
-    assert asked == ["/robots.txt"], result.stderr
 
 
 PLAIN = {"Content-Type": "text/plain"}
@@ -70,35 +54,38 @@ def test_nothing_is_fetched_until_robots_txt_is_answered(failure: Reply, tmp_pat
     assert set(paths[7:]) == {"/", "/page"}
 
 
-def test_robots_txt_that_is_not_there_allows_all(tmp_path: Path, site: LocalSite) -> None:
-    site.pages["/robots.txt"] = Reply(b"User-agent: *\nDisallow: /\n", 403)
-    assert kept(tmp_path, site) == ["/", "/page", "/private"]
+def test_all_that_wait_for_robots_txt_obey_it(tmp_path: Path, site: LocalSite) -> None:
+    # All start at once: the others wait for what the first has asked for.
+    site.pages["/robots.txt"] = Reply(b"User-agent: *\nDisallow: /private/\n", headers=PLAIN, stall=0.5)
+    starts = [f"{site.url}/private/{number}" for number in range(5)]
+    crawl_site_here(tmp_path / "crawl.db", url=",".join(starts))
+    assert [request.path for request in site.asked] == ["/robots.txt"]
 
 
-def test_redirects_of_robots_txt_are_followed_to_other_hosts(tmp_path: Path, site: LocalSite) -> None:
-    for number in range(5):
-        site.pages[f"/robots-{number}"] = redirect(f"/robots-{number + 1}", 301)
-    site.pages["/robots.txt"] = redirect(f"{site.other_url}/robots-0", 301)
-    site.pages["/robots-5"] = rules("User-agent: *\nDisallow: /private\n")
-    assert kept(tmp_path, site) == ["/", "/page"]
+PRIVATE = "User-agent: *\nDisallow: /private\n"
+OTHERS = "".join(f"User-agent: {other}\nDisallow: /\n\n" for other in ("near", "example", "neardup-images", "com"))
 
 
-def test_redirects_of_robots_txt_without_an_end_allow_all(tmp_path: Path, site: LocalSite) -> None:
-    site.pages["/robots.txt"] = redirect("/robots.txt", 301)
-    assert kept(tmp_path, site) == ["/", "/page", "/private"]
-
-
-def test_groups_of_crawlers_with_similar_names_do_not_count_and_a_byte_order_mark_does_not_matter(
-    tmp_path: Path, site: LocalSite
+@pytest.mark.parametrize(
+    ("answers", "is_private"),
+    [
+        ({"": Reply(b"User-agent: *\nDisallow: /\n", 403)}, False),
+        ({"-5": rules(PRIVATE)}, True),
+        ({"": redirect("/robots.txt", 301)}, False),
+        ({"": rules(OTHERS + PRIVATE, "utf-16")}, True),
+        ({"": rules("User-agent: *\nDisallow: /\n\nUser-agent: neardup/2.0\nDisallow: /private\n")}, True),
+    ],
+    ids=["not there", "redirects to another host", "redirects without an end", "names of others, UTF-16", "own group"],
+)
+def test_what_robots_txt_says_is_obeyed(
+    answers: dict[str, Reply], is_private: bool, tmp_path: Path, site: LocalSite
 ) -> None:
-    others = "".join(f"User-agent: {other}\nDisallow: /\n\n" for other in ("near", "example", "neardup-images", "com"))
-    site.pages["/robots.txt"] = rules(f"{others}User-agent: *\nDisallow: /private\n", "utf-16")
-    assert kept(tmp_path, site, {"USER_AGENT": "neardup/0.1 (+you@example.com)"}) == ["/", "/page"]
-
-
-def test_own_group_counts_alone(tmp_path: Path, site: LocalSite) -> None:
-    site.pages["/robots.txt"] = rules("User-agent: *\nDisallow: /\n\nUser-agent: neardup/2.0\nDisallow: /private\n")
-    assert kept(tmp_path, site) == ["/", "/page"]
+    site.pages |= {f"/robots-{number}": redirect(f"/robots-{number + 1}", 301) for number in range(5)}
+    site.pages |= {f"/robots{name or '.txt'}": reply for name, reply in answers.items()}
+    if "-5" in answers:
+        site.pages["/robots.txt"] = redirect(f"{site.other_url}/robots-0", 301)
+    found = kept(tmp_path, site, {"USER_AGENT": "neardup/0.1 (+you@example.com)"})
+    assert found == ["/", "/page"] + ["/private"] * (not is_private)
 
 
 def test_crawl_delay_is_obeyed_and_said(tmp_path: Path, site: LocalSite) -> None:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import gzip
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
-from scrapy import Request
-from scrapy.core.downloader.handlers.base import BaseDownloadHandler
-from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
 from crawler.frontier.scheduler import MOST_IN_VAIN
 from crawler.spider.arguments import ArgumentError, SiteArguments, as_texts
 from crawler.spider.site import SiteSpider
-from tests.crawling import NO_NETWORK, ROOT, ExitedError, Outcome, ask, crawl, crawl_site_here, run
+from tests.crawler.conftest import Crawling
+from tests.crawling import NO_NETWORK, ExitedError, crawl, crawl_site_here, run
 from tests.localsite import LocalSite, Reply, article, gzipped
 
 XML = {"Content-Type": "application/xml"}
@@ -105,54 +102,56 @@ def test_links_are_followed_by_host_and_pattern(arguments: dict[str, str], follo
 # Wrong ones
 
 
-WRONG: list[tuple[Callable[[Path], dict[str, object]], str]] = [
-    (lambda folder: {}, "nowhere to start"),
-    (lambda folder: {"url": " , "}, "nowhere to start"),
-    (lambda folder: {"sitemap": "auto"}, "nowhere to start"),
-    (lambda folder: {"url": "http://127.0.0.1/", "max_page": 3}, "'max_page'"),
-    (lambda folder: {"url": "example.com"}, "'example.com'"),
-    (lambda folder: {"url": "ftp://example.com/"}, "'ftp://example.com/'"),
-    (lambda folder: {"url": "http://"}, "'http://'"),
-    (lambda folder: {"url": "http://[::1/"}, "'http://[::1/'"),
-    (lambda folder: {"url": "http://example.com:port/"}, "'http://example.com:port/'"),
-    (lambda folder: {"url": "http://example.com:99999/"}, "'http://example.com:99999/'"),
-    (lambda folder: {"url": "http://127.0.0.1/,javascript:alert(1)"}, "javascript"),
-    (lambda folder: {"url": "http://exa mple.com/"}, "'http://exa mple.com/'"),
-    (lambda folder: {"sitemap": "/sitemap.xml"}, "'/sitemap.xml'"),
-    (lambda folder: {"urls_file": folder / "missing.txt"}, "missing.txt"),
-    (lambda folder: {"urls_file": folder}, str(ROOT.anchor)),
-    (lambda folder: {"urls_file": folder / "empty.txt"}, "holds no URL"),
-    (lambda folder: {"urls_file": folder / "latin.txt"}, "latin.txt"),
-    (lambda folder: {"urls_file": folder / "words.txt"}, "'some words'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "allowed_domains": "http://example.com"}, "'http://example.com'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "allowed_domains": "example.com:80"}, "'example.com:80'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "allowed_domains": "*.example.com"}, "'*.example.com'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "follow": "(news"}, "follow '(news'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "ignore": "*x"}, "ignore '*x'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "max_pages": 0}, "max_pages '0'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "max_pages": "many"}, "max_pages 'many'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "max_pages": ""}, "max_pages ''"),
-    (lambda folder: {"url": "http://127.0.0.1/", "max_pages": "1.5"}, "max_pages '1.5'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "max_depth": -1}, "max_depth '-1'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "recrawl": "again"}, "recrawl 'again'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "recrawl": ""}, "recrawl ''"),
-    (lambda folder: {"url": "http://127.0.0.1/", "max_age": "7"}, "max_age '7'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "max_age": "7 days"}, "max_age '7 days'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "max_age": "-1d"}, "max_age '-1d'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "max_age": "7y"}, "max_age '7y'"),
-    (lambda folder: {"url": "http://127.0.0.1/", "max_age": "7d", "recrawl": "false"}, "max_age is for a re-crawl"),
+HERE = {"url": "http://127.0.0.1/"}
+WRONG: list[tuple[dict[str, object], str]] = [
+    ({}, "nowhere to start"),
+    ({"url": " , "}, "nowhere to start"),
+    ({"sitemap": "auto"}, "nowhere to start"),
+    (HERE | {"max_page": 3}, "'max_page'"),
+    ({"url": "example.com"}, "'example.com'"),
+    ({"url": "ftp://example.com/"}, "'ftp://example.com/'"),
+    ({"url": "http://"}, "'http://'"),
+    ({"url": "http://[::1/"}, "'http://[::1/'"),
+    ({"url": "http://example.com:port/"}, "'http://example.com:port/'"),
+    ({"url": "http://example.com:99999/"}, "'http://example.com:99999/'"),
+    ({"url": "http://127.0.0.1/,javascript:alert(1)"}, "javascript"),
+    ({"url": "http://exa mple.com/"}, "'http://exa mple.com/'"),
+    ({"sitemap": "/sitemap.xml"}, "'/sitemap.xml'"),
+    ({"urls_file": "missing.txt"}, "missing.txt"),
+    ({"urls_file": "."}, "urls_file '.' cannot be read"),
+    ({"urls_file": "empty.txt"}, "holds no URL"),
+    ({"urls_file": "latin.txt"}, "latin.txt"),
+    ({"urls_file": "words.txt"}, "'some words'"),
+    (HERE | {"allowed_domains": "http://example.com"}, "'http://example.com'"),
+    (HERE | {"allowed_domains": "example.com:80"}, "'example.com:80'"),
+    (HERE | {"allowed_domains": "*.example.com"}, "'*.example.com'"),
+    (HERE | {"follow": "(news"}, "follow '(news'"),
+    (HERE | {"ignore": "*x"}, "ignore '*x'"),
+    (HERE | {"max_pages": 0}, "max_pages '0'"),
+    (HERE | {"max_pages": "many"}, "max_pages 'many'"),
+    (HERE | {"max_pages": ""}, "max_pages ''"),
+    (HERE | {"max_pages": "1.5"}, "max_pages '1.5'"),
+    (HERE | {"max_depth": -1}, "max_depth '-1'"),
+    (HERE | {"recrawl": "again"}, "recrawl 'again'"),
+    (HERE | {"recrawl": ""}, "recrawl ''"),
+    (HERE | {"max_age": "7"}, "max_age '7'"),
+    (HERE | {"max_age": "7 days"}, "max_age '7 days'"),
+    (HERE | {"max_age": "-1d"}, "max_age '-1d'"),
+    (HERE | {"max_age": "7y"}, "max_age '7y'"),
+    (HERE | {"max_age": "7d", "recrawl": "false"}, "max_age is for a re-crawl"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "words"), WRONG, ids=[words for _, words in WRONG])
 def test_wrong_argument_is_named_in_one_line(
-    arguments: Callable[[Path], dict[str, object]], words: str, tmp_path: Path
+    arguments: dict[str, object], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.txt").write_text("# nothing\n\n")
     (tmp_path / "latin.txt").write_bytes(b"http://example.com/caf\xe9\n")
     (tmp_path / "words.txt").write_text("some words\n")
     with pytest.raises(ArgumentError) as error:
-        parse(**arguments(tmp_path))
+        parse(**arguments)
     assert words in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -217,28 +216,6 @@ def site() -> Iterator[LocalSite]:
         yield site
 
 
-class Crawling:
-    def __init__(self, database: Path, site: LocalSite) -> None:
-        self.database = database
-        self.site = site
-
-    def __call__(self, **arguments: object) -> Outcome:
-        outcome = crawl_site_here(self.database, **arguments)
-        assert outcome.tracebacks == []
-        return outcome
-
-    @property
-    def kept(self) -> list[str]:
-        """The paths of the stored pages."""
-        rows = ask(f"sqlite:///{self.database}", "SELECT url FROM pages")
-        return sorted(row["url"].removeprefix(self.site.url) for row in rows)
-
-
-@pytest.fixture
-def crawling(tmp_path: Path, site: LocalSite) -> Crawling:
-    return Crawling(tmp_path / "crawl.db", site)
-
-
 def sitemap(*urls: str, of: str = "url") -> bytes:
     namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
     entries = "".join(f"<{of}><loc>\n  {url}\n</loc></{of}>" for url in urls)
@@ -247,130 +224,81 @@ def sitemap(*urls: str, of: str = "url") -> bytes:
 
 
 @pytest.mark.slow
-def test_crawl_starts_with_every_url_once_on_several_hosts(crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=f"{site.url}/news/1,{site.other_url}/island,{site.url}/b,{site.url}/b,{site.url}", follow="/[12]$")
-    assert crawling.kept == ["/", "/b", "/news/1", "/news/2", f"{site.other_url}/island", f"{site.other_url}/island/2"]
+def test_crawl_starts_with_every_url_once_and_skips_those_outside_of_allowed_domains(
+    crawling: Crawling, site: LocalSite
+) -> None:
+    site.pages["/b"] = article("b", [f"HTTP://LocalHost:{site.port}/a/deeper", "http://unreachable.example/"])
+    starts = f"{site.url}/news/1,{site.other_url}/island,{site.url}/b,{site.url}/b,{site.url}"
+    crawling(site, url=starts, follow="/[12]$|deeper")
+    others = [f"{site.other_url}{path}" for path in ("/a/deeper", "/island", "/island/2")]
+    assert crawling.kept == ["/", "/b", "/news/1", "/news/2", *others]
     assert (site.hits["/"], site.hits["/b"], site.hits["/a"]) == (1, 1, 0)
-
-
-@pytest.mark.slow
-def test_links_to_other_hosts_are_followed_where_these_are_allowed(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/b"] = article("b", [f"HTTP://LocalHost:{site.port}/island/2", "http://unreachable.example/"])
-    crawling(url=f"{site.url}/b")
-    assert crawling.kept == ["/b"]
-    crawling(url=f"HTTP://127.0.0.1:{site.port}/b", allowed_domains="127.0.0.1, LOCALHOST")
-    assert [path.rpartition("/")[2] for path in crawling.kept] == ["b", "2"]
-
-
-@pytest.mark.slow
-def test_start_outside_of_allowed_domains_is_skipped_by_name(crawling: Crawling, site: LocalSite) -> None:
-    starts = {"url": f"{site.url}/b,{site.other_url}/a", "sitemap": f"{site.other_url}/map.xml"}
-    outcome = crawling(**starts, allowed_domains="127.0.0.1")
-    assert crawling.kept == ["/b"]
+    starts = {"url": f"HTTP://127.0.0.1:{site.port}/b,{site.other_url}/a", "sitemap": f"{site.other_url}/map.xml"}
+    site.asked.clear()
+    outcome = crawling(site, **starts, allowed_domains="127.0.0.1")
+    assert site.hits == {"/robots.txt": 1, "/b": 1}
     for path in ("/a", "/map.xml"):
         assert f"skipped {site.other_url}{path}: other host (it is none of allowed_domains)" in outcome.messages
     assert outcome.count("crawler/skipped/other_host") == 2
 
 
-class EveryHost(BaseDownloadHandler):
-    """Answers for all hosts of the world."""
-
-    async def download_request(self, request: Request) -> Response:
-        path = urlsplit(request.url).path
-        if path == "/robots.txt":
-            return Response(request.url, status=404)
-        links = ["/by-path", "http://xn--bcher-kva.example/in-ascii", "http://b\xfccher.example/in-letters"]
-        return HtmlResponse(request.url, body=article(path, links).encode())
-
-    async def close(self) -> None:
-        pass
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "arguments",
-    [{"url": "http://b\xfccher.example/"}, {"url": f"{A}/", "allowed_domains": "a.example,B\xdcCHER.example"}],
-)
-def test_international_domain_name_is_fetched_in_both_of_its_forms(arguments: dict[str, str], tmp_path: Path) -> None:
-    handlers = {"DOWNLOAD_HANDLERS": {"http": EveryHost, "https": None}}
-    outcome = crawl_site_here(tmp_path / "crawl.db", handlers, **arguments)
-    assert {"/in-ascii", "/in-letters"} <= {urlsplit(item.url).path for item in outcome.items}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("depth", "kept"), [(0, ["/"]), (2, ["/", "/a", "/a/deep", "/b", "/news/1", "/news/2"])])
 def test_max_depth_is_how_far_from_the_start(depth: int, kept: list[str], crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=f"{site.url}/", max_depth=depth)
+    crawling(site, max_depth=depth)
     assert crawling.kept == kept
-    rows = ask(f"sqlite:///{crawling.database}", "SELECT depth FROM pages")
+    rows = crawling.ask("SELECT depth FROM pages")
     assert max(row["depth"] for row in rows) == depth
     assert sum(site.hits.values()) == len(kept) + 1  # robots.txt
 
 
-# Sitemaps
-
-
 @pytest.mark.slow
-def test_sitemap_alone_starts_a_crawl_as_its_pages_are_start_pages(crawling: Crawling, site: LocalSite) -> None:
+def test_sitemaps_and_their_indexes_lead_to_pages_and_what_is_broken_is_named(
+    crawling: Crawling, site: LocalSite
+) -> None:
+    names = ("one.xml", "two.xml.gz", "three.xml", "index2.xml", "missing.xml", "broken.xml", "broken.xml.gz")
     no_pages = ("http://127.0.0.1:port/", "http://[broken", "", "javascript:alert(1)", "//", f"{site.other_url}/a")
-    site.pages["/map.xml"] = Reply(sitemap(*no_pages, f"{site.url}/island", f"{site.url}/b"), headers=XML)
-    crawling(sitemap=f"{site.url}/map.xml", max_depth=0)
-    assert crawling.kept == ["/b", "/island"]
-    assert site.hits["/a"] == 0
-    crawling(sitemap=f"{site.url}/map.xml")
-    assert crawling.kept == ["/b", "/island", "/island/2"]
-
-
-@pytest.mark.slow
-def test_sitemap_index_leads_to_its_sitemaps_whatever_follow_asks_of_pages(crawling: Crawling, site: LocalSite) -> None:
-    urls = [f"{site.url}/{name}" for name in ("one.xml", "two.xml.gz", "three.xml", "index2.xml", "missing.xml")]
+    packed = gzip.compress(sitemap(f"{site.url}/news/1"))
     site.pages |= {
-        "/index.xml": Reply(sitemap(*urls, of="sitemap"), headers=XML),
+        "/index.xml": Reply(sitemap(*(f"{site.url}/{name}" for name in names), of="sitemap"), headers=XML),
         "/index2.xml": Reply(sitemap(f"{site.url}/index.xml", of="sitemap"), headers=XML),
-        "/one.xml": Reply(sitemap(f"{site.url}/b", f"{site.url}/news/2"), headers=XML),
-        "/two.xml.gz": Reply(
-            gzip.compress(sitemap(f"{site.url}/news/1")), headers={"Content-Type": "application/gzip"}
-        ),
+        "/one.xml": Reply(sitemap(*no_pages, f"{site.url}/b", f"{site.url}/news/2"), headers=XML),
+        "/two.xml.gz": Reply(packed, headers={"Content-Type": "application/gzip"}),
         "/three.xml": gzipped(sitemap(f"{site.url}/news/3"), "application/xml"),
+        "/broken.xml": Reply(b"<urlset><url><loc>", headers=XML),
+        "/broken.xml.gz": Reply(b"\x1f\x8bxx", headers=XML),
         "/news/3": article("news 3"),
     }
-    outcome = crawling(url=f"{site.url}/a/deeper", sitemap=f"{site.url}/index.xml", follow="/news/", ignore="1$")
-    assert crawling.kept == ["/a/deeper", "/news/2", "/news/3"]
+    # Whatever is asked of pages, sitemaps are followed.
+    outcome = crawling(site, sitemap=f"{site.url}/index.xml", follow="/news/", ignore="1$", max_depth=0)
+    assert crawling.kept == ["/news/2", "/news/3"]
     assert outcome.count("crawler/skipped/http_404") == 1
+    assert sum(f"{site.url}/broken" in message for message in outcome.messages) >= 2
 
 
 @pytest.mark.slow
-def test_broken_sitemap_is_named_and_the_crawl_goes_on(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/map.xml"] = Reply(b"<urlset><url><loc>", headers=XML)
-    site.pages["/map2.xml"] = Reply(b"\x1f\x8bxx", headers=XML)
-    outcome = crawling(url=f"{site.url}/b", sitemap=f"{site.url}/map.xml,{site.url}/map2.xml")
-    assert crawling.kept == ["/b"]
-    assert sum(f"{site.url}/map" in message for message in outcome.messages) >= 2
-
-
-@pytest.mark.slow
-def test_sitemap_auto_reads_those_that_robots_txt_names(crawling: Crawling, site: LocalSite) -> None:
-    robots = f"User-agent: *\nDisallow:\nSitemap: http://[broken\nSitemap: {site.url}/one.xml\nsitemap: /two.xml\n"
+def test_sitemap_auto_reads_those_that_robots_txt_names_or_says_that_there_are_none(
+    crawling: Crawling, site: LocalSite
+) -> None:
+    for robots in (None, b"User-agent: *\nDisallow:\n"):
+        if robots:
+            site.pages["/robots.txt"] = Reply(robots, headers={"Content-Type": "text/plain"})
+        outcome = crawling(site, url=f"{site.url}/b", sitemap="auto")
+        assert crawling.kept == ["/b"]
+        told = f"{site.url}/robots.txt" + (" names no sitemap on this site" if robots else "")
+        assert any(told in message for message in outcome.messages)
+    named = f"User-agent: *\nDisallow:\nSitemap: http://[broken\nSitemap: {site.url}/one.xml\nsitemap: /two.xml\n"
     site.pages |= {
-        "/robots.txt": Reply(robots.encode(), headers={"Content-Type": "text/plain"}),
+        "/robots.txt": Reply(named.encode(), headers={"Content-Type": "text/plain"}),
         "/one.xml": Reply(sitemap(f"{site.url}/island"), headers=XML),
         "/two.xml": Reply(sitemap(f"{site.url}/news/2"), headers=XML),
     }
-    crawling(url=f"{site.url}/b", sitemap="auto")
+    crawling(site, url=f"{site.url}/b", sitemap="auto")
+    # Pages of a sitemap are those that a crawl starts with: their links are followed.
     assert crawling.kept == ["/b", "/island", "/island/2", "/news/2"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("robots", [None, b"User-agent: *\nDisallow:\n"])
-def test_sitemap_auto_without_any_says_so_and_crawls_the_rest(
-    robots: bytes | None, crawling: Crawling, site: LocalSite
-) -> None:
-    if robots:
-        site.pages["/robots.txt"] = Reply(robots, headers={"Content-Type": "text/plain"})
-    outcome = crawling(url=f"{site.url}/b", sitemap="auto")
-    assert crawling.kept == ["/b"]
-    told = f"{site.url}/robots.txt" + (" names no sitemap on this site" if robots else "")
-    assert any(told in message for message in outcome.messages)
+# Sitemaps
 
 
 # The limit of pages
@@ -392,7 +320,7 @@ def test_max_pages_is_kept_to_the_page_and_duplicates_do_not_count(
     limit: int, crawling: Crawling, site: LocalSite
 ) -> None:
     many_copies(site)
-    outcome = crawling(url=f"{site.url}/", max_pages=limit)
+    outcome = crawling(site, max_pages=limit)
     assert len(crawling.kept) == limit
     assert outcome.count("dedup/new") == outcome.count("crawler/stored") == limit
     assert outcome.stats["finish_reason"] == "max_pages"
@@ -402,33 +330,22 @@ def test_max_pages_is_kept_to_the_page_and_duplicates_do_not_count(
 def test_max_pages_fetches_little_for_the_bin(crawling: Crawling, site: LocalSite) -> None:
     site.pages |= {f"/many/{number}": article(f"many {number}") for number in range(200)}
     site.pages["/"] = article("front", [f"/many/{number}" for number in range(200)])
-    crawling(url=f"{site.url}/", max_pages=10)
+    crawling(site, max_pages=10)
     assert site.hits.total() - site.hits["/robots.txt"] <= 10 + MOST_IN_VAIN
 
 
 @pytest.mark.slow
-def test_max_pages_above_what_there_is_ends_by_itself(crawling: Crawling, site: LocalSite) -> None:
+def test_max_pages_above_what_there_is_ends_by_itself_and_counts_the_pages_of_each_crawl(
+    crawling: Crawling, site: LocalSite
+) -> None:
     many_copies(site)
-    outcome = crawling(url=f"{site.url}/", max_pages=25)
-    assert len(crawling.kept) == 24
-    assert outcome.stats["finish_reason"] == "finished"
-
-
-@pytest.mark.slow
-def test_max_pages_counts_the_pages_of_this_crawl(crawling: Crawling, site: LocalSite) -> None:
-    many_copies(site)
-    crawling(url=f"{site.url}/", max_pages=5)
-    outcome = crawling(url=f"{site.url}/", max_pages=5)
+    crawling(site, max_pages=5)
+    outcome = crawling(site, max_pages=5)
     assert outcome.count("item_scraped_count") == 5
     assert len(crawling.kept) == 5 + outcome.count("dedup/new")
-
-
-@pytest.mark.slow
-def test_max_pages_ends_however_many_items_are_processed_at_once(tmp_path: Path, site: LocalSite) -> None:
-    many_copies(site)
-    settings = {"CONCURRENT_ITEMS": 100, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
-    outcome = crawl_site_here(tmp_path / "crawl.db", settings, url=f"{site.url}/", max_pages=7)
-    assert outcome.count("crawler/stored") == 7
+    outcome = crawling(site, max_pages=25)
+    assert len(crawling.kept) == 24
+    assert outcome.stats["finish_reason"] == "finished"
 
 
 @pytest.mark.slow

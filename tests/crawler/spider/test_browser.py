@@ -78,10 +78,9 @@ def test_shells_are_told_from_pages_that_say_little(html: str) -> None:
 
 def test_shells_are_neither_copies_nor_kept_and_counted(app: LocalSite, tmp_path: Path) -> None:
     starts = ",".join(f"{app.url}/{number}" for number in range(PAGES))
-    result = crawl(tmp_path / "crawl.db", url=starts)
-    assert result.skipped == {"needs_javascript": PAGES}
-    assert result.pages == {}
-    assert result.says("WARNING", "CRAWLER_JAVASCRIPT=when-empty")
+    outcome = crawl_site_here(tmp_path / "crawl.db", url=starts)
+    assert (outcome.count("crawler/skipped/needs_javascript"), outcome.items, outcome.dropped) == (PAGES, [], [])
+    assert any("CRAWLER_JAVASCRIPT=when-empty" in message for message in outcome.messages)
 
 
 def test_modes_are_read_by_host() -> None:
@@ -160,10 +159,11 @@ def test_browser_reaches_nothing_by_itself(tmp_path: Path) -> None:
         "for (;;) {}",
         "const all = []; for (;;) { all.push(new Uint8Array(50_000_000).fill(1)); }",
         "let n = 0; const ask = () => fetch('/more/' + n++).then(ask, ask); ask();",
+        "location.href = 'chrome://crash'; for (;;) {}",
     ],
-    ids=["for ever", "memory", "requests"],
+    ids=["for ever", "memory", "requests", "crash"],
 )
-def test_page_that_takes_too_much_is_named_and_the_crawl_goes_on(script: str, tmp_path: Path) -> None:
+def test_page_that_takes_too_much_or_crashes_is_named_and_the_crawl_goes_on(script: str, tmp_path: Path) -> None:
     pages: dict[str, Any] = {
         "/": SHELL.replace("/app.js", "/bad.js").replace("</body>", '<a href="/good">x</a></body>'),
         "/good": SHELL,
@@ -180,21 +180,6 @@ def test_page_that_takes_too_much_is_named_and_the_crawl_goes_on(script: str, tm
 
 @pytest.mark.thorough
 @needs_browser
-def test_crash_of_the_browser_costs_no_other_page(tmp_path: Path) -> None:
-    crash = SHELL.replace("/app.js", "/crash.js").replace("</body>", '<a href="/good">x</a></body>')
-    pages: dict[str, Any] = {
-        "/": crash,
-        "/good": SHELL,
-        "/crash.js": asked_for("location.href = 'chrome://crash'; for (;;) {}", "text/javascript"),
-        "/app.js": asked_for(f'document.body.innerHTML = "<p>{document(90, "good")}</p>"', "text/javascript"),
-    }
-    with LocalSite(pages) as site:
-        result = rendered(site, tmp_path, constants={"crawler.spider.browser.RENDERING_SECONDS": 8.0})
-    assert f"{site.url}/good" in result.pages
-
-
-@pytest.mark.thorough
-@needs_browser
 def test_rendered_pages_are_asked_for_in_full_again(app: LocalSite, tmp_path: Path) -> None:
     app.pages["/3"] = Reply(SHELL.encode(), headers={"Content-Type": "text/html", "ETag": '"one"'})
     settings = {"CRAWLER_JAVASCRIPT": "when-empty"}
@@ -203,8 +188,3 @@ def test_rendered_pages_are_asked_for_in_full_again(app: LocalSite, tmp_path: Pa
     app.pages["/api/3.json"] = asked_for(page, "application/json")
     again = crawl(tmp_path / "crawl.db", settings, url=app.url + "/3", recrawl="true", max_depth=0)
     assert document(120, "another text")[:40] in again.pages[f"{app.url}/3"]["text"]
-
-
-def test_browser_needs_no_twisted_reactor(app: LocalSite, tmp_path: Path) -> None:
-    outcome = crawl_site_here(tmp_path / "crawl.db", url=app.url + "/")
-    assert outcome.count("crawler/skipped/needs_javascript") == 1

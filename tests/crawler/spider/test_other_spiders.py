@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import ClassVar
@@ -16,7 +15,7 @@ from scrapy import Request
 
 from crawler.page import Page
 from crawler.spider.site import SiteSpider
-from tests.crawling import ROOT, Crawl, crawl_site_here, run
+from tests.crawling import ROOT, crawl_site_here, scrapy
 from tests.localsite import LocalSite, article
 
 pytestmark = pytest.mark.slow
@@ -50,16 +49,8 @@ def site() -> Iterator[LocalSite]:
         yield site
 
 
-def scrapy(*words: str, database: Path, folder: Path = ROOT) -> Crawl:
-    settings = {
-        "DEDUP_DATABASE_URL": f"sqlite:///{database}",
-        "DEDUP_WORKERS": "0",
-        "CRAWLER_WORKERS": "1",
-        "AUTOTHROTTLE_ENABLED": "False",
-    }
-    given = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
-    command = [sys.executable, "-m", "scrapy", *words, *given]
-    return run(command, folder=folder, database_url=f"sqlite:///{database}")
+SETTINGS = {"DEDUP_WORKERS": 0, "CRAWLER_WORKERS": 1, "AUTOTHROTTLE_ENABLED": False}
+FAST = [word for name, value in SETTINGS.items() for word in ("-s", f"{name}={value}")]
 
 
 def tables(database: Path) -> set[str]:
@@ -71,16 +62,12 @@ def assert_no_crawl_of_a_site(database: Path) -> None:
     assert [name for name in tables(database) if name.startswith(("frontier", "pages", "visits"))] == []
 
 
-def test_fetch_prints_the_page(site: LocalSite, tmp_path: Path) -> None:
-    result = scrapy("fetch", "--nolog", f"{site.url}/1", database=tmp_path / "crawl.db")
+def test_fetch_prints_the_page_and_shell_has_the_response(site: LocalSite, tmp_path: Path) -> None:
+    result = scrapy(tmp_path / "crawl.db", "fetch", "--nolog", f"{site.url}/1", *FAST)
     assert (result.status, result.stderr) == (0, "")
     assert result.stdout.strip() == article("one").strip()
-    assert_no_crawl_of_a_site(tmp_path / "crawl.db")
-
-
-def test_shell_has_the_response(site: LocalSite, tmp_path: Path) -> None:
     code = "(response.status, response.css('title::text').get())"
-    result = scrapy("shell", "--nolog", f"{site.url}/1", "-c", code, database=tmp_path / "crawl.db")
+    result = scrapy(tmp_path / "crawl.db", "shell", "--nolog", f"{site.url}/1", "-c", code, *FAST)
     assert (result.status, result.stdout.strip()) == (0, "(200, 'one')")
     assert_no_crawl_of_a_site(tmp_path / "crawl.db")
 
@@ -91,7 +78,7 @@ def test_no_address_is_taken_for_one_of_the_site_spider() -> None:
 
 def test_parse_shows_what_the_site_spider_makes_of_a_page(site: LocalSite, tmp_path: Path) -> None:
     words = ("parse", "--nolog", "--nocolour", "--spider=site", "-a", f"url={site.url}/", f"{site.url}/")
-    result = scrapy(*words, database=tmp_path / "crawl.db")
+    result = scrapy(tmp_path / "crawl.db", *words, *FAST)
     items, _, requests = result.stdout.partition("# Requests")
     assert result.status == 0
     assert f"'url': '{site.url}/'" in items
@@ -110,27 +97,16 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def spider_by_runspider(project: Path) -> Sequence[str]:
-    (project / "other.py").write_text(SPIDER, encoding="utf-8")
-    return ("runspider", "other.py")
-
-
-def spider_by_genspider(project: Path) -> Sequence[str]:
-    made = scrapy("genspider", "other", "127.0.0.1", database=project / "crawl.db", folder=project)
-    assert made.status == 0
-    path = project / "crawler" / "spider" / "other.py"
-    assert "class OtherSpider" in path.read_text(encoding="utf-8")
-    path.write_text(SPIDER, encoding="utf-8")
-    return ("crawl", "other")
-
-
-@pytest.mark.parametrize("make", [spider_by_runspider, spider_by_genspider])
-def test_second_spider_is_deduplicated_and_keeps_its_own_fields(
-    make: Callable[[Path], Sequence[str]], project: Path, site: LocalSite
-) -> None:
+@pytest.mark.parametrize("way", ["runspider", "genspider"])
+def test_second_spider_is_deduplicated_and_keeps_its_own_fields(way: str, project: Path, site: LocalSite) -> None:
     database, feed = project / "crawl.db", project / "items.jsonl"
-    words = make(project)
-    result = scrapy(*words, "-a", f"url={site.url}/", "-o", str(feed), database=database, folder=project)
+    path, words = project / "other.py", ["runspider", "other.py"]
+    if way == "genspider":
+        assert scrapy(database, "genspider", "other", "127.0.0.1", folder=project).status == 0
+        path, words = project / "crawler" / "spider" / "other.py", ["crawl", "other"]
+        assert "class OtherSpider" in path.read_text(encoding="utf-8")
+    path.write_text(SPIDER, encoding="utf-8")
+    result = scrapy(database, *words, "-a", f"url={site.url}/", "-o", str(feed), *FAST, folder=project)
     assert (result.status, result.errors) == (0, [])
     items = [json.loads(line) for line in feed.read_text(encoding="utf-8").splitlines()]
     assert {tuple(item) for item in items} == {("url", "text", "price")}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from crawler.pages.extraction import Extraction, LinkRules, extract_page, read_directives, read_robots_header
 from settings import default
-from tests.crawling import ROOT, Outcome, ask, crawl, crawl_site_here, environment
+from tests.crawler.conftest import Crawling
+from tests.crawling import ROOT, crawl, environment
 from tests.localsite import HTML, LocalSite, Page, Reply, article, redirect
 
 A = "http://a.example"
@@ -113,33 +113,10 @@ def test_canonical_is_relative_to_the_base_element() -> None:
 # Crawls
 
 
-class Crawling:
-    """Crawls a site and says which paths were stored."""
-
-    def __init__(self, database: Path, site: LocalSite) -> None:
-        self.database = database
-        self.site = site
-
-    def __call__(self, settings: Mapping[str, Any] | None = None, **arguments: object) -> Outcome:
-        return crawl_site_here(self.database, settings, **{"url": f"{self.site.url}/", **arguments})
-
-    def ask(self, query: str) -> list[dict[str, Any]]:
-        return ask(f"sqlite:///{self.database}", query)
-
-    @property
-    def kept(self) -> list[str]:
-        return sorted(row["url"].removeprefix(self.site.url) for row in self.ask("SELECT url FROM pages"))
-
-
 @pytest.fixture
 def site() -> Iterator[LocalSite]:
     with LocalSite({"/": article("front", ["/page"]), "/next": article("next")}) as site:
         yield site
-
-
-@pytest.fixture
-def crawling(tmp_path: Path, site: LocalSite) -> Crawling:
-    return Crawling(tmp_path / "crawl.db", site)
 
 
 def robots(*lines: str) -> Reply:
@@ -151,27 +128,27 @@ def with_header(body: str, *values: str) -> Reply:
 
 
 @pytest.mark.slow
-def test_robots_txt_is_asked_for_once_and_first_and_obeyed(crawling: Crawling, site: LocalSite) -> None:
+def test_robots_txt_is_asked_for_once_and_first_and_obeyed_and_can_be_switched_off(
+    crawling: Crawling, site: LocalSite
+) -> None:
     site.pages |= {
         "/robots.txt": robots("User-agent: *", "Disallow: /page", "Disallow: /target"),
         "/": article("front", ["/page", "/moved", "/next"]),
         "/moved": redirect("/target"),
+        "/page": article("page"),
     }
-    outcome = crawling()
+    outcome = crawling(site)
     assert crawling.kept == ["/", "/next"]
     assert [asked.path for asked in site.asked[:2]] == ["/robots.txt", "/"]
-    assert site.hits.keys() == {"/robots.txt", "/", "/moved", "/next"}
-    assert site.hits["/robots.txt"] == 1
+    assert site.hits == dict.fromkeys(("/robots.txt", "/", "/moved", "/next"), 1)
     assert outcome.count("crawler/skipped/robots_txt") == 2
     assert any(f"skipped {site.url}/page: robots txt" in message for message in outcome.messages)
-
-
-@pytest.mark.slow
-def test_robots_txt_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= {"/robots.txt": robots("User-agent: *", "Disallow: /"), "/page": article("page")}
-    crawling({"ROBOTSTXT_OBEY": False})
-    assert crawling.kept == ["/", "/page"]
+    assert {asked.headers["User-Agent"] for asked in site.asked} == {default.USER_AGENT}
+    site.asked.clear()
+    crawling(site, {"ROBOTSTXT_OBEY": False, "USER_AGENT": "house-bot (+https://example.com/bot)"})
+    assert crawling.kept == ["/", "/next", "/page"]
     assert site.hits["/robots.txt"] == 0
+    assert {asked.headers["User-Agent"] for asked in site.asked} == {"house-bot (+https://example.com/bot)"}
 
 
 @pytest.mark.slow
@@ -198,7 +175,9 @@ OBEYED = ["/", "/header-nofollow", "/nofollow", "/of-another"] + [
 
 
 def asking_pages() -> dict[str, Page]:
-    pages: dict[str, Page] = {"/": article("front", [f"/{name}" for name in ASKING])}
+    links = [f"/{name}" for name in ASKING]
+    pages: dict[str, Page] = {"/": article("front", links, foot='<a rel="nofollow" href="/by-link">next</a>')}
+    pages["/by-link"] = article("by link")
     for name, (metas, headers) in ASKING.items():
         head = "".join(f'<meta name="robots" content="{content}">' for content in metas)
         pages[f"/{name}"] = with_header(article(name, [f"/to/{name}"], head=head), *headers)
@@ -207,23 +186,19 @@ def asking_pages() -> dict[str, Page]:
 
 
 @pytest.mark.slow
-def test_meta_robots_and_the_header_are_obeyed_and_what_is_not_indexed_leaves_no_trace(
+def test_what_pages_ask_for_is_obeyed_and_what_is_not_indexed_leaves_no_trace_and_that_can_be_switched_off(
     crawling: Crawling, site: LocalSite
 ) -> None:
-    site.pages |= asking_pages()
-    outcome = crawling()
+    site.pages = asking_pages()
+    outcome = crawling(site)
     assert crawling.kept == sorted(OBEYED)
+    assert site.hits["/by-link"] == 0
     assert outcome.count("crawler/skipped/noindex") == 3
     assert f"skipped {site.url}/noindex: noindex" in outcome.messages
     keys = {row["key"].removeprefix(site.url) for row in crawling.ask("SELECT key FROM dedup_documents")}
     assert keys == set(OBEYED)
-
-
-@pytest.mark.slow
-def test_meta_robots_and_the_header_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= asking_pages()
-    crawling({"CRAWLER_OBEY_META_ROBOTS": False})
-    assert crawling.kept == sorted(set(site.pages) - {"/next"})
+    crawling(site, {"CRAWLER_OBEY_META_ROBOTS": False})
+    assert crawling.kept == sorted(site.pages)
 
 
 @pytest.mark.slow
@@ -232,20 +207,11 @@ def test_copy_of_a_page_with_noindex_is_kept_and_one_that_gets_it_later_is_not_u
 ) -> None:
     noindex = '<meta name="robots" content="noindex">'
     site.pages |= {"/page": article("page", ["/next"], head=noindex), "/next": article("page")}
-    crawling()
+    crawling(site)
     assert crawling.kept == ["/", "/next"]
     site.pages["/next"] = article("other", head=noindex)
-    outcome = crawling()
+    outcome = crawling(site)
     assert (outcome.count("crawler/skipped/noindex"), outcome.count("dedup/updated")) == (2, 0)
-
-
-@pytest.mark.slow
-def test_rel_nofollow_is_obeyed_and_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/"] = article("front", foot='<a rel="nofollow" href="/next">next</a>')
-    crawling()
-    assert (crawling.kept, site.hits["/next"]) == (["/"], 0)
-    crawling({"CRAWLER_OBEY_META_ROBOTS": False})
-    assert crawling.kept == ["/", "/next"]
 
 
 @pytest.mark.slow
@@ -253,7 +219,7 @@ def test_pages_with_a_canonical_are_kept_and_it_is_stored_and_not_fetched(crawli
     named = {"/one": "/two", "/two": "/one", "/three": "/missing", "/four": "https://origin.example/story"}
     site.pages = {"/": article("front", named)}
     site.pages |= {path: article(path, head=f'<link rel="canonical" href="{named[path]}">') for path in named}
-    crawling()
+    crawling(site)
     stored = {row["url"]: row["canonical"] for row in crawling.ask("SELECT url, canonical FROM pages")}
     absolute = {path: target if "://" in target else site.url + target for path, target in named.items()}
     assert stored == {f"{site.url}/": None, **{site.url + path: target for path, target in absolute.items()}}
@@ -265,27 +231,8 @@ def test_pages_with_a_canonical_are_kept_and_it_is_stored_and_not_fetched(crawli
 
 def test_user_agent_names_the_program_and_the_contact() -> None:
     program = "from settings import default; print(default.USER_AGENT)"
-    result = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env={**environment(), "CRAWLER_CONTACT": "you@example.com"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert result.stdout == "neardup/0.1 (+you@example.com)\n"
-
-
-@pytest.mark.slow
-def test_user_agent_is_sent_with_every_request_and_can_be_replaced(crawling: Crawling, site: LocalSite) -> None:
-    crawling()
-    assert {asked.headers["User-Agent"] for asked in site.asked} == {default.USER_AGENT}
+    environ = {**environment(), "CRAWLER_CONTACT": "you@example.com"}
+    told = subprocess.check_output([sys.executable, "-c", program], cwd=ROOT, env=environ, text=True)
+    assert told == "neardup/0.1 (+you@example.com)\n"
     assert default.USER_AGENT.startswith("neardup/0.1 (+")
-    site.asked.clear()
-    crawling({"USER_AGENT": "house-bot (+https://example.com/bot)"})
-    assert {asked.headers["User-Agent"] for asked in site.asked} == {"house-bot (+https://example.com/bot)"}
-
-
-def test_autothrottle_is_on_unless_switched_off() -> None:
-    assert default.AUTOTHROTTLE_ENABLED is True
-    assert default.ROBOTSTXT_OBEY is True
+    assert (default.AUTOTHROTTLE_ENABLED, default.ROBOTSTXT_OBEY) == (True, True)

@@ -169,83 +169,37 @@ def told(result: Crawl, url: str) -> list[str]:
     return re.findall(rf"INFO: skipped {re.escape(url)}: ([^(\n]*?)(?: \(|$)", result.stderr, re.MULTILINE)
 
 
-def test_crawl_succeeds_whatever_happens_to_some_pages(failures: Failures) -> None:
-    assert failures.crawl.status == 0
-    assert failures.crawl.stats["finish_reason"] == "finished"
-
-
-def test_no_failure_of_a_page_is_a_traceback(failures: Failures) -> None:
-    assert failures.crawl.accidents == []
+def test_crawl_succeeds_whatever_happens_to_some_pages_and_says_so(failures: Failures) -> None:
+    crawl = failures.crawl
+    assert (crawl.status, crawl.stats["finish_reason"], crawl.accidents) == (0, "finished", [])
+    assert crawl.skipped == {**Counter(reason for _, reason in SKIPPED.values()), "connection_refused": 1}
+    assert crawl.says("/refused", "connection refused")
+    assert crawl.summed_up("skipped") == len(SKIPPED) + 1
+    for reason, count in crawl.skipped.items():
+        assert re.search(rf"\b{count} {reason.replace('_', ' ')}\b", crawl.summary["skipped"])
 
 
 @pytest.mark.parametrize("path", SKIPPED)
 def test_page_that_fails_is_named_once_with_its_reason(path: str, failures: Failures) -> None:
-    reason = SKIPPED[path][1].replace("_", " ")
-    led_by = {
-        "/chain/0": "/chain/10",
-        "/redirect-to-404": "/gone",
-        "/redirect-to-pdf": "/target.pdf",
-        "/loop": "/loop",
-    }
+    led_by = {"/chain/0": "/chain/10", "/redirect-to-404": "/gone", "/redirect-to-pdf": "/target.pdf"}
     # What a redirect led to may be named in the place of the redirect, or the other way round.
-    named = told(failures.crawl, failures.url + path)
-    named += told(failures.crawl, failures.url + led_by[path]) if led_by.get(path, path) != path else []
-    assert named == [reason]
+    named = [reason for each in {path, led_by.get(path, path)} for reason in told(failures.crawl, failures.url + each)]
+    assert named == [SKIPPED[path][1].replace("_", " ")]
 
 
-@pytest.mark.parametrize("reason", sorted({reason for _, reason in SKIPPED.values()}))
-def test_pages_that_fail_are_counted_under_their_reason(reason: str, failures: Failures) -> None:
-    assert failures.crawl.skipped.get(reason) == [reason for _, reason in SKIPPED.values()].count(reason)
-
-
-def test_refused_connection_is_counted_and_named(failures: Failures) -> None:
-    assert failures.crawl.skipped["connection_refused"] == 1
-    assert failures.crawl.says("/refused", "connection refused")
-
-
-def test_summary_counts_all_skipped_pages_with_their_reasons(failures: Failures) -> None:
-    assert failures.crawl.summed_up("skipped") == len(SKIPPED) + 1
-    for reason, count in failures.crawl.skipped.items():
-        assert re.search(rf"\b{count} {reason.replace('_', ' ')}\b", failures.crawl.summary["skipped"])
-
-
-@pytest.mark.parametrize("path", KEPT)
-def test_page_is_kept_under_the_address_it_was_fetched_from(path: str, failures: Failures) -> None:
-    assert failures.url + (KEPT[path][1] or path) in failures.crawl.pages
-    if KEPT[path][1] not in ("", path):
-        assert failures.url + path not in failures.crawl.pages
-
-
-def test_nothing_else_is_kept_and_nothing_is_a_duplicate(failures: Failures) -> None:
+def test_pages_are_kept_under_the_address_they_were_fetched_from_and_none_is_a_duplicate(failures: Failures) -> None:
     kept = {failures.url + (stored or path) for path, (_, stored) in KEPT.items()} | {f"{failures.url}/"}
     assert set(failures.crawl.pages) == kept
     assert {verdict["verdict"] for verdict in failures.crawl.verdicts} == {"new"}
 
 
-def test_target_of_a_redirect_that_is_linked_too_is_stored_once(failures: Failures) -> None:
-    assert failures.hits["/target-301"] == 1
-
-
-def test_pages_outside_the_site_are_never_fetched(failures: Failures) -> None:
-    assert failures.hits["/outside"] == failures.hits["/outside-too"] == 0
-
-
-def test_files_with_a_telling_name_are_not_even_asked_for(failures: Failures) -> None:
-    assert failures.hits["/archive.zip"] == failures.hits["/film.MP4?x=1"] == 0
+def test_nothing_is_asked_for_in_vain(failures: Failures) -> None:
+    # Linked twice, outside of the site, and with a telling name; it would take hours to get the films.
+    times = {"/target-301": 1, "/outside": 0, "/outside-too": 0, "/archive.zip": 0, "/film.MP4?x=1": 0}
+    times |= {"/film": 1, "/endless-film": 1}
+    times |= {"/404": 1, "/404.json": 1, "/429.json": 6, "/500": 2, "/pdf": 1, "/once-broken": 2}
+    assert {path: failures.hits[path] for path in times} == times
     assert failures.crawl.stats["crawler/links_not_html"] == 2
-
-
-@pytest.mark.parametrize("path", ["/film", "/endless-film"])
-def test_download_of_a_film_is_broken_off(path: str, failures: Failures) -> None:
-    # It would take hours.
-    assert failures.hits[path] == 1
-
-
-@pytest.mark.parametrize(
-    ("path", "times"), [("/404", 1), ("/404.json", 1), ("/429.json", 6), ("/500", 2), ("/pdf", 1), ("/once-broken", 2)]
-)
-def test_only_what_may_pass_is_tried_again(path: str, times: int, failures: Failures) -> None:
-    assert failures.hits[path] == times
 
 
 def test_host_of_which_no_page_comes_to_an_end_is_parked(tmp_path: Path) -> None:
@@ -265,14 +219,6 @@ def test_host_of_which_no_page_comes_to_an_end_is_parked(tmp_path: Path) -> None
     assert result.status == 1
 
 
-def test_links_of_error_pages_are_not_followed(tmp_path: Path) -> None:
-    with LocalSite({"/": article("front", ["/404"]), "/hidden": article("hidden")}) as site:
-        site.pages["/404"] = Reply(article("sorry", ["/hidden"]).encode(), 404)
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
-        assert site.hits["/hidden"] == 0
-    assert outcome.count("crawler/skipped/http_404") == 1
-
-
 # Redirects to where they came from
 
 
@@ -288,36 +234,27 @@ def behind_a_cookie(text: str, *cookies: str, by: str = "") -> Callable[[Asked],
     return answer
 
 
-def test_pages_behind_redirects_that_set_cookies_are_kept(tmp_path: Path) -> None:
+def test_pages_behind_redirects_are_kept_under_their_last_address(tmp_path: Path) -> None:
     pages: dict[str, Page] = {
         "/": behind_a_cookie("front", "a=1"),
         "/two": behind_a_cookie("two", "b=1", "c=1"),
         "/wall": behind_a_cookie("wall", "d=1", by="/set?next=/wall"),
         "/set?next=/wall": Reply(status=302, headers={"Location": "/wall", "Set-Cookie": "d=1; Path=/"}),
+        "/page?a=1&b=2": redirect("/page?b=2&a=1"),
+        "/page?b=2&a=1": article("page", ["/next"]),
+        "/next": article("next"),
+        "/part": behind_a_cookie("part", "e=1", by="/part#part"),
+        "/error": Reply(article("sorry", ["/hidden"]).encode(), 404),
+        "/hidden": article("hidden"),
     }
-    with LocalSite(pages) as site:
-        starts = ",".join(site.url + path for path in ("/", "/two", "/wall"))
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=starts)
-        kept = sorted(item.url.removeprefix(site.url) for item in outcome.items)
-    assert kept == ["/", "/two", "/wall"]
-    assert not [name for name in outcome.stats if name.startswith("crawler/skipped/")]
-
-
-@pytest.mark.parametrize("target", ["/page?b=2&a=1", "/page?a=1&b=2#part"])
-def test_redirect_to_another_spelling_of_the_address_is_followed(target: str, tmp_path: Path) -> None:
-    with LocalSite({"/page?a=1&b=2": redirect(target), "/page?b=2&a=1": article("page")}) as site:
-        if "#" in target:
-            site.pages["/page?a=1&b=2"] = behind_a_cookie("page", "e=1", by=target)
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/page?a=1&b=2")
-        kept = [item.url.removeprefix(site.url) for item in outcome.items]
-    assert kept == [target.partition("#")[0]]
-
-
-def test_redirects_that_lead_back_for_ever_come_to_an_end(tmp_path: Path) -> None:
-    with LocalSite({"/": redirect("/?"), "/?": redirect("/")}) as site:
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
-        assert site.hits.total() < 12
-    assert outcome.count("crawler/skipped/redirect_loop") == 1
+    starts = ("/", "/two", "/wall", "/page?a=1&b=2", "/part", "/error", "/loop")
+    with LocalSite({**pages, "/loop": redirect("/loop?"), "/loop?": redirect("/loop")}) as site:
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=",".join(site.url + path for path in starts))
+        kept = {item.url.removeprefix(site.url): item.depth for item in outcome.items}
+        assert (site.hits["/hidden"], site.hits["/loop"] + site.hits["/loop?"] < 12) == (0, True)
+    assert kept == {**dict.fromkeys(("/", "/two", "/wall", "/page?b=2&a=1", "/part"), 0), "/next": 1}
+    skipped = {name: count for name, count in outcome.stats.items() if name.startswith("crawler/skipped/")}
+    assert skipped == {"crawler/skipped/http_404": 1, "crawler/skipped/redirect_loop": 1}
 
 
 def test_front_page_has_one_address_however_it_is_written(tmp_path: Path) -> None:
@@ -333,12 +270,6 @@ def test_front_page_has_one_address_however_it_is_written(tmp_path: Path) -> Non
 
 
 # A start that leads nowhere
-
-
-def test_start_that_redirects_to_another_path_is_crawled_from_there(tmp_path: Path) -> None:
-    with LocalSite({"/": redirect("/home"), "/home": article("home", ["/next"]), "/next": article("next")}) as site:
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
-    assert {item.url.removeprefix(site.url): item.depth for item in outcome.items} == {"/home": 0, "/next": 1}
 
 
 def test_start_that_redirects_to_another_host_says_so(tmp_path: Path) -> None:

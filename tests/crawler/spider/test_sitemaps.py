@@ -102,14 +102,6 @@ def test_chain_of_sitemaps_is_read_to_a_bound(tmp_path: Path) -> None:
     assert outcome.count("crawler/sitemaps_not_read") == 1
 
 
-def test_sitemap_of_other_hosts_says_so_in_one_line(tmp_path: Path) -> None:
-    body = f"{ONE}\n{TWO}\n".encode()
-    with LocalSite({"/": article("front"), "/map.txt": Reply(body, headers={"Content-Type": "text/plain"})}) as site:
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=site.url + "/", sitemap=site.url + "/map.txt")
-        told = f"sitemap {site.url}/map.txt lists 2 addresses, none of this site"
-    assert told in outcome.messages
-
-
 @pytest.mark.parametrize(
     ("feed", "kind", "argument"),
     [(RSS, "application/rss+xml", "url"), (RSS_1, "text/xml", "sitemap"), (ATOM, "application/atom+xml", "url")],
@@ -127,16 +119,14 @@ def test_feed_starts_a_crawl(feed: str, kind: str, argument: str, tmp_path: Path
     assert not any(name.startswith("crawler/skipped") for name in outcome.stats)
 
 
-def test_feed_that_is_linked_is_no_page_and_lists_nothing(tmp_path: Path) -> None:
+def test_feed_that_is_linked_and_other_xml_are_no_pages(tmp_path: Path) -> None:
     with LocalSite({"/": article("front", ["/feed"]), "/one": article("one")}) as site:
         body = RSS.replace("https://example.com", site.url).encode()
         site.pages["/feed"] = Reply(body, headers={"Content-Type": "application/rss+xml"})
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+        site.pages["/map"] = Reply(b"<a/>", headers=XML)
+        site.pages["/map.txt"] = Reply(f"{ONE}\n{TWO}\n".encode(), headers={"Content-Type": "text/plain"})
+        starts = {"url": f"{site.url}/,{site.url}/map", "sitemap": f"{site.url}/map.txt"}
+        outcome = crawl_site_here(tmp_path / "crawl.db", **starts)
         assert site.hits["/one"] == 0
-    assert outcome.count("crawler/skipped/not_html") == 1
-
-
-def test_xml_that_is_no_feed_is_no_page(tmp_path: Path) -> None:
-    with LocalSite({"/map": Reply(b"<a/>", headers=XML)}) as site:
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/map")
-    assert outcome.count("crawler/skipped/not_html") == 1
+    assert outcome.count("crawler/skipped/not_html") == 2
+    assert f"sitemap {site.url}/map.txt lists 2 addresses, none of this site" in outcome.messages

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from crawler.spider.soft_errors import MOST_BARREN, SeriesOfAddresses, is_near, pattern_of, without_numbers, words_of
-from tests.crawling import Outcome, ask, crawl_site_here
+from tests.crawler.conftest import Crawling
 from tests.localsite import Asked, LocalSite, Reply, article
 from tests.texts import document
 
@@ -24,21 +21,7 @@ def sorry(path: str, status: int = 200, title: str = "Not here") -> Reply:
     return Reply(body.encode(), status=status)
 
 
-Crawling = Callable[..., Outcome]
-
-
-@pytest.fixture
-def crawling(tmp_path: Path) -> Crawling:
-    def crawling(site: LocalSite, settings: dict[str, Any] | None = None, **arguments: Any) -> Outcome:
-        given = {"CRAWLER_SOFT_404": True, **(settings or {})}
-        return crawl_site_here(tmp_path / "crawl.db", given, **{"url": site.url + "/", **arguments})
-
-    return crawling
-
-
-def stored(tmp_path: Path, site: LocalSite) -> set[str]:
-    rows = ask(f"sqlite:///{tmp_path / 'crawl.db'}", "SELECT url FROM pages WHERE gone IS NULL")
-    return {row["url"].removeprefix(site.url) for row in rows}
+ASKING = {"CRAWLER_SOFT_404": True}
 
 
 def site_with_soft_404s(missing: Callable[[Asked], Reply]) -> LocalSite:
@@ -46,50 +29,41 @@ def site_with_soft_404s(missing: Callable[[Asked], Reply]) -> LocalSite:
     return LocalSite({"/": article("front", ["/a", "/b", *lost]), "/a": article("a"), "/b": article("b")}, missing)
 
 
-def test_what_is_answered_like_a_made_up_address_is_not_found(crawling: Crawling, tmp_path: Path) -> None:
+def test_what_is_answered_like_a_made_up_address_is_not_found_or_gone(crawling: Crawling) -> None:
     with site_with_soft_404s(lambda asked: sorry(asked.path)) as site:
-        outcome = crawling(site)
-        assert stored(tmp_path, site) == {"/", "/a", "/b"}
-    assert outcome.count("crawler/skipped/not_found") == 8
-    assert outcome.count("crawler/made_up_asked") == 1
+        # A page of another title is no error.
+        site.pages["/c"] = sorry("/c", title="Photographs of the harbour")
+        site.pages["/b"] = article("b", ["/c"])
+        outcome = crawling(site, ASKING)
+        assert set(crawling.kept) == {"/", "/a", "/b", "/c"}
+        assert outcome.count("crawler/skipped/not_found") == 8
+        assert outcome.count("crawler/made_up_asked") == 1
+        site.pages["/a"] = sorry("/a")
+        crawling(site, ASKING, recrawl=True)
+        assert set(crawling.kept) == {"/", "/b", "/c"}
 
 
-def test_host_that_answers_as_it_should_is_taken_at_its_word(crawling: Crawling, tmp_path: Path) -> None:
+def test_host_that_answers_as_it_should_is_taken_at_its_word(crawling: Crawling) -> None:
     with site_with_soft_404s(lambda asked: sorry(asked.path, 410)) as site:
         site.pages["/about-404"] = sorry("/x")
         site.pages["/a"] = article("a", ["/about-404"])
-        crawling(site)
-        assert "/about-404" in stored(tmp_path, site)
+        crawling(site, ASKING)
+        assert "/about-404" in crawling.kept
 
 
-def test_page_of_another_title_is_no_error(crawling: Crawling, tmp_path: Path) -> None:
-    with site_with_soft_404s(lambda asked: sorry(asked.path)) as site:
-        site.pages["/a"] = sorry("/a", title="Photographs of the harbour")
-        crawling(site)
-        assert "/a" in stored(tmp_path, site)
-
-
-def test_site_that_answers_everything_with_its_front_page_keeps_it(crawling: Crawling, tmp_path: Path) -> None:
+def test_site_that_answers_everything_with_its_front_page_keeps_it(crawling: Crawling) -> None:
     front = article("front", ["/a", "/lost"])
     with LocalSite({"/": front, "/a": article("a")}, lambda asked: front) as site:
-        crawling(site)
-        assert stored(tmp_path, site) == {"/", "/a"}
+        crawling(site, ASKING)
+        assert set(crawling.kept) == {"/", "/a"}
 
 
-def test_page_that_has_become_an_error_is_gone(crawling: Crawling, tmp_path: Path) -> None:
-    with site_with_soft_404s(lambda asked: sorry(asked.path)) as site:
-        crawling(site)
-        site.pages["/a"] = sorry("/a")
-        crawling(site, recrawl=True)
-        assert stored(tmp_path, site) == {"/", "/b"}
-
-
-def test_robots_txt_holds_for_made_up_addresses_and_a_switch_turns_them_off(crawling: Crawling, tmp_path: Path) -> None:
+def test_robots_txt_holds_for_made_up_addresses_and_a_switch_turns_them_off(crawling: Crawling) -> None:
     with site_with_soft_404s(lambda asked: sorry(asked.path)) as site:
         site.pages["/robots.txt"] = "User-agent: *\nDisallow: /\nAllow: /$\nAllow: /a$\n"
-        crawling(site)
+        crawling(site, ASKING)
         del site.pages["/robots.txt"]
-        crawling(site, {"CRAWLER_SOFT_404": False})
+        crawling(site)
         assert not [path for path in site.hits if re.fullmatch("/[0-9a-f]{16}", path)]
 
 
@@ -100,22 +74,20 @@ WALLS = {
 }
 
 
-def test_walls_at_many_addresses_are_named(crawling: Crawling, tmp_path: Path) -> None:
+def test_walls_at_many_addresses_are_named_and_one_page_about_such_things_is_content(crawling: Crawling) -> None:
     walls = {f"/{reason}/{at}": text for reason, text in WALLS.items() for at in "abcdefgh"}
-    pages: dict[str, Any] = {"/": article("front", walls), "/robots.txt": ""}
-    with LocalSite(pages | {path: article("wall", text=text) for path, text in walls.items()}) as site:
-        outcome = crawling(site, {"CRAWLER_SOFT_404": False})
+    texts = {
+        "/help": WALLS["asks_for_cookies"] + " " + document(300, "help"),
+        "/login": f"{WALLS['asks_to_log_in']} Now.",
+    }
+    pages: dict[str, Any] = {"/": article("front", [*walls, *texts]), "/robots.txt": ""}
+    with LocalSite(pages | {path: article("wall", text=text) for path, text in (walls | texts).items()}) as site:
+        outcome = crawling(site)
+        assert set(crawling.kept) >= {"/", *texts}
     # The first is kept, the second dropped.
     assert [outcome.count(f"crawler/skipped/{reason}") for reason in WALLS] == [6, 6, 6]
     assert outcome.count("dedup/exact_duplicate") == 3
     assert len([line for line in outcome.messages if "at many addresses" in line]) == 3
-
-
-def test_one_page_about_cookies_and_one_to_log_in_are_content(crawling: Crawling, tmp_path: Path) -> None:
-    texts = {"/help": WALLS["asks_for_cookies"] + " " + document(300, "help"), "/login": WALLS["asks_to_log_in"]}
-    with LocalSite({"/": article("front", texts), **{p: article(p, text=t) for p, t in texts.items()}}) as site:
-        crawling(site)
-        assert stored(tmp_path, site) == {"/", *texts}
 
 
 def calendar(asked: Asked) -> Reply | str:
@@ -128,11 +100,11 @@ def calendar(asked: Asked) -> Reply | str:
     )
 
 
-def test_calendar_without_an_end_is_cut_off_and_told(crawling: Crawling, tmp_path: Path) -> None:
+def test_calendar_without_an_end_is_cut_off_and_told(crawling: Crawling) -> None:
     pages = {"/": article("front", ["/calendar/2020/1", "/a"]), "/a": article("a")}
     with LocalSite(pages, calendar) as site:
-        outcome = crawling(site, {"CRAWLER_SOFT_404": False})
-        assert "/a" in stored(tmp_path, site)
+        outcome = crawling(site)
+        assert "/a" in crawling.kept
         asked = [path for path in site.hits if path.startswith("/calendar")]
     assert MOST_BARREN <= len(asked) <= MOST_BARREN + 3
     assert len([line for line in outcome.messages if "no more of such addresses" in line]) == 1

@@ -6,6 +6,7 @@ import gzip
 import os
 import resource
 import signal
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,8 +30,8 @@ from crawler.warc.file import (
 from dedup.errors import SettingsError
 from tests.commands import run_dedup
 from tests.crawler.warc.archives import Record, of_kind, read_warc
-from tests.crawling import ROOT, Crawl, crawl, crawl_command, finish, run, start
-from tests.localsite import EndlessSite, LocalSite, Reply, article, gzipped, redirect
+from tests.crawling import ROOT, Crawl, crawl, crawl_command, finish, scrapy, start
+from tests.localsite import Asked, EndlessSite, LocalSite, Reply, article, gzipped, redirect
 from tests.texts import document
 from tests.waiting import wait_until
 
@@ -44,6 +45,10 @@ def exchange(url: str = "https://example.com/", body: bytes = b"<html>", status:
     sent = [("Host", "example.com"), ("Accept", "*/*")]
     received = [("Content-Type", "text/html"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")]
     return Exchange(url, "GET", sent, status, received, body, "192.0.2.1", datetime(2026, 11, 24, 1, 2, 3, 4, UTC))
+
+
+def opened(tmp_path: Path, *, overwrite: bool = False) -> closing[WarcFile]:
+    return closing(WarcFile(tmp_path / "a.warc.gz", overwrite=overwrite, made_by=[("software", "x")]))
 
 
 class Recorded(NamedTuple):
@@ -85,65 +90,37 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 
 def test_each_page_is_written_once_as_it_came(recorded: Recorded) -> None:
-    found = of_kind(recorded.records, "response", "revisit")
-    paths = {url.removeprefix(recorded.site.url) for url in found}
-    assert paths == {
-        "/",
-        "/robots.txt",
-        "/story",
-        "/story?session=1",
-        "/print",
-        "/same",
-        "/packed",
-        "/chunked",
-        "/moved",
-    } | {"/gone"}
-    packed = found[f"{recorded.site.url}/packed"]
+    url, found = recorded.site.url, of_kind(recorded.records, "response", "revisit")
+    assert {each.removeprefix(url) for each in found} == {*recorded.site.pages, "/gone"} - {"/hidden"}
+    packed = found[f"{url}/packed"]
     assert ("Content-Encoding", "gzip") in packed.http
     assert gzip.decompress(packed.content) == SHUFFLED.encode()
-    assert (
-        found[f"{recorded.site.url}/chunked"].kind == "response"
-        or found[f"{recorded.site.url}/same"].kind == "response"
-    )
-    assert found[f"{recorded.site.url}/moved"].status == "301"
-    assert found[f"{recorded.site.url}/gone"].status == "404"
+    assert [found[url + path].status for path in ("/moved", "/gone")] == ["301", "404"]
     # No chunks are there any more, and no header says so.
     assert all(name != "Transfer-Encoding" for each in found.values() for name, _ in each.http)
-
-
-def test_same_bytes_are_written_once(recorded: Recorded) -> None:
-    found = of_kind(recorded.records, "response", "revisit")
     revisits = [each for each in found.values() if each.kind == "revisit"]
-    assert len(revisits) == 2
+    assert len(revisits) == 2, "the same bytes are written once"
     for each in revisits:
-        assert each.profile == IDENTICAL_PAYLOAD
+        assert (each.profile, each.content) == (IDENTICAL_PAYLOAD, b"")
         original = found[each.headers["WARC-Refers-To-Target-URI"]]
         assert each.headers["WARC-Payload-Digest"] == original.headers["WARC-Payload-Digest"]
         assert each.headers["WARC-Refers-To-Date"] == original.headers["WARC-Date"]
-        assert each.content == b""
 
 
-def test_what_is_known_of_a_page_stands_beside_it(recorded: Recorded) -> None:
+def test_requests_and_what_is_known_of_a_page_stand_beside_it(recorded: Recorded) -> None:
     url = recorded.site.url
     notes = {each: record.content.decode() for each, record in of_kind(recorded.records, "metadata").items()}
-    assert "dedup-verdict: new\r\n" in notes[f"{url}/"]
     assert f"via: {url}/\r\n" in notes[f"{url}/print"]
-    verdicts = {row["key"]: row for row in recorded.crawl.verdicts}
-    for key, row in verdicts.items():
-        assert f"dedup-verdict: {row['verdict']}\r\n" in notes[key]
-        if row["original"]:
-            assert f"dedup-original: {row['original']}\r\n" in notes[key]
-    assert {row["verdict"] for row in verdicts.values()} == {"new", "exact duplicate", "near duplicate"}
-
-
-def test_requests_stand_beside_their_answers(recorded: Recorded) -> None:
-    answers = of_kind(recorded.records, "response", "revisit")
-    requests = of_kind(recorded.records, "request")
+    for row in recorded.crawl.verdicts:
+        assert f"dedup-verdict: {row['verdict']}\r\n" in notes[row["key"]]
+        assert not row["original"] or f"dedup-original: {row['original']}\r\n" in notes[row["key"]]
+    assert {row["verdict"] for row in recorded.crawl.verdicts} == {"new", "exact duplicate", "near duplicate"}
+    answers, requests = of_kind(recorded.records, "response", "revisit"), of_kind(recorded.records, "request")
     assert requests.keys() == answers.keys()
-    for url, request in requests.items():
-        assert request.headers["WARC-Concurrent-To"] == answers[url].headers["WARC-Record-ID"]
+    for each, request in requests.items():
+        assert request.headers["WARC-Concurrent-To"] == answers[each].headers["WARC-Record-ID"]
         assert ("Host", f"127.0.0.1:{recorded.site.port}") in request.http
-    assert answers[f"{recorded.site.url}/"].headers["WARC-IP-Address"] == "127.0.0.1"
+    assert answers[f"{url}/"].headers["WARC-IP-Address"] == "127.0.0.1"
 
 
 def test_files_are_deduplicated_as_the_crawl_was(recorded: Recorded, tmp_path: Path) -> None:
@@ -168,69 +145,51 @@ def test_copies_may_be_headers_or_nothing(tmp_path: Path) -> None:
             else:
                 assert found[url].profile == NEAR_DUPLICATE
                 assert found[found[url].headers["WARC-Refers-To-Target-URI"]].kind == "response"
-    wrong = crawl(
-        tmp_path / "x.db",
-        {"CRAWLER_WARC_DUPLICATES": "some"},
-        ("-o", str(tmp_path / "x.warc.gz")),
-        url="http://127.0.0.1:9/",
-    )
-    assert wrong.status == 2
-    assert wrong.errors == ["CRAWLER_WARC_DUPLICATES = 'some': expected one of keep, revisit, omit"]
+    options = ("-o", str(tmp_path / "x.warc.gz"))
+    wrong = crawl(tmp_path / "x.db", {"CRAWLER_WARC_DUPLICATES": "some"}, options, url="http://127.0.0.1:9/")
+    told = "CRAWLER_WARC_DUPLICATES = 'some': expected one of keep, revisit, omit"
+    assert (wrong.status, wrong.errors) == (2, [told])
 
 
 @pytest.mark.slow
-def test_what_is_broken_off_is_told_from_what_is_whole(tmp_path: Path) -> None:
+def test_feed_as_a_start_is_written_and_what_is_broken_off_is_told_from_what_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "crawl.warc.gz"
     film = Reply(bytes(200_000), 404, headers={"Content-Type": "video/mp4"})
     with LocalSite({"/": article("front", ["/film", "/gone"]), "/film": film}) as site:
-        crawl(tmp_path / "crawl.db", None, ("-o", str(path)), url=f"{site.url}/")
+        feed = f"<rss><channel><item><link>{site.url}/</link></item></channel></rss>"
+        site.pages["/feed"] = Reply(feed.encode(), headers={"Content-Type": "application/rss+xml"})
+        assert crawl(tmp_path / "crawl.db", None, ("-o", str(path)), url=f"{site.url}/feed").status == 0
     found = of_kind(read_warc(path), "response", "revisit")
+    assert found.keys() >= {f"{site.url}/", f"{site.url}/feed"}
     assert found[f"{site.url}/film"].headers["WARC-Truncated"] == "unspecified"
     assert "WARC-Truncated" not in found[f"{site.url}/gone"].headers
 
 
 @pytest.mark.slow
-def test_page_that_a_better_copy_has_replaced_is_written(tmp_path: Path) -> None:
+def test_what_has_not_changed_refers_to_the_last_visit_and_what_a_better_copy_has_replaced_is_written(
+    tmp_path: Path,
+) -> None:
     longer = STORY.replace("</article>", f"<p>{document(120, 'more')}</p></article>")
-    settings = {"DEDUP_SWAP_KEEPER": True, "CONCURRENT_REQUESTS": 1}
-    path = tmp_path / "again.warc.gz"
-    with LocalSite({"/": article("front", ["/story", "/print", "/longer"], words=200)}) as site:
-        site.pages |= {"/story": STORY, "/print": NEARLY, "/longer": longer}
-        crawl(tmp_path / "crawl.db", settings, url=f"{site.url}/")
-        again = crawl(tmp_path / "crawl.db", settings, ("-o", str(path)), url=f"{site.url}/", recrawl=True)
-    assert again.says("/story", "a better copy has taken its place")
-    assert of_kind(read_warc(path), "response").keys() >= {f"{site.url}{name}" for name in ("/story", "/print")}
-
-
-@pytest.mark.slow
-def test_feed_as_a_start_is_written(tmp_path: Path) -> None:
-    path = tmp_path / "crawl.warc.gz"
-    with LocalSite({"/": STORY}) as site:
-        feed = f"<rss><channel><item><link>{site.url}/</link></item></channel></rss>"
-        site.pages["/feed"] = Reply(feed.encode(), headers={"Content-Type": "application/rss+xml"})
-        assert crawl(tmp_path / "crawl.db", None, ("-o", str(path)), url=f"{site.url}/feed").status == 0
-    found = of_kind(read_warc(path), "response")
-    assert found.keys() >= {f"{site.url}/", f"{site.url}/feed"}
-
-
-@pytest.mark.slow
-def test_page_that_has_not_changed_refers_to_the_last_visit(tmp_path: Path) -> None:
-    path = tmp_path / "crawl.warc.gz"
     tag = {"Content-Type": "text/html", "ETag": '"7"'}
+    links = ["/story", "/print", "/longer"]
 
-    def front(asked: object) -> Reply:
-        is_known = getattr(asked, "headers", {}).get("If-None-Match") == '"7"'
-        return Reply(b"", 304, tag) if is_known else Reply(article("front", words=200).encode(), headers=tag)
+    def front(asked: Asked) -> Reply:
+        is_known = asked.headers.get("If-None-Match") == '"7"'
+        return Reply(b"", 304, tag) if is_known else Reply(article("front", links, words=200).encode(), headers=tag)
 
-    with LocalSite({"/": front}) as site:
-        for arguments in ({}, {"recrawl": True}):
-            assert crawl(tmp_path / "crawl.db", None, ("-o", str(path)), url=f"{site.url}/", **arguments).status == 0
-    first, second = [
-        each for each in read_warc(path) if each.url == f"{site.url}/" and each.kind in ("response", "revisit")
-    ]
+    settings = {"DEDUP_SWAP_KEEPER": True, "CONCURRENT_REQUESTS": 1}
+    written = []
+    with LocalSite({"/": front, "/story": STORY, "/print": NEARLY, "/longer": longer}) as site:
+        for recrawl in (False, True):
+            path = tmp_path / f"{recrawl}.warc.gz"
+            done = crawl(tmp_path / "crawl.db", settings, ("-o", str(path)), url=f"{site.url}/", recrawl=recrawl)
+            written.append(of_kind(read_warc(path), "response", "revisit"))
+    first, second = (each[f"{site.url}/"] for each in written)
     assert (first.kind, second.kind, second.status) == ("response", "revisit", "304")
     assert second.profile == NOT_MODIFIED
     assert second.headers["WARC-Refers-To-Date"] == first.headers["WARC-Date"]
+    assert done.says("/story", "a better copy has taken its place")
+    assert {written[1][f"{site.url}{path}"].kind for path in ("/story", "/print")} == {"response"}
 
 
 @pytest.mark.thorough
@@ -247,8 +206,7 @@ def test_crawl_that_is_killed_and_goes_on_has_written_whatever_it_has_stored(tmp
         # What the kill has left is at least as bad.
         with path.open("ab") as file:
             file.write(path.read_bytes()[:200])
-        command = [*crawl_command({}, {})[:3], "continue", "-s", f"DEDUP_DATABASE_URL=sqlite:///{database}"]
-        done = run(command, database_url=f"sqlite:///{database}")
+        done = scrapy(database, "continue")
     assert done.status == 0
     records = read_warc(path)
     written = {each.url for each in records if each.kind in ("response", "revisit")}
@@ -262,9 +220,8 @@ def test_disk_that_is_full_ends_the_crawl_in_order_and_nothing_is_lost(tmp_path:
     path = tmp_path / "crawl.warc.gz"
     noise = {f"/{number}": article(number, foot=f"<!-- {os.urandom(20_000).hex()} -->") for number in range(12)}
     # More than the database will have.
-    large = WarcFile(path, overwrite=False, made_by=[])
-    large.write(exchange(body=os.urandom(8_000_000)), None)
-    large.close()
+    with closing(WarcFile(path, overwrite=False, made_by=[])) as large:
+        large.write(exchange(body=os.urandom(8_000_000)), None)
     size = path.stat().st_size + 100_000
 
     def bound() -> None:
@@ -279,8 +236,7 @@ def test_disk_that_is_full_ends_the_crawl_in_order_and_nothing_is_lost(tmp_path:
         written = {each.url for each in read_warc(path)}
         assert full.pages.keys() <= written
         assert len(full.pages) < len(noise)
-        command = [*crawl_command({}, {})[:3], "continue", "-s", f"DEDUP_DATABASE_URL={full.database_url}"]
-        done = run(command, database_url=full.database_url)
+        done = scrapy(full.database_url, "continue")
     assert done.status == 0
     assert len(done.pages) == len(noise) + 1
     assert done.pages.keys() <= {each.url for each in read_warc(path)}
@@ -300,94 +256,72 @@ def test_what_is_secret_is_not_written() -> None:
     "value", ["/caf\u00e9", "inline; filename=\u00e9.html", "/caf\u00e9".encode().decode("latin-1")]
 )
 def test_headers_are_written_as_they_came(tmp_path: Path, value: str) -> None:
-    file = WarcFile(tmp_path / "a.warc.gz", overwrite=False, made_by=[])
     odd = [("Content-Type", "text/html"), ("X-Odd", value)]
-    file.write(replace(exchange(), received=odd, sent=odd), None)
-    file.close()
-    content = gzip.decompress((tmp_path / "a.warc.gz").read_bytes())
+    with opened(tmp_path) as file:
+        file.write(replace(exchange(), received=odd, sent=odd), None)
+    content = gzip.decompress(file.path.read_bytes())
     assert content.count(b"X-Odd: " + value.encode("latin-1") + b"\r\n") == 2
-    assert [each.kind for each in read_warc(tmp_path / "a.warc.gz")] == ["warcinfo", "response", "request"]
-
-
-@pytest.fixture
-def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warc_file, "MOST_PAYLOADS", 2)
+    assert [each.kind for each in read_warc(file.path)] == ["warcinfo", "response", "request"]
 
 
 def test_file_knows_what_it_holds_when_it_is_opened_again(tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.gz"
     for _ in range(2):
-        file = WarcFile(path, overwrite=False, made_by=[("software", "x")])
-        same = file.find_same(exchange())
-        file.write(exchange(), None if same is None else Refers(IDENTICAL_PAYLOAD, *same))
-        file.close()
-    assert [each.kind for each in read_warc(path)] == [
-        "warcinfo",
-        "response",
-        "request",
-        "warcinfo",
-        "revisit",
-        "request",
-    ]
+        with opened(tmp_path) as file:
+            same = file.find_same(exchange())
+            file.write(exchange(), None if same is None else Refers(IDENTICAL_PAYLOAD, *same))
+    kinds = [each.kind for each in read_warc(file.path)]
+    assert kinds == ["warcinfo", "response", "request", "warcinfo", "revisit", "request"]
 
 
-@pytest.mark.usefixtures("small_memory")
-def test_contents_that_are_remembered_are_bounded(tmp_path: Path) -> None:
-    file = WarcFile(tmp_path / "a.warc.gz", overwrite=False, made_by=[])
-    for number in range(3):
-        file.write(exchange(body=b"%d" % number), None)
-    assert [file.find_same(exchange(body=b"%d" % number)) is not None for number in range(3)] == [False, True, True]
-    file.close()
+def test_contents_that_are_remembered_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warc_file, "MOST_PAYLOADS", 2)
+    with opened(tmp_path) as file:
+        for number in range(3):
+            file.write(exchange(body=b"%d" % number), None)
+        known = [file.find_same(exchange(body=b"%d" % number)) is not None for number in range(3)]
+    assert known == [False, True, True]
 
 
 @pytest.mark.parametrize("cut", [1, 100, 250])
 def test_torn_end_is_cut_off(tmp_path: Path, cut: int) -> None:
-    path = tmp_path / "a.warc.gz"
-    file = WarcFile(path, overwrite=False, made_by=[])
-    file.write(exchange(body=document(500, "a").encode()), None)
-    file.close()
-    whole = path.stat().st_size
-    file = WarcFile(path, overwrite=False, made_by=[])
-    file.write(exchange(body=document(500, "b").encode()), None)
-    file.close()
-    os.truncate(path, whole + cut)
-    WarcFile(path, overwrite=False, made_by=[]).close()
-    kinds = [each.kind for each in read_warc(path)]
-    assert kinds[:3] == ["warcinfo", "response", "request"]
-    assert kinds[-1] == "warcinfo"
+    sizes = []
+    for name in "ab":
+        with opened(tmp_path) as file:
+            file.write(exchange(body=document(500, name).encode()), None)
+        sizes.append(file.path.stat().st_size)
+    os.truncate(file.path, sizes[0] + cut)
+    with opened(tmp_path):
+        pass
+    kinds = [each.kind for each in read_warc(file.path)]
+    assert (kinds[:3], kinds[-1]) == (["warcinfo", "response", "request"], "warcinfo")
 
 
 def test_what_cannot_be_written_leaves_whole_records(tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.gz"
-    file = WarcFile(path, overwrite=False, made_by=[])
-    file.write(exchange(), None)
-    before = path.read_bytes()
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 500, limits[1]))
-    try:
-        with pytest.raises(ArchiveError, match="cannot be written"):
-            file.write(exchange(body=os.urandom(5000)), None)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert path.read_bytes() == before
-    file.write(exchange("https://example.com/2", b"2"), None)
-    file.close()
-    assert len(read_warc(path)) == 5
+    with opened(tmp_path) as file:
+        file.write(exchange(), None)
+        before = file.path.read_bytes()
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 500, limits[1]))
+        try:
+            with pytest.raises(ArchiveError, match="cannot be written"):
+                file.write(exchange(body=os.urandom(5000)), None)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert file.path.read_bytes() == before
+        file.write(exchange("https://example.com/2", b"2"), None)
+    assert len(read_warc(file.path)) == 5
 
 
 def test_file_of_others_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.gz"
-    file = WarcFile(path, overwrite=False, made_by=[])
-    with pytest.raises(SettingsError, match="another process writes it"):
-        WarcFile(path, overwrite=True, made_by=[])
-    file.close()
+    with opened(tmp_path) as file, pytest.raises(SettingsError, match="another process writes it"):
+        opened(tmp_path, overwrite=True)
     for content in (b"text", gzip.compress(b"text"), b"WARC/1.0\r\n\r\n"):
-        path.write_bytes(content)
+        file.path.write_bytes(content)
         with pytest.raises(SettingsError, match="gzip"):
-            WarcFile(path, overwrite=False, made_by=[])
-        assert path.read_bytes() == content
-    WarcFile(path, overwrite=True, made_by=[]).close()
-    assert [each.kind for each in read_warc(path)] == ["warcinfo"]
+            opened(tmp_path)
+        assert file.path.read_bytes() == content
+    with opened(tmp_path, overwrite=True):
+        assert [each.kind for each in read_warc(file.path)] == ["warcinfo"]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,19 @@ from crawler.demo.server import DemoServer
 from crawler.warc import replaying
 from settings import site
 from tests.crawler.warc.archives import of_kind, read_warc
-from tests.crawling import ROOT, Crawl, ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, run, start
+from tests.crawling import (
+    NO_NETWORK,
+    ROOT,
+    Crawl,
+    ExitedError,
+    ask,
+    crawl,
+    crawl_command,
+    crawl_site_here,
+    finish,
+    scrapy,
+    start,
+)
 from tests.localsite import article
 from tests.waiting import HANG, wait_until
 
@@ -73,6 +85,13 @@ def write(path: Path, *pages: tuple[str, bytes, dict[str, str]], compressed: boo
             writer.write_record(record)
 
 
+def add_resource(path: Path, url: str, body: bytes, kind: str) -> None:
+    with path.open("ab") as file:
+        writer = WARCWriter(file, gzip=False)
+        record = writer.create_warc_record(url, "resource", BytesIO(body), len(body), warc_content_type=kind)
+        writer.write_record(record)
+
+
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 PACKED = {**HTML, "Content-Encoding": "gzip"}
 
@@ -81,30 +100,44 @@ def page(name: str, **options: Any) -> tuple[str, bytes, dict[str, str]]:
     return f"http://example.com/{name}", article(name, ["/elsewhere"], **options).encode(), HTML
 
 
-@pytest.mark.parametrize("compressed", [True, False])
-def test_pages_are_those_of_the_files_and_nobody_is_asked(tmp_path: Path, compressed: bool) -> None:
-    path = tmp_path / ("a.warc.gz" if compressed else "a.warc")
-    latin = (
-        "http://example.com/latin",
-        article("é", text="Café déjà vu. " * 60).encode("latin-1"),
-        {"Content-Type": "text/html; charset=latin-1"},
-    )
+def test_pages_are_those_of_the_files_in_order_nobody_is_asked_and_damage_costs_no_other_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replaying, "_MANY_OF_A_MEMBER", 2)
+    folder = tmp_path / "files"
+    folder.mkdir()
+    latin = article("é", text="Café déjà vu. " * 60).encode("latin-1")
+    other = article("è", text="Déjà là, au café. " * 60).encode("latin-1")
     hidden = page("hidden", head='<meta name="robots" content="noindex">')
-    write(
-        path,
-        page("one"),
-        latin,
-        hidden,
-        ("http://example.com/picture", b"\x89PNG", {"Content-Type": "image/png"}),
-        compressed=compressed,
-    )
-    outcome = crawl_site_here(tmp_path / "a.db", warc=path)
-    items = {item.url: item for item in outcome.items}
-    assert sorted(items) == ["http://example.com/latin", "http://example.com/one"]
-    assert "Café déjà" in items["http://example.com/latin"].text
-    assert items["http://example.com/one"].fetched == datetime.fromisoformat("2020-02-03T04:05:06+00:00")
-    assert outcome.count("crawler/skipped/noindex") == 1
+    odd = [(url, article(url).encode(), HTML) for url in ("http://[bad/", "http://example.com:99999999/")]
+    odd.append(("http://example.com/picture", b"\x89PNG", {"Content-Type": "image/png"}))
+    plain, packed = folder / "a.warc", folder / "b.warc.gz"
+    of_latin = {"Content-Type": "text/html; charset=latin-1"}
+    pages = (page("undated"), ("http://example.com/latin", latin, of_latin), hidden, *odd, page("refused"))
+    write(plain, *pages, compressed=False)
+    date, before_all = b"2020-02-03T04:05:06Z", b"0001-01-01T00:00:00+14:00"
+    plain.write_bytes(plain.read_bytes().replace(date, before_all, 1))
+    add_resource(plain, "http://example.com/resource", other, "text/html; charset=latin-1")
+    add_resource(plain, "urn:uuid:1", article("urn").encode(), "text/html")
+    write(packed, page("one"), page("two"), page("three"))
+    content = bytearray(packed.read_bytes())
+    second = content.find(b"\x1f\x8b\x08", 10)
+    content[second + 200 : second + 210] = bytes(10)
+    packed.write_bytes(content)
+    write(folder / "c.warc.gz", ("http://example.com/packed", gzip.compress(article("packed").encode()), PACKED))
+    write(tmp_path / "d.warc", page("four"), page("five"), page("six"), compressed=False)
+    (folder / "d.warc.gz").write_bytes(gzip.compress((tmp_path / "d.warc").read_bytes()))
+    middlewares = {**site.SPIDER_MIDDLEWARES, RefusingMiddleware: 1}
+    settings = {"DOWNLOAD_MAXSIZE": 0, "SPIDER_MIDDLEWARES": middlewares}
+    outcome = crawl_site_here(tmp_path / "a.db", settings, warc=folder)
+    items = {item.url.removeprefix("http://example.com/"): item for item in outcome.items}
+    assert list(items) == ["undated", "latin", "resource", "one", "three", "packed", "four", "five", "six"]
+    assert ("Café déjà" in items["latin"].text, "Déjà là" in items["resource"].text) == (True, True)
+    assert items["one"].fetched == datetime.fromisoformat("2020-02-03T04:05:06+00:00")
+    counts = {name: outcome.count(f"crawler/skipped/{name}") for name in ("noindex", "damaged_record")}
+    assert counts == {"noindex": 1, "damaged_record": 4}
     assert outcome.count("downloader/request_count") == 0
+    assert any("recompress" in each for each in outcome.messages)
 
 
 @pytest.mark.slow
@@ -116,7 +149,7 @@ def test_crawl_that_is_killed_goes_on_in_the_files(tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGKILL)
     finish(process, accidents=True)
     assert stored_so_far(database) < 200
-    done = run([*crawl_command({})[:3], "continue", "-s", f"DEDUP_DATABASE_URL={database}"], database_url=database)
+    done = scrapy(database, "continue")
     assert done.status == 0
     assert len(done.pages) == 200
     assert {row["verdict"] for row in done.verdicts} <= {"new", "unchanged"}
@@ -136,72 +169,20 @@ def test_hosts_and_patterns_choose(tmp_path: Path) -> None:
         page("shop/1"),
         ("http://example.org/news/2", article("o").encode(), HTML),
     )
+    # What else is in a folder is no page.
+    (tmp_path / "a.cdxj").touch()
+    (tmp_path / "pages.jsonl").write_text("{}")
     outcome = crawl_site_here(tmp_path / "a.db", warc=tmp_path, follow="/news/", allowed_domains="example.com")
     assert [item.url for item in outcome.items] == ["http://example.com/news/1"]
-
-
-def test_damage_is_told_and_costs_no_other_page(tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.gz"
-    write(path, page("one"), page("two"), page("three"))
-    content = bytearray(path.read_bytes())
-    second = content.find(b"\x1f\x8b\x08", 10)
-    content[second + 200 : second + 210] = bytes(10)
-    path.write_bytes(content)
-    outcome = crawl_site_here(tmp_path / "a.db", warc=path)
-    assert [item.url[-5:] for item in outcome.items] == ["m/one", "three"]
-    assert outcome.count("crawler/skipped/damaged_record") == 1
-
-
-@pytest.mark.parametrize("url", ["http://[bad/", "http://example.com:99999999/", "urn:uuid:1"])
-def test_what_is_no_address_costs_no_other_page(tmp_path: Path, url: str) -> None:
-    path = tmp_path / "a.warc"
-    write(path, page("one"), (url, article("two").encode(), HTML), page("three"), compressed=False)
-    if url.startswith("urn:"):
-        resource = path.read_bytes().replace(b"WARC-Type: response", b"WARC-Type: resource")
-        path.write_bytes(resource.replace(b"application/http; msgtype=response", b"text/html"))
-    outcome = crawl_site_here(tmp_path / "a.db", warc=path)
-    assert [item.url[-5:] for item in outcome.items][:: len(outcome.items) - 1] == ["m/one", "three"]
-    assert outcome.count("crawler/skipped/damaged_record") == 1
-
-
-def test_date_that_is_none_holds_nobody_up(tmp_path: Path) -> None:
-    path = tmp_path / "a.warc"
-    write(path, page("one"), page("two"), compressed=False)
-    date, before_all = b"2020-02-03T04:05:06Z", b"0001-01-01T00:00:00+14:00"
-    path.write_bytes(path.read_bytes().replace(date, before_all, 1))
-    outcome = crawl_site_here(tmp_path / "a.db", warc=path)
-    assert [item.url[-5:] for item in outcome.items] == ["m/one", "m/two"]
-
-
-def test_page_that_fails_on_its_way_holds_nobody_up(tmp_path: Path) -> None:
-    write(tmp_path / "a.warc.gz", page("one"), page("two"))
-    settings = {"SPIDER_MIDDLEWARES": {**site.SPIDER_MIDDLEWARES, RefusingMiddleware: 1}}
-    outcome = crawl_site_here(tmp_path / "a.db", settings, warc=tmp_path / "a.warc.gz")
-    assert [item.url[-5:] for item in outcome.items] == ["m/two"]
+    with pytest.raises(ExitedError) as refused:
+        crawl_site_here(tmp_path / "b.db", NO_NETWORK, warc=tmp_path / "pages.jsonl")
+    assert refused.value.status == 2
 
 
 class RefusingMiddleware:
     def process_spider_input(self, response: Response) -> None:
-        if response.url.endswith("/one"):
+        if response.url.endswith("/refused"):
             raise IgnoreRequest("none of ours")
-
-
-def test_charset_of_a_resource_is_that_of_its_record(tmp_path: Path) -> None:
-    url, body = "http://example.com/a", article("é", text="Café déjà vu. " * 60).encode("latin-1")
-    with (tmp_path / "a.warc").open("wb") as file:
-        writer = WARCWriter(file, gzip=False)
-        kind = "text/html; charset=latin-1"
-        writer.write_record(
-            writer.create_warc_record(url, "resource", BytesIO(body), len(body), warc_content_type=kind)
-        )
-    (item,) = crawl_site_here(tmp_path / "a.db", warc=tmp_path / "a.warc").items
-    assert "Café déjà" in item.text
-
-
-def test_maxsize_of_0_is_none(tmp_path: Path) -> None:
-    write(tmp_path / "a.warc.gz", ("http://example.com/a", gzip.compress(article("a").encode()), PACKED))
-    outcome = crawl_site_here(tmp_path / "a.db", {"DOWNLOAD_MAXSIZE": 0}, warc=tmp_path / "a.warc.gz")
-    assert len(outcome.items) == 1
 
 
 def test_run_that_goes_on_finds_its_pages_though_a_file_was_added(tmp_path: Path) -> None:
@@ -241,38 +222,6 @@ def test_record_whose_content_is_elsewhere_is_told(tmp_path: Path) -> None:
     assert any(each.startswith("2 records without content") for each in outcome.messages)
 
 
-def test_what_else_is_in_a_folder_is_no_page(tmp_path: Path) -> None:
-    write(tmp_path / "a.warc.gz", page("one"))
-    (tmp_path / "a.cdxj").touch()
-    (tmp_path / "pages.jsonl").write_text("{}")
-    assert len(crawl_site_here(tmp_path / "a.db", warc=tmp_path).items) == 1
-    with pytest.raises(ExitedError) as refused:
-        crawl_site_here(tmp_path / "b.db", warc=tmp_path / "pages.jsonl")
-    assert refused.value.status == 2
-
-
-def test_records_of_one_member_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replaying, "_MANY_OF_A_MEMBER", 2)
-    write(tmp_path / "a.warc", page("one"), page("two"), page("three"), compressed=False)
-    (tmp_path / "a.warc.gz").write_bytes(gzip.compress((tmp_path / "a.warc").read_bytes()))
-    outcome = crawl_site_here(tmp_path / "a.db", warc=tmp_path / "a.warc.gz")
-    assert len(outcome.items) == 3
-    assert any("recompress" in each for each in outcome.messages)
-
-
-@pytest.mark.slow
-def test_file_that_is_read_is_not_written(tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.gz"
-    write(path, page("one"))
-    before = path.read_bytes()
-    done = crawl(tmp_path / "a.db", None, ("-O", str(path)), warc=path)
-    assert done.status == 2
-    assert done.errors == [
-        f"feed {path}: what is fetched is written there, and pages are taken from warc: leave it out"
-    ]
-    assert path.read_bytes() == before
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -282,11 +231,23 @@ def test_file_that_is_read_is_not_written(tmp_path: Path) -> None:
         ({"warc": "a.warc.gz", "url": "http://127.0.0.1/"}, "url is for the web, and pages are taken from warc"),
     ],
 )
-@pytest.mark.slow
 def test_what_is_no_archive_is_refused(tmp_path: Path, arguments: dict[str, str], told: str) -> None:
-    done = crawl(tmp_path / "x.db", **arguments)
-    assert done.status == 2
-    assert [error[: len(told)] for error in done.errors] == [told]
+    with pytest.raises(ExitedError) as refused:
+        crawl_site_here(tmp_path / "x.db", NO_NETWORK, **arguments)
+    errors = [each.getMessage() for each in refused.value.outcome.log if each.levelname == "ERROR"]
+    assert (refused.value.status, [error[: len(told)] for error in errors]) == (2, [told])
+
+
+def test_file_that_is_read_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    write(path, page("one"))
+    before = path.read_bytes()
+    feeds = {"FEEDS": {str(path): {"format": "gz", "overwrite": True}}}
+    with pytest.raises(ExitedError) as refused:
+        crawl_site_here(tmp_path / "a.db", {**NO_NETWORK, **feeds}, warc=path)
+    told = f"feed {path}: what is fetched is written there, and pages are taken from warc: leave it out"
+    assert (refused.value.status, told in refused.value.outcome.messages) == (2, True)
+    assert path.read_bytes() == before
 
 
 REPLAY = """

@@ -10,7 +10,7 @@ from dedup.report.contents import HostTotal, RelatedRow, Report, Total
 from dedup.report.explanation.words import Place, WordDiff
 from dedup.report.html.model import Compare
 from dedup.report.html.page import write_page
-from dedup.rules.documents import Kept, Verdict
+from dedup.rules.documents import Verdict
 from dedup.rules.scope import host_of
 
 NEAR, EXACT, SIMILAR = Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE, Verdict.SIMILAR
@@ -39,18 +39,8 @@ def report_of(*rows: RelatedRow, new: int = 10, **values: Any) -> Report:
         "totals": totals,
         "hosts": [HostTotal(host, 1, 0, sum(host_of(each.dropped) == host for each in duplicates)) for host in hosts],
         "host_count": len(hosts),
-        "clusters": [],
-        "cluster_count": 0,
-        "keepers": [],
-        "keeper_count": 0,
-        "over_limit": [],
-        "kept": dict.fromkeys(Kept, 0),
-        "not_examined": [],
-        "skip_counts": {},
-        "max_skipped": 0,
         "duplicates": iter(duplicates),
         "similar": iter([each for each in rows if not each.verdict.is_duplicate]),
-        "skipped": iter(()),
         "moments": iter([(each.decided, each.verdict) for each in rows]),
     }
     return Report(**{**given, **values})

@@ -49,6 +49,8 @@ def open_page(open_file: OpenFile, tmp_path: Path) -> Open:
 
 
 def test_most_doubtful_drop_is_the_first_thing_in_the_list(open_page: Open) -> None:
+    nothing = open_page(report_of())
+    assert (nothing.page.inner_text("h1"), nothing.messages) == ("0 of 10 documents dropped", [])
     seen = open_page(report_of(*ROWS))
     assert seen.keys() == ["doubtful", "less"]
     told = seen.page.inner_text("#list .row >> nth=0")
@@ -76,18 +78,8 @@ def test_titles_of_both_pages_are_in_the_row_and_once_where_they_are_equal(open_
     assert "each says in 4 places or more what the other does not" in seen.page.inner_text("dialog")
 
 
-def test_nothing_is_logged_and_nothing_but_the_page_is_asked_for(open_page: Open) -> None:
+def test_each_view_shows_its_own_and_asks_for_nothing_but_the_page(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS, over_limit=[OverLimit("host", "www.example", 300, 290, "monday")]))
-    for view in ("look", "dropped", "similar", "clusters", "hosts", "numbers"):
-        seen.view(view)
-    seen.view("dropped")
-    seen.open_row(0)
-    assert seen.messages == []
-    assert len(seen.requests) == 1
-
-
-def test_each_view_shows_its_own(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS))
     seen.view("dropped")
     assert seen.keys() == ["doubtful", "less", "sure", "港", "same"]
     seen.view("similar")
@@ -96,59 +88,56 @@ def test_each_view_shows_its_own(open_page: Open) -> None:
     assert "review: 1 worth a look" in seen.page.inner_text("#hosts")
     seen.view("numbers")
     seen.page.wait_for_function("() => document.querySelectorAll('#numbers svg').length === 3")
-
-
-def test_cluster_opens_with_its_copies(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS))
     seen.view("clusters")
     assert seen.page.locator("#cluster-list .row").count() == 2
+    # A cluster opens with its copies.
     seen.page.click("#cluster-list .row >> nth=1", position={"x": 10, "y": 10})
     assert seen.keys() == ["港"]
     seen.page.click("#cluster-chip button")
     assert len(seen.keys()) == 5
-
-
-def test_report_without_drops_says_so(open_page: Open) -> None:
-    seen = open_page(report_of())
-    assert seen.page.inner_text("h1") == "0 of 10 documents dropped"
+    seen.view("look")
+    seen.open_row(0)
+    assert "Both texts in full: dedup review --run monday" in seen.page.inner_text("dialog")
+    seen.page.keyboard.press("t")
     assert seen.messages == []
+    assert len(seen.requests) == 1
 
 
 # Filters
 
 
-@pytest.mark.parametrize(
-    ("fill", "left"),
-    [
-        (lambda page: page.fill("#f-search", "DOUBT"), ["doubtful"]),
-        (lambda page: page.fill("#f-search", "港"), ["港"]),
-        (lambda page: page.fill("#f-search", "%e6%b8"), ["港"]),
-        (lambda page: page.fill("#f-search", "example/two"), ["港"]),
-        (lambda page: page.fill("#f-search", "host:www alike:<80"), ["less"]),
-        (lambda page: page.fill("#f-search", "rule:most lost:>5"), ["doubtful"]),
-        (lambda page: page.fill("#f-search", "lost:0 less"), ["less"]),
-        (lambda page: page.fill("#f-search", "last ferry"), ["doubtful"]),
-        (lambda page: page.fill("#f-search", "title:THE places:<3"), ["sure"]),
-        (lambda page: page.fill("#f-search", "Night Bus"), ["doubtful", "less", "sure", "港"]),
-        (lambda page: page.select_option("#f-host", "www.example"), ["less", "same"]),
-        (lambda page: page.select_option("#f-verdict", "exact duplicate"), ["same"]),
-        (lambda page: page.select_option("#f-rule", "same_text"), ["same"]),
-        (lambda page: page.fill("#f-least", "0.96"), ["港", "same"]),
-        (lambda page: page.fill("#f-most", "0.6"), ["doubtful"]),
-        (lambda page: page.fill("#f-from", "2024-10-06"), ["less"]),
-        (lambda page: page.fill("#f-to", "2024-10-05"), ["doubtful", "sure", "港", "same"]),
-        (lambda page: page.select_option("#order", "likely"), ["same", "港", "sure", "less", "doubtful"]),
-    ],
-)
-def test_filter(open_page: Open, fill: Callable[[Any], None], left: list[str]) -> None:
+FILTERS: list[tuple[Callable[[Any], None], list[str]]] = [
+    (lambda page: page.fill("#f-search", "DOUBT"), ["doubtful"]),
+    (lambda page: page.fill("#f-search", "港"), ["港"]),
+    (lambda page: page.fill("#f-search", "%e6%b8"), ["港"]),
+    (lambda page: page.fill("#f-search", "example/two"), ["港"]),
+    (lambda page: page.fill("#f-search", "host:www alike:<80"), ["less"]),
+    (lambda page: page.fill("#f-search", "rule:most lost:>5"), ["doubtful"]),
+    (lambda page: page.fill("#f-search", "lost:0 less"), ["less"]),
+    (lambda page: page.fill("#f-search", "last ferry"), ["doubtful"]),
+    (lambda page: page.fill("#f-search", "title:THE places:<3"), ["sure"]),
+    (lambda page: page.fill("#f-search", "Night Bus"), ["doubtful", "less", "sure", "港"]),
+    (lambda page: page.select_option("#f-host", "www.example"), ["less", "same"]),
+    (lambda page: page.select_option("#f-verdict", "exact duplicate"), ["same"]),
+    (lambda page: page.select_option("#f-rule", "same_text"), ["same"]),
+    (lambda page: page.fill("#f-least", "0.96"), ["港", "same"]),
+    (lambda page: page.fill("#f-most", "0.6"), ["doubtful"]),
+    (lambda page: page.fill("#f-from", "2024-10-06"), ["less"]),
+    (lambda page: page.fill("#f-to", "2024-10-05"), ["doubtful", "sure", "港", "same"]),
+    (lambda page: page.select_option("#order", "likely"), ["same", "港", "sure", "less", "doubtful"]),
+]
+
+
+def test_filters(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS), timezone_id="UTC")
     seen.view("dropped")
     seen.open_filters()
-    fill(seen.page)
-    assert seen.keys() == left
-    assert seen.page.inner_text("#count") == ("1 pair" if len(left) == 1 else f"{len(left)} pairs")
-    seen.page.click("#f-clear")
-    assert len(seen.keys()) == 5
+    for fill, left in FILTERS:
+        fill(seen.page)
+        assert seen.keys() == left
+        assert seen.page.inner_text("#count") == ("1 pair" if len(left) == 1 else f"{len(left)} pairs")
+        seen.page.click("#f-clear")
+        assert len(seen.keys()) == 5
 
 
 def test_only_what_is_seen_is_in_the_page(open_page: Open) -> None:
@@ -189,6 +178,11 @@ def test_pair_shows_the_differing_words_side_by_side(open_page: Open) -> None:
     told = dialog.inner_text()
     for text in ("https://news.example/doubtful", "56%", "jaccard: Jaccard similarity", ".56", "9 bits of 64"):
         assert text in told
+    # It has an address of its own.
+    assert seen.page.evaluate("() => location.hash").startswith("#pair-")
+    seen.page.reload()
+    seen.page.wait_for_selector("html[data-ready]")
+    assert "https://news.example/doubtful" in seen.page.inner_text("dialog[open]")
 
 
 def test_keyboard_alone_does_it(open_page: Open) -> None:
@@ -214,16 +208,6 @@ def test_keyboard_alone_does_it(open_page: Open) -> None:
     assert seen.page.evaluate("() => document.activeElement.id") == "f-search"
 
 
-def test_pair_has_an_address_of_its_own(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS))
-    seen.view("similar")
-    seen.open_row(0)
-    assert seen.page.evaluate("() => location.hash").startswith("#pair-")
-    seen.page.reload()
-    seen.page.wait_for_selector("html[data-ready]")
-    assert "https://news.example/other" in seen.page.inner_text("dialog[open]")
-
-
 # Marks
 
 
@@ -236,6 +220,10 @@ def mark(seen: Seen, at: int, said: str) -> None:
 
 def test_marks_outlive_the_page_and_are_saved_as_labelled_pairs(open_page: Open, tmp_path: Path) -> None:
     seen = open_page(report_of(*ROWS))
+    mark(seen, 0, "no")
+    # One that is given twice is taken back.
+    mark(seen, 0, "no")
+    assert seen.page.is_hidden("#marks")
     mark(seen, 0, "no")
     mark(seen, 1, "yes")
     seen.page.reload()
@@ -253,13 +241,6 @@ def test_marks_outlive_the_page_and_are_saved_as_labelled_pairs(open_page: Open,
         LabelledPair("https://news.example/ferry", "https://www.example/less", is_duplicate=True, kind="jaccard"),
     ]
     assert seen.messages == []
-
-
-def test_mark_that_is_given_twice_is_taken_back(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS))
-    mark(seen, 0, "no")
-    mark(seen, 0, "no")
-    assert seen.page.is_hidden("#marks")
 
 
 def said(seen: Seen) -> list[str | None]:
@@ -299,7 +280,7 @@ def test_whole_host_and_whole_cluster_are_marked_at_once(open_page: Open) -> Non
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_marks_have_two_colours_and_say_what_they_are(open_page: Open, scheme: str) -> None:
+def test_page_is_light_or_dark_and_marks_have_two_colours_and_say_what_they_are(open_page: Open, scheme: str) -> None:
     seen = open_page(report_of(*ROWS), color_scheme=scheme)
     mark(seen, 0, "no")
     mark(seen, 1, "yes")
@@ -308,15 +289,10 @@ def test_marks_have_two_colours_and_say_what_they_are(open_page: Open, scheme: s
     (red, green, _), (other_red, other_green, _) = seen.page.evaluate(colours)
     assert red > green
     assert other_green > other_red
+    background = "() => getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/g).map(Number)"
+    brightness = seen.page.evaluate(background)
+    assert min(brightness) > 200 if scheme == "light" else max(brightness) < 60
     assert seen.page.locator("#list .said").all_text_contents() == ["✗ not a duplicate", "✓ rightly dropped"]
-
-
-def test_file_says_how_both_texts_are_seen_in_full(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS))
-    seen.open_row(0)
-    assert "Both texts in full: dedup review --run monday" in seen.page.inner_text("dialog")
-    seen.page.keyboard.press("t")
-    assert len(seen.requests) == 1
 
 
 def test_page_without_storage_says_that_marks_are_not_kept(open_page: Open) -> None:
@@ -377,9 +353,13 @@ def test_hostile_fields_are_text(open_page: Open) -> None:
     assert len(seen.requests) == 1
 
 
-def test_key_that_is_cut_cannot_be_marked(open_page: Open) -> None:
-    seen = open_page(report_of(row(HOSTILE[-1], similarity=0.56)))
-    seen.open_row(0)
+def test_marks_are_json_whatever_is_in_the_keys_and_keys_that_are_cut_have_none(open_page: Open) -> None:
+    key = 'https://evil.example/"\n\u2028'
+    seen = open_page(report_of(row(key, similarity=0.5, places=9), row(HOSTILE[-1], similarity=0.56, places=9)))
+    mark(seen, 0, "no")
+    kept = seen.page.evaluate("() => Object.values(localStorage)[0]")
+    assert json.loads(json.loads(kept)[0][0])[1] == key
+    seen.open_row(1)
     assert seen.page.locator("dialog button.mark:disabled").count() == 2
 
 
@@ -423,14 +403,6 @@ def test_nothing_is_wider_than_the_screen(open_page: Open, width: int) -> None:
     assert seen.page.evaluate("() => document.querySelector('dialog').scrollWidth") <= width
 
 
-def test_dark_mode_is_dark(open_page: Open) -> None:
-    brightness = "() => getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/g).map(Number)"
-    light = open_page(report_of(*ROWS), color_scheme="light").page.evaluate(brightness)
-    dark = open_page(report_of(*ROWS), color_scheme="dark").page.evaluate(brightness)
-    assert min(light) > 200
-    assert max(dark) < 60
-
-
 def test_print_has_the_rows_one_below_the_other(open_page: Open) -> None:
     seen = open_page(report_of(*many(500)))
     seen.view("dropped")
@@ -454,10 +426,8 @@ def test_every_control_has_a_name_and_every_row_a_role(open_page: Open) -> None:
     first = seen.page.locator("#list .row").first
     assert [first.get_attribute(name) for name in ("role", "aria-setsize", "aria-posinset")] == ["listitem", "2", "1"]
     assert seen.page.get_attribute("#tab-look", "aria-selected") == "true"
-
-
-def test_row_opens_by_a_button_for_those_who_do_not_see_it(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS))
+    # Those who do not see it open a row by its button.
+    seen.page.keyboard.press("Escape")
     seen.page.get_by_role("listitem").nth(1).get_by_role("button").click()
     assert "https://www.example/less" in seen.page.inner_text("dialog")
 
@@ -471,10 +441,3 @@ def test_data_that_is_not_whole_is_told(browser: Any, tmp_path: Path) -> None:
     page.wait_for_selector("#trouble:not([hidden])")
     assert "write the report once more" in page.inner_text("#trouble")
     page.close()
-
-
-def test_marks_are_json_whatever_is_in_the_keys(open_page: Open) -> None:
-    seen = open_page(report_of(row('https://evil.example/"\n\u2028', similarity=0.56)))
-    mark(seen, 0, "no")
-    kept = seen.page.evaluate("() => Object.values(localStorage)[0]")
-    assert json.loads(json.loads(kept)[0][0])[1] == 'https://evil.example/"\n\u2028'

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dedup.report.changes.contents import Change, ChangeRow, Changes
+from dedup.report.changes.queries import Change, ChangeRow, Changes
 from dedup.report.html.page import write_changes_page
 from dedup.rules.documents import Verdict
 from tests.report.html.browsing import OpenFile, Seen, needs_chromium
@@ -58,9 +58,6 @@ def test_every_change_is_in_the_list(seen: Seen) -> None:
         assert text in told
     assert seen.messages == []
     assert len(seen.requests) == 1
-
-
-def test_tabs_and_search_choose_among_them(seen: Seen) -> None:
     seen.view("changed")
     assert seen.keys() == ["ferry", "bridge"]
     seen.page.fill("#f-search", "bri")

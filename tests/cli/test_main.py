@@ -1,4 +1,4 @@
-"""The Tab key: what the code of `dedup completion` has a shell offer."""
+"""`dedup -h`, and the Tab key: what the code of `dedup completion` has a shell offer."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
+import dedup.cli
 from tests.commands import run_dedup
 from tests.waiting import HANG
-
-pytestmark = pytest.mark.slow
 
 _BASH = """
 eval "$(dedup completion bash)"
@@ -52,6 +52,7 @@ def ask(shell: str, code: str, line: str, path: str) -> list[str]:
     return [offered.split("\t")[0].strip() for offered in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shell", "code"), [("bash", _BASH), ("fish", _FISH)])
 def test_commands_options_and_commands_of_commands_are_offered(shell: str, code: str, path: str) -> None:
     assert {"evaluate", "files", "index", "warm-up"} <= set(ask(shell, code, "dedup ", path))
@@ -60,6 +61,7 @@ def test_commands_options_and_commands_of_commands_are_offered(shell: str, code:
     assert ask(shell, code, "dedup index ver", path) == ["verify"]
 
 
+@pytest.mark.slow
 def test_zsh_takes_the_code() -> None:
     zsh = shutil.which("zsh")
     if zsh is None:
@@ -74,3 +76,28 @@ def test_another_shell_is_refused(tmp_path: Path) -> None:
     finished = run_dedup("completion", "cmd.exe", folder=tmp_path)
     assert finished.returncode == 2
     assert "bash" in finished.stderr
+
+
+_NO_COMMANDS = {"main", "settings_options"}
+
+
+def test_every_command_is_listed_and_what_is_for_research_at_the_end(tmp_path: Path) -> None:
+    shown = run_dedup("-h", folder=tmp_path).stdout
+    listed = [line.split()[0] for line in shown.splitlines() if line.startswith("  ") and not line.startswith("  -")]
+    modules = {each.name for each in iter_modules(dedup.cli.__path__)} - _NO_COMMANDS
+    assert set(listed) == {name.replace("_", "-") for name in modules}
+    assert listed[:3] == ["files", "explain", "duplicates"]
+    assert listed[-1] == "evaluate"
+    assert shown.index("for research:") < shown.index("  evaluate")
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", ["files", "explain"])
+def test_options_of_how_documents_are_decided_come_last_and_in_few_lines(command: str, tmp_path: Path) -> None:
+    _, _, shown = run_dedup(command, "-h", folder=tmp_path).stdout.partition("\nhow documents are decided:\n")
+    assert [line.split()[0] for line in shown.splitlines() if line.startswith("  -")] == [
+        "--set",
+        "--mode",
+        "--scheme",
+        "--dictionary",
+    ]
