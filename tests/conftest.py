@@ -44,6 +44,7 @@ _ON_POSTGRESQL = {
     "crawler/test_database_failures.py",
     "ledger/test_deduplicator.py",
     "ledger/test_key_table.py",
+    "ledger/test_notes.py",
     "ledger/test_race.py",
     "report/html/test_following.py",
     "report/test_report.py",

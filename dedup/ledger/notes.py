@@ -64,7 +64,7 @@ def note_skipped(database: Database, run_id: int, noted: Iterable[Skipped]) -> N
             statement = insert_into(skipped, connection.dialect.name)
             latest = {name: statement.excluded[name] for name in ("reason", "detail", "referrer")}
             keys = [skipped.c.run_id, skipped.c.key_digest]
-            connection.execute(statement.on_conflict_do_update(keys, set_=latest), list(rows.values()))
+            connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=latest), list(rows.values()))
 
 
 def remove_some_notes(connection: Connection, run_id: int) -> int:
