@@ -66,7 +66,7 @@ class SortedDocuments:
         Raises:
             InputError: none of them has one.
         """
-        undated = sum(rank == _UNDATED for rank in self._ranks)
+        undated = int(np.count_nonzero(np.frombuffer(self._ranks, np.int64) == _UNDATED))
         if undated and undated == len(self):
             raise InputError(
                 f"--keep newest: no document has a date in its field {self._date_field!r}; "

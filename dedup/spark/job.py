@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -229,13 +229,14 @@ class SparkJob:
             SettingsError: a setting has no meaning here.
         """
         require_checked(self.settings)
-        self.find_files()
+        self.files  # noqa: B018 -- found now, and known later
         is_unfinished = (Path(self.output) / _WORK).is_dir()
         if not (is_url(self.output) or is_unfinished):
             self.require_free(os.path.exists)
 
-    def find_files(self) -> list[CorpusFile]:
-        """Return the files that are read.
+    @cached_property
+    def files(self) -> list[CorpusFile]:
+        """The files that are read, found once: of remote ones each takes a request or two.
 
         Raises:
             InputError: an input is not there, or no file of a known format.
@@ -286,7 +287,7 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], tel
     known = load_index(spark, against, job.settings) if against else None
     if index and index != against:
         require_free_index(spark, index)
-    files = job.find_files()
+    files = job.files
     about = _about(spark, job, files)
     if before is not None:
         require_same_index(before, about, work)
