@@ -43,29 +43,28 @@ from dedup.rules.documents import Verdict
 from dedup.rules.scope import Scope, Scopes
 from dedup.rules.settings import Mode
 from dedup.sql.database import Database, read_properties
-from dedup.sql.schema import brakes, documents, hosts, runs, skipped, unexamined, verdicts
+from dedup.sql.schema import GIVEN_DIGEST, brakes, documents, hosts, runs, skipped, unexamined, verdicts
 
 _RUNS_NAMED = 5
 
 
 _RUN_ID = select(runs.c.id).where(runs.c.name == bindparam("run")).scalar_subquery()
-# The sum keeps a database from looking through all verdicts of the run for each part of them.
-_OF_RUN = verdicts.c.run_id + 0 == _RUN_ID
-# Another class, spider or run may have a document of the same key.
-_GIVEN = func.coalesce(documents.c.given_digest, documents.c.key_digest)
+# The sum keeps a database from looking through all verdicts of the run, for each part of them or those on one document.
+_run_of_verdict = verdicts.c.run_id + 0
+_OF_RUN = _run_of_verdict == _RUN_ID
 _DIGESTS: BindParameter[Any] = bindparam("digests", expanding=True)
 _LAST = (
-    select(_GIVEN.label("key_digest"), func.max(verdicts.c.id).label("id"))
+    select(GIVEN_DIGEST.label("key_digest"), func.max(verdicts.c.id).label("id"))
     .join(verdicts, verdicts.c.document_id == documents.c.id)
     .where(or_(documents.c.key_digest.in_(_DIGESTS), documents.c.given_digest.in_(_DIGESTS)), _OF_RUN)
-    .group_by(_GIVEN)
+    .group_by(GIVEN_DIGEST)
     .subquery()
 )
 _DECIDED = select(_LAST.c.key_digest, verdicts.c.id, verdicts.c.verdict, verdicts.c.kept, verdicts.c.decided).join(
     verdicts, verdicts.c.id == _LAST.c.id
 )
 _IN_ORDER = (
-    select(verdicts.c.id, _GIVEN)
+    select(verdicts.c.id, GIVEN_DIGEST)
     .join(documents, documents.c.id == verdicts.c.document_id)
     .where(_OF_RUN, verdicts.c.id > bindparam("after"))
     .order_by(verdicts.c.id)
@@ -91,8 +90,6 @@ VERDICTS_AT_ONCE = 1_000
 MEMBERS_AT_ONCE = 1_000
 _ROWS_AT_ONCE = 1_000
 
-# Not the bare reference: a database might look through all verdicts of the run for those on one document.
-_run_of_verdict = verdicts.c.run_id + 0
 _NAMING = (verdicts.c.document_id, verdicts.c.original_id, verdicts.c.matched_id)
 
 

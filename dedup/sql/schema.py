@@ -21,6 +21,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    func,
 )
 
 SCHEMA_VERSION = 1
@@ -183,6 +184,9 @@ skipped = Table(
     UniqueConstraint("run_id", "key_digest"),
     comment="pages that a run did not decide, why, and where they are linked from",
 )
+
+GIVEN_DIGEST = func.coalesce(documents.c.given_digest, documents.c.key_digest)
+"""By what a document was given: another class, spider or run may have a document of the same key."""
 
 _SIGN_BIT = 1 << 63
 _ALL_BITS = (1 << 64) - 1

@@ -38,7 +38,7 @@ from dedup.rules.scope import host_of
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import digest
 from dedup.sql.database import Database
-from dedup.sql.schema import documents, runs, skipped, verdicts
+from dedup.sql.schema import GIVEN_DIGEST, documents, runs, skipped, verdicts
 
 # The crawl's; this library stands without them, and other projects keep no texts here.
 _VISITS = table("visits", column("url_digest"), column("url"), column("run"), column("gone"), column("moved_to_digest"))
@@ -65,8 +65,6 @@ _ROWS_AT_ONCE = 1000
 _ROWS_COMPARED_AT_ONCE = 100
 
 _originals = documents.alias("originals")
-# Another class, spider or run may have a document of the same key.
-_given = func.coalesce(documents.c.given_digest, documents.c.key_digest)
 
 
 class Change(StrEnum):
@@ -459,7 +457,7 @@ def _known_before(connection: Connection, span: _Span, digests: Sequence[bytes])
 def _decided() -> Select[Any]:
     return (
         select(
-            _given.label("digest"),
+            GIVEN_DIGEST.label("digest"),
             verdicts.c.id.label("place"),
             verdicts.c.run_id,
             documents.c.key,
