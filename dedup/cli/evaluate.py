@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,8 @@ def run(options: argparse.Namespace) -> int:
     lines = [table(methods[0].name, results[0], pooled[0])]
     if len(methods) > 1:
         lines += ["", comparison([(each.name, all_) for each, all_ in zip(methods, pooled, strict=True)])]
-    lines += differences(pooled[0].errors, options.show_errors)
-    print_answer(_object(methods, results, pooled), lines, as_json=options.json)
+    told = chain(lines, differences(pooled[0].errors, options.show_errors))
+    print_answer(_object(methods, results, pooled), told, as_json=options.json)
     return 0
 
 
