@@ -1,6 +1,6 @@
 """The settings of deduplication, read once into a typed object.
 
-Those of the items of a Scrapy project are `dedup.stage.items.settings.ItemSettings`.
+Those of the items of a Scrapy project are `dedup.stage.item_settings.ItemSettings`.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class DedupAddon:
     - Puts the item pipeline before all that may store items (see `dedup.stage.project`) and the spider middleware at
       10, unless the project names them itself.
     - Everything else is `DEDUP_*` settings: `dedup.rules.settings.DedupSettings` and
-      `dedup.stage.items.settings.ItemSettings`.
+      `dedup.stage.item_settings.ItemSettings`.
     """
 
     @classmethod

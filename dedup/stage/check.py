@@ -25,7 +25,7 @@ from dedup.sql.database import open_existing_database
 from dedup.stage.origins import Origins
 from dedup.stage.pipelines import NearDuplicatePipeline
 
-_TOLD = ("dedup.stage.examiner", "dedup.stage.items.reading")
+_TOLD = ("dedup.stage.examiner", "dedup.stage.items")
 
 
 def check_items(path: str, settings: BaseSettings, stream: TextIO, *, item_class: str = "", spider: str = "") -> None:

@@ -25,7 +25,7 @@ from dedup.rules.scope import FOR_EVER
 from dedup.rules.settings import DedupSettings
 from dedup.signature.normalise import clean
 from dedup.stage.failures import outages_of
-from dedup.stage.items.reading import UnexaminedItems
+from dedup.stage.items import UnexaminedItems
 from dedup.stage.origins import Turn
 from dedup.stage.passed import BATCH_PATIENCE, PATIENCE, MicroBatcher, PassedItems
 from dedup.stage.project import make_database_folder

@@ -21,8 +21,8 @@ from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, digest, make_signature
 from dedup.stage.crawl_run import CrawlRun
-from dedup.stage.items.reading import NO_ITEM, NO_TEXT, NOT_READ, ItemContent, ItemReader, Reading, UnexaminedItems
-from dedup.stage.items.settings import ItemSettings, SameKey, ShortTexts, value_of
+from dedup.stage.item_settings import ItemSettings, SameKey, ShortTexts, value_of
+from dedup.stage.items import NO_ITEM, NO_TEXT, NOT_READ, ItemContent, ItemReader, Reading, UnexaminedItems
 from dedup.stage.origins import Turn
 from dedup.warming import prepare_crawl
 from dedup.workers.pool import WorkerPool

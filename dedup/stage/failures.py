@@ -27,7 +27,7 @@ from dedup.report.queries import open_report
 from dedup.report.render import format_of, selection_for
 from dedup.rules.settings import DedupSettings
 from dedup.sql.database import Outages, open_existing_database
-from dedup.stage.items.settings import ItemSettings
+from dedup.stage.item_settings import ItemSettings
 from dedup.stage.project import read_project_settings
 from dedup.workers.pool import WorkerPool
 

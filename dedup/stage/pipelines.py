@@ -32,8 +32,8 @@ from dedup.stage.failures import (
     require_asyncio,
     write_report_of_run,
 )
-from dedup.stage.items.reading import Marker
-from dedup.stage.items.settings import OnError
+from dedup.stage.item_settings import OnError
+from dedup.stage.items import Marker
 from dedup.stage.origins import DroppedByDedup, Origins, Undecided, dropped_by
 from dedup.stage.project import names_around, neighbours
 from dedup.workers.pool import WorkerPool
@@ -62,7 +62,7 @@ RUN_GOES_ON = "dedup/run_goes_on"
 class NearDuplicatePipeline:
     """Item pipeline: gives every item with a text a verdict and drops the duplicates.
 
-    - Items of every kind that itemadapter knows; `dedup.stage.items.settings.ItemSettings` says where their text and
+    - Items of every kind that itemadapter knows; `dedup.stage.item_settings.ItemSettings` says where their text and
       their key are looked for. An item without text, HTML or files passes as it is, and the log says so.
     - Where there is only HTML, the main text is extracted in a worker process; it is not added to
       the item.

@@ -21,7 +21,7 @@ from scrapy.utils.project import ENVVAR, data_path, inside_project
 from dedup.errors import SettingsError
 from dedup.rules.setting_values import from_json
 from dedup.rules.settings import DedupSettings
-from dedup.stage.items.settings import ItemSettings
+from dedup.stage.item_settings import ItemSettings
 
 AFTER = "DEDUP_AFTER"
 _ALONE = 300.0

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dedup.rules.settings import DedupSettings, RuleSettings
-from dedup.stage.items.settings import FieldRule, ItemSettings
+from dedup.stage.item_settings import FieldRule, ItemSettings
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "settings.md"

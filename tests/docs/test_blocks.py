@@ -17,7 +17,7 @@ import pytest
 
 from dedup.cli.main import main
 from dedup.rules.settings import DedupSettings
-from dedup.stage.items.settings import ItemSettings
+from dedup.stage.item_settings import ItemSettings
 from tests.crawling import environment
 from tests.docs.commands import commands_in
 from tests.docs.examples import make_database, make_examples

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dedup.rules.settings import DedupSettings
-from dedup.stage.items.settings import FieldRule, ItemSettings
+from dedup.stage.item_settings import FieldRule, ItemSettings
 from tests.docs.pages import DECISIONS, EXAMPLES, PAGES, ROOT, code_of, read
 from tests.docs.settings_table import OTHERS, PAGE, TYPED, crawler_settings, known_settings, list_of, section_of
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dedup.stage.items.reading import ItemContent
+from dedup.stage.items import ItemContent
 from tests.crawling import ROOT
 from tests.localsite import Page, Reply, article
 from tests.projects.running import Project, Stored

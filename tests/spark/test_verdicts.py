@@ -107,7 +107,7 @@ def test_of_clusters_all_documents_are_counted(spark: Any, tmp_path: Path) -> No
 
 @pytest.mark.thorough
 def test_documents_are_put_together_by_chains_of_candidates(spark: Any, tmp_path: Path) -> None:
-    from dedup.spark.deciding import components_of
+    from dedup.spark.deduplicating import components_of
     from dedup.spark.session import Steps
 
     path = [(number, [number - 7]) for number in range(8, 90) if number % 7 == 1]

@@ -15,8 +15,8 @@ from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.examiner import Examiner
-from dedup.stage.items.reading import ItemContent
-from dedup.stage.items.settings import ItemSettings
+from dedup.stage.item_settings import ItemSettings
+from dedup.stage.items import ItemContent
 from dedup.workers.pool import WorkerPool
 from tests.texts import document
 

@@ -22,7 +22,7 @@ from dedup.ledger.notes import Unexamined
 from dedup.rules.documents import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
-from dedup.stage.items.settings import (
+from dedup.stage.item_settings import (
     DETAIL_FIELDS,
     SIZE_FIELDS,
     TEXT_FIELDS,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from scrapy.http import HtmlResponse, TextResponse
 
-from dedup.stage.items.reading import ItemReader, Reading
-from dedup.stage.items.settings import ItemSettings
+from dedup.stage.item_settings import ItemSettings
+from dedup.stage.items import ItemReader, Reading
 from tests.crawling import ROOT
 from tests.waiting import HANG
 

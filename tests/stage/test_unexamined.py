@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from scrapy.settings import Settings
 
-from dedup.stage.items.reading import NO_ITEM, WARN_AFTER, UnexaminedItems
+from dedup.stage.items import NO_ITEM, WARN_AFTER, UnexaminedItems
 from dedup.stage.project import unknown_settings
 
 

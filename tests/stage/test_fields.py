@@ -11,7 +11,7 @@ import pytest
 import scrapy
 
 from dedup.errors import SettingsError
-from dedup.stage.items.settings import FieldRule
+from dedup.stage.item_settings import FieldRule
 
 
 @dataclass
@@ -78,12 +78,12 @@ def test_a_dot_leads_into_what_is_in_a_field(item: Any, found: Any) -> None:
     assert first_of("author.name", item) == (None if found is None else ("author.name", found))
 
 
-@pytest.mark.parametrize("setting", [upper_body, "tests.stage.items.test_fields:upper_body"])
+@pytest.mark.parametrize("setting", [upper_body, "tests.stage.test_fields:upper_body"])
 def test_a_function_is_called_with_the_item(setting: Any) -> None:
     assert first_of(setting, Story("x")) == ("upper_body", "X")
 
 
-@pytest.mark.parametrize("name", ["Story", "tests.stage.items.test_fields.Story", Story])
+@pytest.mark.parametrize("name", ["Story", "tests.stage.test_fields.Story", Story])
 def test_a_class_has_a_rule_of_its_own_by_name_path_or_itself(name: Any) -> None:
     setting = {name: "body", "Product": ["details", "name"], Review: None}
     assert first_of(setting, Story("x")) == ("body", "x")
@@ -105,7 +105,7 @@ def test_no_name_finds_nothing(nothing: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [17, [1], {1: "x"}, "no.such.module:function", "tests.stage.items.test_fields:nothing", "os:sep"]
+    "wrong", [17, [1], {1: "x"}, "no.such.module:function", "tests.stage.test_fields:nothing", "os:sep"]
 )
 def test_what_is_neither_is_refused_in_a_line_that_names_the_setting(wrong: Any) -> None:
     with pytest.raises(SettingsError, match=r"^DEDUP_TEXT_FIELD") as raised:

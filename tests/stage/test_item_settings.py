@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dedup.errors import SettingsError
-from dedup.stage.items.settings import ItemSettings, OnError, SameKey, ShortTexts
+from dedup.stage.item_settings import ItemSettings, OnError, SameKey, ShortTexts
 
 
 @pytest.mark.parametrize(

@@ -216,7 +216,7 @@ class ItemSettings:
     """What is looked at in items, and what becomes of them.
 
     Each stands in a Scrapy project as `DEDUP_` and its name in capitals. The names of fields are
-    `dedup.stage.items.settings.FieldRule`: several, a function, or either by the item's class.
+    `dedup.stage.item_settings.FieldRule`: several, a function, or either by the item's class.
 
     Attributes:
         text_field: the text; markup in it is left out.

@@ -1,1 +1,0 @@
-"""What deduplication sees of a project's items: their text and their key."""
