@@ -208,11 +208,6 @@ def check_file(path: str, name: str, key_start: int, status: FileStatus | None =
     return CorpusFile(path, name, key_start, format_.module, compression, *status)
 
 
-def has_known_format(path: str) -> bool:
-    """Say whether a file is of a known format by its name."""
-    return _format_of(path)[0] is not None
-
-
 def _format_of(path: str) -> tuple[Format | None, str]:
     """Return the format and the suffix of the compression by a file's name; no format if there is none known."""
     stem, suffix = os.path.splitext(path.lower())  # noqa: PTH122 -- a million files
