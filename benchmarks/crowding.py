@@ -13,10 +13,10 @@ from benchmarks.published import SCHEMES
 from dedup.corpus.reading.documents import CorpusDocument
 from dedup.corpus.reading.portions import read_documents
 from dedup.evaluation import LabelledDocument, LabelledSet, analyse_documents, read_set
-from dedup.signature.batch import Texts, sign_texts
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.schemes import SCHEMES as OWN
-from dedup.signature.signature import BITS
+from dedup.signature.signature import BITS, Texts
+from dedup.signature.signing import sign_texts
 
 _STRETCHES = (16, 20, 26)
 _STARTS = 8

@@ -24,7 +24,7 @@ from dedup.rules.settings import Caution, RuleSettings
 from dedup.rules.word_comparison import find_lost, jaccard, shingles_of
 from dedup.signature.normalise import normalise
 from dedup.signature.schemes import DEFAULT
-from dedup.signature.tokens import tokenise
+from dedup.signature.signing import tokenise
 
 _THRESHOLDS = np.arange(0.4, 1.0, 0.05).round(2).tolist()
 _NAMED = {"MinHash 128": (0.6, 0.7, 0.8), "exact Jaccard": (0.55, 0.7)}
@@ -177,7 +177,7 @@ def _minhash(a: str, b: str) -> float:
 
 
 def _exact(a: str, b: str) -> float:
-    ours, theirs = (shingles_of(list(tokenise(normalise(each).encode()).words())) for each in (a, b))
+    ours, theirs = (shingles_of(list(tokenise(normalise(each)).words())) for each in (a, b))
     return jaccard(ours, theirs)
 
 

@@ -21,7 +21,7 @@ from benchmarks.texts import english
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import DUPLICATES, Document
 from dedup.rules.settings import DedupSettings
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 
 WORDS = 800
 _COPIES = 0.2

@@ -32,7 +32,8 @@ from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import check
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signature import Signature, make_signature
+from dedup.signature.signature import Signature
+from dedup.signature.signing import make_signature
 from dedup.sql.database import Database
 
 _HOSTS_OF_WORKERS = 8

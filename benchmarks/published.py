@@ -32,7 +32,7 @@ import mmh3
 
 from dedup.signature.dictionaries import load_jieba
 from dedup.signature.normalise import clean
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 
 UNIT = 2**32
 """What a weight of 1 is where weights are real: sums of whole numbers are exact, in any order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -15,6 +16,7 @@ from benchmarks.peers import PERMUTATIONS, SHINGLE, minhash, rensa_minhash, simh
 from benchmarks.rates import rate
 from dedup.signature.dictionaries import load_jieba
 from dedup.signature.schemes import find_scheme
+from dedup.signature.signing import make_signature
 
 Sign = Callable[[str], object]
 
@@ -70,7 +72,7 @@ def run(*, documents: int = 100, rounds: int = 5) -> dict[str, Any]:
 
 def _english_methods() -> dict[str, Sign]:
     return {
-        "dedup words": find_scheme("words").signature,
+        "dedup words": partial(make_signature, scheme=find_scheme("words")),
         "PyPI simhash": simhash,
         "datasketch MinHash, words": lambda text: minhash(_WORD.findall(text.lower())),
         "rensa MinHash, words": lambda text: rensa_minhash(_WORD.findall(text.lower())),
@@ -80,8 +82,8 @@ def _english_methods() -> dict[str, Sign]:
 
 def _chinese_methods() -> dict[str, Sign]:
     return {
-        "dedup words": find_scheme("words").signature,
-        "dedup pairs": find_scheme("pairs").signature,
+        "dedup words": partial(make_signature, scheme=find_scheme("words")),
+        "dedup pairs": partial(make_signature, scheme=find_scheme("pairs")),
         "jieba alone": lambda text: list(load_jieba().cut(text, HMM=False)),
         "PyPI simhash": simhash,
         "datasketch MinHash, characters": lambda text: minhash(list(text), ""),

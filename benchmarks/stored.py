@@ -19,7 +19,8 @@ from dedup.ledger.key_table import KeyTable, Looked, fill_keys
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import keys_of
 from dedup.signature.deflating import deflate
-from dedup.signature.signature import BANDS, Signature, digest, make_signature
+from dedup.signature.signature import BANDS, Signature, digest
+from dedup.signature.signing import make_signature
 from dedup.sql.database import Database
 from dedup.sql.schema import documents, fingerprints, to_signed, words
 

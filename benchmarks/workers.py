@@ -20,7 +20,7 @@ from benchmarks.workers_site import Hosts, serve
 from crawler.cluster import PostgresqlServer, postgresql_server, start_worker
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import DedupSettings
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 from dedup.sql.database import Database
 
 _HOSTS = 8

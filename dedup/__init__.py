@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from dedup.rules.matcher import PairDecision
     from dedup.rules.settings import DedupSettings, Mode, RuleSettings
     from dedup.signature.schemes import Scheme, find_scheme
-    from dedup.signature.signature import Signature, make_signature
+    from dedup.signature.signature import Signature
+    from dedup.signature.signing import make_signature
     from dedup.stage.addon import DedupAddon
     from dedup.stage.failures import document_dropped, document_kept
     from dedup.stage.origins import ExactDuplicate, NearDuplicate, Unchanged
@@ -72,7 +73,7 @@ _MODULES = {
     "document_dropped": "dedup.stage.failures",
     "document_kept": "dedup.stage.failures",
     "find_scheme": "dedup.signature.schemes",
-    "make_signature": "dedup.signature.signature",
+    "make_signature": "dedup.signature.signing",
     "similarity": "dedup.api",
 }
 

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Self
 from dedup.rules.documents import Decision, Document
 from dedup.rules.settings import DedupSettings, RuleSettings, with_changes
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signature import Signature, make_signature
+from dedup.signature.signature import Signature
+from dedup.signature.signing import make_signature
 from dedup.warming import SIGNATURES, prepare
 
 if TYPE_CHECKING:

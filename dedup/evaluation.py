@@ -26,6 +26,7 @@ from dedup.rules.settings import RuleSettings
 from dedup.signature.dictionaries import content_of, prepare
 from dedup.signature.schemes import DEFAULT, Scheme, find_scheme
 from dedup.signature.signature import Signature
+from dedup.signature.signing import make_signature
 from dedup.sql.database import Database
 from dedup.workers.pool import process_context
 
@@ -340,7 +341,7 @@ def _analyse(document: LabelledDocument, scheme: Scheme) -> AnalysedDocument:
     if text is None:
         logging.disable(logging.CRITICAL)  # what trafilatura says of single pages is of no use here
         text = text_of(document.page or b"")
-    return AnalysedDocument(text, scheme.signature(text))
+    return AnalysedDocument(text, make_signature(text, scheme))
 
 
 def run_method(method: Method, labelled: LabelledSet, documents: dict[str, AnalysedDocument]) -> SetResult:

@@ -64,8 +64,7 @@ class Part(NamedTuple):
 
 def _compile_signatures() -> None:
     from dedup.rules.shared_shingles import bounds, shared_tokens
-    from dedup.signature.batch import bands_of_words
-    from dedup.signature.signature import make_signature
+    from dedup.signature.signing import bands_of_words, make_signature
 
     # With a word of Chinese the dictionary is read, too.
     words = make_signature("word 1 一").words
@@ -109,8 +108,8 @@ def _decide_any_signatures() -> None:
     from dedup.corpus.deciding import CorpusDeduplicator
     from dedup.corpus.reading.documents import CorpusDocument, Position
     from dedup.rules.settings import Mode, RuleSettings
-    from dedup.signature.batch import SIGNATURE
     from dedup.signature.deflating import deflate
+    from dedup.signature.signature import SIGNATURE
 
     count = 100
     rows = np.frombuffer(np.random.default_rng(1).bytes(count * SIGNATURE.itemsize), SIGNATURE).copy()

@@ -15,9 +15,9 @@ from crawler.pages.visits import pages, visits
 from dedup.ledger.document_rows import key_digest
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens, keys_of
-from dedup.signature.batch import bands_of_words
 from dedup.signature.normalise import clean
-from dedup.signature.signature import Sketch, compare, make_signature
+from dedup.signature.signature import Sketch, compare
+from dedup.signature.signing import bands_of_words, make_signature
 from dedup.sql import schema
 from dedup.sql.database import Database
 

@@ -14,8 +14,8 @@ from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import belongs_to_cluster, check, is_comparable, keys_of
-from dedup.signature.batch import bands_of_words
-from dedup.signature.signature import Sketch, compare, digest, make_signature
+from dedup.signature.signature import Sketch, compare, digest
+from dedup.signature.signing import bands_of_words, make_signature
 from dedup.sql import schema
 
 signature_of = cache(make_signature)

@@ -8,7 +8,7 @@ from multiprocessing.synchronize import Barrier
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 from tests.texts import document, edited
 from tests.waiting import HANG
 

@@ -10,7 +10,7 @@ from rapidfuzz.distance import Indel
 
 from dedup.rules.word_comparison import jaccard, shingles_of
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 
 T = TypeVar("T")
 

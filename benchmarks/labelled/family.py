@@ -20,7 +20,7 @@ from benchmarks.labelled.page_sets import Document, PageSet
 from benchmarks.labelled.sets import LabelledWriter, hardest_pairs, make_each
 from dedup.rules.word_comparison import jaccard, shingles_of
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 
 _MOST_DOCUMENTS = 400
 _FEWEST_WORDS = {"en": 40, "de": 40, "zh": 60}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dedup.errors import InputError
 from dedup.rules.word_comparison import shingles_of
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 
 _AT_ONCE = 20_000
 

@@ -18,7 +18,8 @@ from dedup.signature.deflating import deflate
 from dedup.signature.extraction import main_text, parse_html
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
-from dedup.signature.signature import Signature, make_signature
+from dedup.signature.signature import Signature
+from dedup.signature.signing import make_signature
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

@@ -22,8 +22,8 @@ from scrapy.http.headers import Headers
 from crawler.page import FETCHED, PLACE, ROW
 from crawler.warc.file import MOST_PAYLOADS
 from dedup.console import counted, plain
-from dedup.corpus.reading.documents import BadRecordError, storable
-from dedup.corpus.reading.files import CorpusFile, find_files
+from dedup.corpus.reading.documents import BadRecordError, CorpusFile, storable
+from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.streams import is_url
 from dedup.corpus.reading.warc import Found, decode_page_of, find_records, is_page, read_record, target_of
 from dedup.errors import InputError, SettingsError

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 
-import dedup
 from dedup.errors import DedupError, exit_status
 from dedup.workers.loading import keep_single_threaded, without_collections
 
@@ -69,8 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog=_RESEARCH,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    version = f"%(prog)s {dedup.__version__}" if arguments[:1] == ["--version"] else ""
-    parser.add_argument("--version", action="version", version=version)
+    parser.add_argument("--version", action="version", version=_version() if arguments[:1] == ["--version"] else "")
     parsers = parser.add_subparsers(
         prog="dedup", dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS
     )
@@ -98,6 +96,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415 -- takes longer than all else here
+
+    return f"%(prog)s {version('scrapy-neardup')}"
 
 
 def _module(command: str) -> ModuleType:

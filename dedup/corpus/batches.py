@@ -21,19 +21,19 @@ from numpy.typing import NDArray
 from dedup.corpus.reading.documents import (
     BadRecordError,
     CorpusDocument,
+    CorpusFile,
     Item,
     Position,
     ReadOptions,
     Rejected,
     source_of,
 )
-from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.jsonl import LineRange, changed, document_of, open_again, read_line
 from dedup.errors import DedupError, reason_of
-from dedup.signature.batch import SIGNATURE, Texts, sign_texts, words_of
 from dedup.signature.deflating import deflate
 from dedup.signature.schemes import Scheme, find_scheme
-from dedup.signature.signature import digest
+from dedup.signature.signature import SIGNATURE, Texts, digest
+from dedup.signature.signing import sign_texts, words_of
 from dedup.workers.pool import WorkerDiedError, WorkerPool
 
 _BATCHES_A_WORKER = 3
@@ -52,8 +52,8 @@ class Signatures(NamedTuple):
     """The signatures of texts and pages.
 
     Attributes:
-        rows: of the type `dedup.signature.batch.SIGNATURE`, shape (n,); the digest is what `identity_of` returns, zeros
-            for nothing.
+        rows: of the type `dedup.signature.signature.SIGNATURE`, shape (n,); the digest is what `identity_of` returns,
+            zeros for nothing.
         text_bytes: the size of each text in UTF-8, shape (n,).
         words: the words of each, deflated; nothing of those that are found again by where they stand, and no list
             where those are all.

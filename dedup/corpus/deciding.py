@@ -39,7 +39,7 @@ def query_of(row: Any, key: str, words: Words) -> Query:
     """Return the query for a document.
 
     Args:
-        row: its signature, of the type `dedup.signature.batch.SIGNATURE`.
+        row: its signature, of the type `dedup.signature.signature.SIGNATURE`.
         key: what it is called.
         words: gives its words.
     """
@@ -56,7 +56,7 @@ def table_rows(signatures: NDArray[Any], indexed: NDArray[np.bool_] | bool) -> N
     """Return documents as rows of a `DocumentTable`, each the leader of its own cluster.
 
     Args:
-        signatures: of the type `dedup.signature.batch.SIGNATURE`.
+        signatures: of the type `dedup.signature.signature.SIGNATURE`.
         indexed: whether they can be near-duplicates.
     """
     rows = np.zeros(len(signatures), ROW)

@@ -29,11 +29,11 @@ from dedup.ledger.key_table import fill_keys
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import is_comparable, keys_of
-from dedup.signature.batch import bands_of_words
 from dedup.signature.dictionaries import pack
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme, scheme_named
 from dedup.signature.signature import BANDS, Sketch
+from dedup.signature.signing import bands_of_words
 from dedup.sql.database import LOADING, Database, insert_into, open_dedup_database, read_properties
 from dedup.sql.schema import documents, properties, runs, to_signed, to_unsigned, words
 

@@ -20,8 +20,8 @@ from dedup.rules.documents import Match, Rule, StoredDocument
 from dedup.rules.matcher import Candidate, Matcher, Query
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import belongs_to_cluster, is_comparable, keys_of
-from dedup.signature.batch import bands_of_words
 from dedup.signature.signature import Signature, compare, digest, distance
+from dedup.signature.signing import bands_of_words
 
 # To make the bands of all documents anew takes as long as to sign them.
 _MOST_BANDS = 10_000

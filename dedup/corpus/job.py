@@ -13,8 +13,7 @@ from typing import Any
 from dedup.console import counted, duration, exact_and_near, lost_text, plain, readable, saved_text
 from dedup.corpus.index import require_free
 from dedup.corpus.outputs import discard_part
-from dedup.corpus.reading.documents import DATE_FIELD, Keep, ReadOptions
-from dedup.corpus.reading.files import CorpusFile
+from dedup.corpus.reading.documents import DATE_FIELD, CorpusFile, Keep, ReadOptions
 from dedup.corpus.state import Checkpoint, Tally, about_settings
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings

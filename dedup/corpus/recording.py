@@ -16,8 +16,7 @@ from dedup.corpus.batches import Batch
 from dedup.corpus.deciding import CorpusDeduplicator, Related
 from dedup.corpus.job import Job
 from dedup.corpus.outputs import Output, Row, has_columns, open_output, to_json
-from dedup.corpus.reading.documents import CorpusDocument, Page, ParquetRow
-from dedup.corpus.reading.files import CorpusFile
+from dedup.corpus.reading.documents import CorpusDocument, CorpusFile, Page, ParquetRow
 from dedup.corpus.reading.parquet import arrow_source
 from dedup.corpus.reading.streams import load_pyarrow
 from dedup.corpus.state import Checkpoint, Tally

@@ -22,7 +22,7 @@ from dedup.index import MOST_READ, Keys, choose
 from dedup.ledger import document_rows
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scopes
-from dedup.signature.batch import bands_of_words
+from dedup.signature.signing import bands_of_words
 from dedup.sql.database import Database
 from dedup.sql.schema import fingerprints
 

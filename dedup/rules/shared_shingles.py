@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled, inner, signed
-from dedup.rules.word_comparison import Bounds
 from dedup.signature.kernels import murmur3_of_tokens
 from dedup.signature.signature import SHINGLE_WORDS
 
@@ -21,7 +20,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
 
-def bounds(a: bytes, b: bytes) -> Bounds:
+def bounds(a: bytes, b: bytes) -> tuple[float, float, float, float, float, bool, bool]:
     """Return what two texts share, and bounds, in a tenth of the time that comparing them word by word takes.
 
     That finds the most shared shingles that have the same order in both texts, and each of them takes at
@@ -32,7 +31,8 @@ def bounds(a: bytes, b: bytes) -> Bounds:
         b: those of the other.
     """
     both = np.frombuffer(b"".join((a, b"\n", b, _SLACK)), np.uint8)
-    return Bounds(*_bounds(both, len(a), len(a) + 1 + len(b)))
+    found: tuple[float, float, float, float, float, bool, bool] = _bounds(both, len(a), len(a) + 1 + len(b))
+    return found
 
 
 def shared_tokens(text: bytes, other: bytes) -> bytes:

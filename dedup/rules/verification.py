@@ -149,7 +149,7 @@ def _bounds(ours: bytes, theirs: bytes) -> Bounds:
     # The compiler takes a third of a second to load, and many processes never compare words.
     from dedup.rules.shared_shingles import bounds  # noqa: PLC0415
 
-    return bounds(ours, theirs)
+    return Bounds(*bounds(ours, theirs))
 
 
 def _is_surely_one(bounds: Bounds, settings: RuleSettings) -> bool:

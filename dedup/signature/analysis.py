@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import BLOCK, compiled, inner, signed
-from dedup.signature.batch import SIGNATURE, SignedTexts, Texts, encoded
-from dedup.signature.dictionaries import JIEBA, Vocabulary
 from dedup.signature.kernels import (
     bloom_of_numbers,
     count_distinct,
@@ -31,11 +29,11 @@ from dedup.signature.kernels import (
 from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
-from dedup.signature.signature import BANDS, BITS, Signature, Sketch, digest
+from dedup.signature.signature import BANDS, BITS, SIGNATURE, Signature, SignedTexts, Sketch, Texts, digest, encoded
 from dedup.signature.text_folding import COMBINING, find_combining, fold_text, folding, room_for
-from dedup.signature.tokens import HAN, character_classes
+from dedup.signature.tokens import HAN, Tokens, character_classes
 
-# A signature as the kernel writes it, in words of 64 bits: see `dedup.signature.batch.SIGNATURE`.
+# A signature as the kernel writes it, in words of 64 bits: see `dedup.signature.signature.SIGNATURE`.
 _ROW = SIGNATURE.itemsize // 8
 _FINGERPRINT, _MINIMA, _COUNTS, _NUMBERS, _BANDS = 2, 3, 11, 12, 13
 # Until the digest is there, its words say where the normalised text ends, and where its words do.
@@ -45,7 +43,7 @@ _BLOCK = bytes(BLOCK)
 
 
 def analyse(text: str, scheme: Scheme | None = None) -> Signature:
-    """Make the signature of a text; see `dedup.signature.signature.make_signature`."""
+    """Make the signature of a text; see `dedup.signature.signing.make_signature`."""
     scheme = scheme or default_scheme()
     rows, normalised, words = _signed(_alone(text), scheme, with_words=True)
     fingerprint, minima, shingles, tokens, numbers = _BEFORE_BANDS.unpack_from(rows.data)
@@ -55,17 +53,17 @@ def analyse(text: str, scheme: Scheme | None = None) -> Signature:
 
 
 def bands_of(words: bytes) -> NDArray[np.uint64]:
-    """Return the bands of a text by its words; see `dedup.signature.batch.bands_of_words`."""
+    """Return the bands of a text by its words; see `dedup.signature.signing.bands_of_words`."""
     return _bands_of(np.frombuffer(words, np.uint8)).view(np.uint64)
 
 
 def find_words(text: str, scheme: Scheme) -> bytes:
-    """Return the words of a text; see `dedup.signature.batch.words_of`."""
+    """Return the words of a text; see `dedup.signature.signing.words_of`."""
     return _signed(_alone(text), scheme, with_words=True, with_rows=False)[-1].tobytes()
 
 
 def analyse_texts(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTexts:
-    """Make the signatures of texts; see `dedup.signature.batch.sign_texts`."""
+    """Make the signatures of texts; see `dedup.signature.signing.sign_texts`."""
     # Functions would be compiled again for an array that can be written.
     data = texts.data.view()
     data.flags.writeable = False
@@ -77,14 +75,14 @@ def analyse_texts(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTe
     return SignedTexts(signatures, own_words)
 
 
-def edges_of(data: bytes, *, segmenter: bool, vocabulary: Vocabulary = JIEBA) -> NDArray[np.int32]:
-    """Return start and end of each token of a normalised text, one after the other, shape (2 n,)."""
-    tables = folding()
-    points = np.frombuffer(data.decode().encode("utf-32-le"), "<u4")
-    has_han = segmenter and bool((character_classes()[points] & HAN).any())
-    return _edges_of(
-        np.frombuffer(data, np.uint8), *tables, *(load_dictionary(vocabulary) if has_han else NO_DICTIONARY)
-    )
+def tokenise_compiled(normalised: str, scheme: Scheme) -> Tokens:
+    """Split a normalised text into tokens; see `dedup.signature.signing.tokenise`."""
+    data, tables = normalised.encode(), folding()
+    points = np.frombuffer(normalised.encode("utf-32-le"), "<u4")
+    has_han = scheme.segmenter and bool((character_classes()[points] & HAN).any())
+    dictionary = load_dictionary(scheme.vocabulary) if has_han else NO_DICTIONARY
+    edges = _edges_of(np.frombuffer(data, np.uint8), *tables, *dictionary)
+    return Tokens(data, edges[::2], edges[1::2])
 
 
 def _alone(text: str) -> Texts:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from dedup.errors import DedupError
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
-from dedup.signature.signature import Signature, make_signature
+from dedup.signature.signature import Signature
+from dedup.signature.signing import make_signature
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -49,9 +49,9 @@ _LONGER = np.array([0x80, 0x800, 0x10000], np.uint32)
 
 
 def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
-    """Make the signature of a text; see `dedup.signature.signature.make_signature`."""
+    """Make the signature of a text; see `dedup.signature.signing.make_signature`."""
     scheme = scheme or default_scheme()
-    tokens, have_digits = _tokenise(normalise(text), scheme)
+    tokens, have_digits = tokenise_plainly(normalise(text), scheme)
     parts = tokens.parts()
     hashes = _hashes_of(parts)
     sketch, bands = make_sketch(hashes, hashes[have_digits])
@@ -59,7 +59,7 @@ def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
 
 
 def plain_bands_of(words: bytes) -> NDArray[np.uint64]:
-    """Return the bands of a text by its words; see `dedup.signature.batch.bands_of_words`."""
+    """Return the bands of a text by its words; see `dedup.signature.signing.bands_of_words`."""
     hashes = _hashes_of(words.split(b"\n") if words else [])
     return make_sketch(hashes, hashes[:0])[1]
 
@@ -95,8 +95,8 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return values ^ (values >> np.uint64(33))
 
 
-def _tokenise(text: str, scheme: Scheme) -> tuple[Tokens, NDArray[np.bool_]]:
-    """Split a normalised text into tokens as `tokenise` does; say of each whether it has a decimal digit."""
+def tokenise_plainly(text: str, scheme: Scheme) -> tuple[Tokens, NDArray[np.bool_]]:
+    """Split a normalised text into tokens; say of each whether it has a decimal digit."""
     points = np.frombuffer(text.encode(_UTF32), np.uint32)
     classes: NDArray[np.uint8] = character_classes()[points]
     starts, ends = _spans(text, classes & np.uint8(KIND), scheme)

@@ -22,7 +22,6 @@ from dedup.signature.dictionaries import (
     unpack,
     vocabulary_of,
 )
-from dedup.signature.signature import Signature, make_signature
 
 _FEATURES = {"words": "word-bigrams", "pairs": "pair-bigrams"}
 # How often a pair comes plays no part, MurmurHash3 hashes it, and the fingerprint has so many bits.
@@ -74,10 +73,6 @@ class Scheme:
     def segmenter(self) -> bool:
         """Whether Chinese is cut into words."""
         return self.features == _FEATURES["words"]
-
-    def signature(self, text: str) -> Signature:
-        """Make the signature of a text; see `dedup.signature.signature.make_signature`."""
-        return make_signature(text, self)
 
 
 SCHEMES = {name: Scheme(features) for name, features in _FEATURES.items()}

@@ -1,22 +1,16 @@
-"""Text to signature: everything that the later stages need to know of a document's text."""
+"""Signatures: everything that the later stages need to know of documents' texts, one by one and in batches."""
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from dedup.compiled_cache import is_in_use
-
-if TYPE_CHECKING:
-    from dedup.signature.schemes import Scheme
-
 
 SHINGLE_WORDS = 3
 MINIMA = 128
@@ -43,6 +37,22 @@ BITS = 64
 """The width of a fingerprint."""
 
 DIGEST_BYTES = 16
+
+
+SIGNATURE = np.dtype(
+    [
+        ("digest", "<u8", 2),
+        ("fingerprint", "<u8"),
+        ("minima", "<u8", 8),
+        ("shingles", "<u4"),
+        ("tokens", "<u4"),
+        ("numbers", "<u8"),
+        ("bands", "<u8", BANDS),
+    ]
+)
+"""A `Signature` without its words, and with its `Sketch`, as a row of an array."""
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 # Many are made for every document that is decided; a frozen dataclass takes three times as long to make.
@@ -144,34 +154,58 @@ class Signature:
     words: bytes = b""
 
 
+class Texts(NamedTuple):
+    """Texts behind each other in one buffer, as a column of Arrow has them.
+
+    Attributes:
+        data: the texts in UTF-8, shape (m,).
+        offsets: where each starts, and where the last one ends, shape (n + 1,).
+    """
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Texts:
+        """Put texts behind each other; each lone surrogate becomes U+FFFD."""
+        return cls.joined([encoded(text) for text in texts])
+
+    @classmethod
+    def joined(cls, parts: Sequence[bytes]) -> Texts:
+        """Put texts in UTF-8 behind each other."""
+        offsets = np.zeros(len(parts) + 1, np.int64)
+        np.cumsum([len(part) for part in parts], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(parts), np.uint8), offsets)
+
+    def bytes_of(self, place: int) -> bytes:
+        """Return a text in UTF-8."""
+        return self.data[self.offsets[place] : self.offsets[place + 1]].tobytes()
+
+
+class SignedTexts(NamedTuple):
+    """Signatures of texts.
+
+    Attributes:
+        rows: of the type `SIGNATURE`, shape (n,).
+        words: of each text its tokens as `Signature` has them; nothing where they were
+            not asked for.
+    """
+
+    rows: NDArray[Any]
+    words: list[bytes]
+
+
+def encoded(text: str) -> bytes:
+    """Return a text in UTF-8, each lone surrogate as U+FFFD."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATES.sub("\ufffd", text).encode()
+
+
 def digest(data: bytes | memoryview) -> bytes:
     """Return 16 bytes that stand for `data` wherever equality of content is asked for."""
     return blake2b(data, digest_size=DIGEST_BYTES).digest()
-
-
-def make_signature(text: str, scheme: Scheme | None = None) -> Signature:
-    """Make the signature of a text.
-
-    Args:
-        text: the main text of a document, as extracted; it is normalised here.
-        scheme: the way to make it, of `dedup.signature.schemes`; by default `words`.
-
-    Returns:
-        The signature; that of a text without any pair of tokens has fingerprint 0.
-    """
-    return _analyser(is_compiled=is_in_use())(text, scheme)
-
-
-@cache
-def _analyser(*, is_compiled: bool) -> Callable[[str, Scheme | None], Signature]:
-    # The compiler takes a second to load, and most processes only pass signatures on.
-    if not is_compiled:
-        from dedup.signature.plain import analyse_plainly  # noqa: PLC0415
-
-        return analyse_plainly
-    from dedup.signature.analysis import analyse  # noqa: PLC0415
-
-    return analyse
 
 
 def distance(a: int, b: int) -> int:

@@ -20,8 +20,6 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from dedup.signature.dictionaries import JIEBA, Vocabulary
-
 SEPARATOR = 0
 """Neither letter, mark nor digit."""
 START = 0x40
@@ -109,18 +107,3 @@ class Tokens:
 
     def __len__(self) -> int:
         return len(self.starts)
-
-
-def tokenise(data: bytes, *, segmenter: bool = True, vocabulary: Vocabulary = JIEBA) -> Tokens:
-    """Split a text into tokens.
-
-    Args:
-        data: a text as `normalise` returns it, in UTF-8.
-        segmenter: whether Chinese is cut into jieba's words; else into overlapping pairs of
-            characters, as Japanese is.
-        vocabulary: those words, if they are not jieba's own.
-    """
-    from dedup.signature.analysis import edges_of  # noqa: PLC0415 -- loads the compiler
-
-    edges = edges_of(data, segmenter=segmenter, vocabulary=vocabulary)
-    return Tokens(data, edges[::2], edges[1::2])

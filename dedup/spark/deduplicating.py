@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
+from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +24,6 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-import dedup
 from dedup.corpus.batches import WordSource
 from dedup.corpus.deciding import Clusters, decide_content, query_of, table_rows
 from dedup.corpus.document_table import Block, DocumentTable, Lengths, sketch_of
@@ -142,7 +142,7 @@ def about_of_job(settings: RuleSettings, about: Mapping[str, Any] | None) -> dic
     """Return what must be the same for a job to go on: what its caller says, the settings, and the program."""
     if about is None:
         return None
-    return {**about, "settings": about_settings(settings), "version": dedup.__version__}
+    return {**about, "settings": about_settings(settings), "version": version("scrapy-neardup")}
 
 
 def require_checked(settings: RuleSettings) -> None:

@@ -18,8 +18,8 @@ from pyspark.sql import functions as f
 
 from dedup.console import plain
 from dedup.corpus.job import Result
-from dedup.corpus.reading.documents import ReadOptions
-from dedup.corpus.reading.files import CorpusFile, find_files
+from dedup.corpus.reading.documents import CorpusFile, ReadOptions
+from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.streams import is_url
 from dedup.corpus.report import name_of, report_of, row_of, write_report
 from dedup.corpus.state import NAMED, Tally

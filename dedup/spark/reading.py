@@ -17,14 +17,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from dedup.corpus.batches import page_identity
-from dedup.corpus.reading.documents import CorpusDocument, Item, ReadOptions
-from dedup.corpus.reading.files import CorpusFile
+from dedup.corpus.reading.documents import CorpusDocument, CorpusFile, Item, ReadOptions
 from dedup.corpus.reading.jsonl import LineRange, find_line_ranges
 from dedup.corpus.reading.portions import has_ranges, read_file
 from dedup.corpus.recording import general_row
 from dedup.errors import DedupError, InputError, reason_of
-from dedup.signature.batch import encoded
-from dedup.signature.signature import digest
+from dedup.signature.signature import digest, encoded
 from dedup.spark.signing import arrow_schema
 
 COLUMNS = "id long, key string, text string, identity binary, record string, source string, reason string"

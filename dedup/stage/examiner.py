@@ -19,7 +19,8 @@ from dedup.rules.documents import Decision, Document, Rule
 from dedup.rules.settings import DedupSettings
 from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signature import Signature, digest, make_signature
+from dedup.signature.signature import Signature, digest
+from dedup.signature.signing import make_signature
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.item_settings import ItemSettings, SameKey, ShortTexts, value_of
 from dedup.stage.items import NO_ITEM, NO_TEXT, NOT_READ, ItemContent, ItemReader, Reading, UnexaminedItems

@@ -9,7 +9,7 @@ keep_single_threaded()
 with without_collections():
     import dedup.workers.pool  # noqa: F401 -- what all jobs run in
     from dedup.signature.extraction import analyse_html
-    from dedup.signature.signature import make_signature
+    from dedup.signature.signing import make_signature
 
     if not is_kept("signatures"):
         # To compile it here would keep all of them waiting.

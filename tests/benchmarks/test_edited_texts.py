@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.edited_texts import EDITS, Texts
-from dedup.signature.signature import compare, make_signature
+from dedup.signature.signature import compare
+from dedup.signature.signing import make_signature
 from tests.texts import words
 
 REAL = [

@@ -13,7 +13,7 @@ from benchmarks.order import Arrival, Decided, Findings, add
 from dedup.evaluation import LabelledPair
 from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 from tests.texts import document, edited, extended, filled_in, form
 from tests.waiting import HANG
 

@@ -23,7 +23,8 @@ from benchmarks.published import (
     python2,
 )
 from dedup.signature.kernels import fold_equal
-from dedup.signature.signature import distance, make_signature
+from dedup.signature.signature import distance
+from dedup.signature.signing import make_signature
 from tests.texts import CHINESE, ENGLISH, chinese, chinese_words
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import dedup
 from dedup import compiled_cache
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 from dedup.warming import PARTS
 from tests.texts import CHINESE, ENGLISH, document, edited
 from tests.waiting import HANG, wait_until
@@ -41,7 +41,7 @@ class Compiled(event.Listener):
     def on_start(self, event): compiled.append(event.data["dispatcher"].py_func.__qualname__)
     def on_end(self, event): pass
 event.register("numba:compile", Compiled())
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 signatures = [make_signature(text) for text in sys.argv[1:]]
 print(json.dumps([records, compiled, [[each.fingerprint, each.words.decode()] for each in signatures]]))
 """

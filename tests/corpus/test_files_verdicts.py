@@ -29,7 +29,8 @@ from dedup.rules.settings import Caution, DedupSettings, RuleSettings
 from dedup.rules.verification import Thresholds
 from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import Scheme, find_scheme
-from dedup.signature.signature import MINIMA, Sketch, digest, make_signature
+from dedup.signature.signature import MINIMA, Sketch, digest
+from dedup.signature.signing import make_signature
 from tests.texts import answered, chinese, chinese_words, document, edited, extended
 
 Content = str | bytes

@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from dedup.corpus.batches import Batch, WordSource, sign, sign_lines
 from dedup.corpus.job import Job
 from dedup.corpus.reading import jsonl
-from dedup.corpus.reading.documents import Item, Position, ReadOptions, Rejected
-from dedup.corpus.reading.files import CorpusFile, find_files
+from dedup.corpus.reading.documents import CorpusFile, Item, Position, ReadOptions, Rejected
+from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.jsonl import LineRange, find_line_ranges
 from dedup.corpus.reading.portions import read_files, read_portions
 from dedup.corpus.run import run_job
 from dedup.errors import InputError
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 from tests.texts import ENGLISH
 
 GOOD = [

@@ -21,7 +21,7 @@ from dedup.corpus.index_tools import verify
 from dedup.errors import DedupError
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 from tests.saved_indexes import change_rows, held, rows_in, save_index
 from tests.texts import chinese, chinese_words, document, edited
 

@@ -175,7 +175,7 @@ _RACE = """
 import sys
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 from dedup.rules.settings import DedupSettings
 deduplicator = Deduplicator(DedupSettings(database_url=sys.argv[1]))
 run = deduplicator.open_run("test")

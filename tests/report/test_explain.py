@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def data(folder: Path, *options: str) -> dict[str, Any]:
 def fill(path: Path, rounds: Sequence[dict[str, str]], **settings: Any) -> None:
     """Decide documents in the runs `run 0`, `run 1` and so on."""
     deduplicator = Deduplicator(DedupSettings(database_url=f"sqlite:///{path}", **settings))
-    sign = find_scheme(settings.get("scheme", "words")).signature
+    sign = partial(make_signature, scheme=find_scheme(settings.get("scheme", "words")))
     for number, texts in enumerate(rounds):
         run_id = deduplicator.open_run(f"run {number}")
         for key, text in texts.items():
@@ -105,7 +106,7 @@ def test_two_files_are_told_in_full(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("a", "b"), [(TEXT, NEAR_TEXT), (STORY, OTHER)])
 def test_json_has_the_numbers_of_the_decision_by_the_scheme(name: str, a: str, b: str, tmp_path: Path) -> None:
     scheme = find_scheme(name)
-    first, second = scheme.signature(a), scheme.signature(b)
+    first, second = make_signature(a, scheme), make_signature(b, scheme)
     decision = PairDecider(DedupSettings()).decide(first, second)
     content = data(tmp_path, f"text:{a}", f"text:{b}", "--scheme", name)
     assert (content["verdict"], content["is_certain"]) == ("near duplicate", True)
@@ -288,7 +289,7 @@ def test_pages_are_explained_by_the_scheme_of_their_database(
     fill(tmp_path / "crawl.db", [{ORIGINAL: STORY, NEAR: OTHER}], scheme="pairs")
     store_pages(url, {ORIGINAL: STORY})
     # The file beside a stored page is analysed as that was.
-    fingerprints = [f"{find_scheme('pairs').signature(text).fingerprint:016x}" for text in (STORY, OTHER)]
+    fingerprints = [f"{make_signature(text, find_scheme('pairs')).fingerprint:016x}" for text in (STORY, OTHER)]
     for options in ([ORIGINAL, f"text:{OTHER}"], ["--dropped", NEAR]):
         content = data(tmp_path, *options)
         assert content["scheme"]["name"] == "pair-bigrams/one/mmh3/64"

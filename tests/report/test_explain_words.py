@@ -12,7 +12,8 @@ from dedup.report.explanation.words import diff_words, rejoin
 from dedup.rules.documents import Rule
 from dedup.rules.settings import RuleSettings
 from dedup.signature.normalise import normalise
-from dedup.signature.tokens import tokenise
+from dedup.signature.schemes import SCHEMES
+from dedup.signature.signing import tokenise
 from tests.report.test_explain import data, explained, fill
 from tests.texts import CHINESE, answered, document, edited, words
 
@@ -22,7 +23,7 @@ NOTICE = "the office in the old town hall is closed on monday 3 may because of t
 
 
 def rejoined(text: str, *, segmenter: bool = True) -> str:
-    tokens = tokenise(normalise(text).encode(), segmenter=segmenter)
+    tokens = tokenise(normalise(text), SCHEMES["words" if segmenter else "pairs"])
     again = rejoin(tokens.joined())
     assert again.parts() == tokens.parts()
     return again.data.decode()
@@ -50,7 +51,7 @@ def test_pairs_of_characters_are_laid_over_each_other() -> None:
 
 @given(st.text("ab 7é我们的京天かなสวั.,", min_size=1, max_size=60), st.booleans())
 def test_rejoined_words_are_the_same_words(text: str, segmenter: bool) -> None:
-    tokens = tokenise(normalise(text).encode(), segmenter=segmenter)
+    tokens = tokenise(normalise(text), SCHEMES["words" if segmenter else "pairs"])
     if len(tokens):
         again = rejoin(tokens.joined())
         assert again.parts() == tokens.parts()
@@ -58,10 +59,10 @@ def test_rejoined_words_are_the_same_words(text: str, segmenter: bool) -> None:
 
 
 def test_changed_pairs_are_shown_without_what_their_neighbours_share() -> None:
-    a, b = (tokenise(text.encode(), segmenter=False) for text in ("我们在北京看书", "我们在上海看书"))
+    a, b = (tokenise(text, SCHEMES["pairs"]) for text in ("我们在北京看书", "我们在上海看书"))
     [place] = diff_words(a, b).places
     assert (place.before, place.removed, place.added, place.after) == ("我们在", "北京", "上海", "看书")
-    a, b = (tokenise(text.encode(), segmenter=False) for text in ("我们在大大学看书", "我们在大学看书"))
+    a, b = (tokenise(text, SCHEMES["pairs"]) for text in ("我们在大大学看书", "我们在大学看书"))
     [place] = diff_words(a, b).places
     assert (place.removed, place.added) == ("大大", "")
 
@@ -81,14 +82,14 @@ SENTENCE = "on friday the police said that two more men were arrested at the har
 )
 def test_place_that_says_most_is_told(first: str, second: str, telling: str) -> None:
     filling = [document(30, seed) for seed in "xyz"]
-    found = diff_words(*(tokenise(normalise(text.format(*filling)).encode()) for text in (first, second)))
+    found = diff_words(*(tokenise(normalise(text.format(*filling))) for text in (first, second)))
     assert found.places[found.telling].added == telling
 
 
 def test_place_that_says_most_is_there_though_many_come_before_it() -> None:
     words = document(300, "many").split()
     changed = [f"other{at}" if at % 8 == 0 else word for at, word in enumerate(words)]
-    found = diff_words(*(tokenise(" ".join(each).encode()) for each in (words, [*changed, *SENTENCE.split()])))
+    found = diff_words(*(tokenise(" ".join(each)) for each in (words, [*changed, *SENTENCE.split()])))
     assert found.place_count > len(found.places)
     assert found.places[found.telling].added == SENTENCE
     assert found.places == sorted(found.places, key=lambda place: place.at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dedup import Verdict, deduplicate
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 
 TABLE = """
 This dining table in solid oak from the forests of the region is oiled by hand and delivered within two weeks.

@@ -15,7 +15,8 @@ from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.scope import Scope, Scopes, owner_of
 from dedup.rules.settings import DedupSettings
-from dedup.signature.signature import digest, distance, make_signature
+from dedup.signature.signature import digest, distance
+from dedup.signature.signing import make_signature
 from tests.crawling import crawl
 from tests.localsite import LocalSite, article
 from tests.texts import document, edited

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dedup.rules import shared_shingles
 from dedup.rules.documents import Rule
 from dedup.rules.settings import Caution, DedupSettings
-from dedup.rules.shared_shingles import bounds
 from dedup.rules.verification import check
-from dedup.rules.word_comparison import WordDifference, containment, jaccard, plain_bounds, shingles_of
-from dedup.signature.batch import bands_of_words
-from dedup.signature.signature import make_signature
+from dedup.rules.word_comparison import Bounds, WordDifference, containment, jaccard, plain_bounds, shingles_of
+from dedup.signature.signing import bands_of_words, make_signature
 from tests.texts import answered, document, edited, extended, words
 
 WORDS = words(300)
@@ -28,6 +27,10 @@ _64_BITS = 2**64 - 1
 
 def joined(tokens: Sequence[str]) -> bytes:
     return "\n".join(tokens).encode()
+
+
+def bounds(a: bytes, b: bytes) -> Bounds:
+    return Bounds(*shared_shingles.bounds(a, b))
 
 
 # What they share.

@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dedup.signature.normalise import normalise
-from dedup.signature.signature import digest, make_signature
+from dedup.signature.signature import digest
+from dedup.signature.signing import make_signature
 from dedup.signature.text_folding import CHANGED, COMBINING, folding
 
 # What makes words, ends them, is removed, takes several bytes, or becomes another number of them.

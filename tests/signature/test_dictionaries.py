@@ -33,9 +33,9 @@ from dedup.signature.dictionaries import (
     tokenizer_of,
     unpack,
 )
-from dedup.signature.schemes import scheme_named
+from dedup.signature.schemes import SCHEMES, scheme_named
 from dedup.signature.segmenter import cut_run, load_dictionary
-from dedup.signature.tokens import tokenise
+from dedup.signature.signing import tokenise
 from tests.texts import chinese, chinese_words
 from tests.waiting import HANG
 
@@ -264,7 +264,7 @@ def test_a_dictionary_that_cannot_be_used(
 
 def test_a_list_that_is_not_known_here() -> None:
     with pytest.raises(SettingsError, match="the word list 0123456789abcdef is not known here; name its file"):
-        tokenise("北京大学".encode(), vocabulary=Vocabulary(added="0123456789abcdef"))
+        tokenise("北京大学", replace(SCHEMES["words"], vocabulary=Vocabulary(added="0123456789abcdef")))
 
 
 @pytest.mark.parametrize("packed", ["?", "AAAA", "eJyLjgUAARUAuQ=", "eJwrVwQAATYAtA=="])
@@ -289,9 +289,10 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from dedup.corpus.index_database import scheme_of
+from dedup.signature.signing import make_signature
 from dedup.sql.database import open_existing_database
 with closing(open_existing_database(sys.argv[1])) as database:
-    print(scheme_of(database).signature(sys.argv[2]).words.decode().split())
+    print(make_signature(sys.argv[2], scheme_of(database)).words.decode().split())
 """
 
 
@@ -333,7 +334,7 @@ def test_files_are_decided_by_a_dictionary_and_the_index_has_it(
     found = [saved.words(number) for number in range(len(saved))]
     fingerprints = [saved.stored(number).fingerprint for number in range(len(saved))]
     assert scheme.vocabulary != JIEBA
-    signatures = [scheme.signature(text) for text in texts.values()]
+    signatures = [make_signature(text, scheme) for text in texts.values()]
     assert fingerprints == [each.fingerprint for each in signatures]
     assert [words or each.words for words, each in zip(found, signatures, strict=True)] == [
         each.words for each in signatures

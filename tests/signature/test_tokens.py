@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.signature.normalise import normalise
-from dedup.signature.tokens import tokenise
+from dedup.signature.signing import tokenise
 
 
 def tokens(text: str) -> list[str]:
@@ -15,7 +15,7 @@ def tokens(text: str) -> list[str]:
 
 
 def cut(normalised: str) -> list[str]:
-    return tokenise(normalised.encode()).words()
+    return tokenise(normalised).words()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from scrapy.utils.test import get_crawler
 from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signature import make_signature
+from dedup.signature.signing import make_signature
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.examiner import Examiner
 from dedup.stage.item_settings import ItemSettings

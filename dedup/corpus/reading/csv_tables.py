@@ -9,13 +9,13 @@ from typing import Self
 from dedup.corpus.reading.documents import (
     BadRecordError,
     CorpusDocument,
+    CorpusFile,
     Position,
     ReadOptions,
     Rejected,
     document_of,
     require_columns,
 )
-from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.streams import DAMAGE, Stream, TooLongError, why_damaged
 
 

@@ -6,12 +6,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dedup.signature.normalise import clean
-
-if TYPE_CHECKING:
-    from dedup.corpus.reading.files import CorpusFile
 
 NO_VALUE = (ValueError, OverflowError, LookupError)
 """What pyarrow raises for what Python has no value for: nanoseconds, the year 10000, a time zone that is not known."""
@@ -85,6 +82,34 @@ class ReadOptions:
     def __post_init__(self) -> None:
         # No file takes a larger number.
         object.__setattr__(self, "max_bytes", min(self.max_bytes, sys.maxsize - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFile:
+    """A file that documents are read from.
+
+    Attributes:
+        path: where it is.
+        name: what it is called in messages: the path as it was given, without what is not Unicode.
+        key_start: where in `name` begins what documents are called that have no key of their own.
+        format: the name of the module of this package that reads it.
+        compression: `gzip`, `zstd`, or "" for none.
+        size: its bytes.
+        changed: what tells whether it is the one that it was; see `FileStatus`.
+    """
+
+    path: str
+    name: str
+    key_start: int
+    format: str
+    compression: str
+    size: int
+    changed: int | str
+
+    @property
+    def key(self) -> str:
+        """What a document is called that is all of this file."""
+        return self.name[self.key_start :]
 
 
 class Keep(StrEnum):

@@ -8,13 +8,12 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from dedup.corpus.reading.documents import CorpusDocument, ReadOptions
+from dedup.corpus.reading.documents import CorpusDocument, CorpusFile, ReadOptions
 from dedup.corpus.reading.streams import FileStatus, find_remote, is_url, load_pyarrow, open_raw, translate_errors
 from dedup.errors import InputError
 from dedup.workers.pool import PRELOAD
@@ -61,34 +60,6 @@ FORMATS = {
     ".html": _PLAIN,
     ".htm": _PLAIN,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusFile:
-    """A file that documents are read from.
-
-    Attributes:
-        path: where it is.
-        name: what it is called in messages: the path as it was given, without what is not Unicode.
-        key_start: where in `name` begins what documents are called that have no key of their own.
-        format: the name of the module of this package that reads it.
-        compression: `gzip`, `zstd`, or "" for none.
-        size: its bytes.
-        changed: what tells whether it is the one that it was; see `FileStatus`.
-    """
-
-    path: str
-    name: str
-    key_start: int
-    format: str
-    compression: str
-    size: int
-    changed: int | str
-
-    @property
-    def key(self) -> str:
-        """What a document is called that is all of this file."""
-        return self.name[self.key_start :]
 
 
 class FoundFiles(NamedTuple):

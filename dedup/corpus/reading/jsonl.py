@@ -14,8 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.reading import documents
-from dedup.corpus.reading.documents import BadRecordError, CorpusDocument, Item, Position, ReadOptions, Rejected
-from dedup.corpus.reading.files import CorpusFile
+from dedup.corpus.reading.documents import (
+    BadRecordError,
+    CorpusDocument,
+    CorpusFile,
+    Item,
+    Position,
+    ReadOptions,
+    Rejected,
+)
 from dedup.corpus.reading.streams import DAMAGE, Stream, TooLongError, why_damaged
 from dedup.errors import InputError
 

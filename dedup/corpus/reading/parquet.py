@@ -13,6 +13,7 @@ from dedup.corpus.reading.documents import (
     NO_VALUE,
     BadRecordError,
     CorpusDocument,
+    CorpusFile,
     ParquetRow,
     Position,
     ReadOptions,
@@ -21,7 +22,6 @@ from dedup.corpus.reading.documents import (
     inside,
     require_columns,
 )
-from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.streams import RemoteFile, is_url, load_pyarrow, parquet_damage, why_damaged
 from dedup.errors import InputError
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dedup.corpus.reading.documents import (
     BadRecordError,
     CorpusDocument,
+    CorpusFile,
     Page,
     Position,
     ReadOptions,
@@ -14,7 +15,6 @@ from dedup.corpus.reading.documents import (
     Rejected,
     storable,
 )
-from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.streams import DAMAGE, Stream, why_damaged
 
 

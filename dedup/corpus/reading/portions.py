@@ -7,8 +7,8 @@ from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
-from dedup.corpus.reading.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
-from dedup.corpus.reading.files import CorpusFile, find_files
+from dedup.corpus.reading.documents import CorpusDocument, CorpusFile, Item, Position, ReadOptions, Rejected
+from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.jsonl import LineRange, find_line_ranges
 from dedup.corpus.reading.streams import is_url, why_damaged
 

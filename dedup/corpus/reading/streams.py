@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from dedup.errors import DedupError, InputError
 
 if TYPE_CHECKING:
-    from dedup.corpus.reading.files import CorpusFile
+    from dedup.corpus.reading.documents import CorpusFile
 
 
 # What file systems call that which is another one when the content of a file is: digest, generation, time.

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from dedup.corpus.reading.documents import (
     BadRecordError,
     CorpusDocument,
+    CorpusFile,
     Page,
     Position,
     ReadOptions,
     Rejected,
     storable,
 )
-from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.streams import DAMAGE, RemoteReadError, load_warcio, open_raw, why_damaged
 
 _READ = 1 << 16

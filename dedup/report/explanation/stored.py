@@ -24,10 +24,10 @@ from dedup.report.contents import RelatedRow
 from dedup.report.explanation.words import WordDiff, diff_words, rejoin
 from dedup.rules.documents import DUPLICATES, Kept, StoredDocument, Verdict
 from dedup.rules.scope import Scope, Scopes
-from dedup.signature.batch import bands_of_words
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, scheme_named
 from dedup.signature.signature import Signature, digest
+from dedup.signature.signing import bands_of_words, make_signature
 from dedup.sql.database import Database, read_properties
 from dedup.sql.schema import runs, verdicts
 
@@ -191,7 +191,7 @@ class Material:
     def side(self, scheme: Scheme) -> Side:
         """Make the side, its signature by a scheme."""
         if isinstance(self.content, str):
-            signature = scheme.signature(self.content)
+            signature = make_signature(self.content, scheme)
             return Side(self.name, self.origin, signature, self.content, self.guessed_encoding)
         # Half a second, and most texts are no HTML.
         from dedup.signature.extraction import analyse_html  # noqa: PLC0415
@@ -408,7 +408,9 @@ def _scheme_of(stored: str, word_lists: str, database: str) -> Scheme:
 def _side(connection: Connection, stored: StoredDocument, made_with: MadeWith) -> Side:
     text = find_text(connection, stored, made_with.scope)
     if text is not None:
-        signature = Scopes(made_with.scope).mixed_signature(stored.key, made_with.scheme.signature(text), stored.space)
+        signature = Scopes(made_with.scope).mixed_signature(
+            stored.key, make_signature(text, made_with.scheme), stored.space
+        )
         return Side(stored.key, Origin.PAGE, signature, text)
     words = document_rows.find_words(connection, stored.text_digest)
     signature = Signature(

@@ -11,7 +11,8 @@ import numpy as np
 from dedup.rules.word_comparison import TokenChange, find_changes
 from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme
-from dedup.signature.tokens import HAN, KANA, KIND, UNSPACED, Tokens, character_classes, tokenise
+from dedup.signature.signing import tokenise
+from dedup.signature.tokens import HAN, KANA, KIND, UNSPACED, Tokens, character_classes
 
 _PAIR = 2
 
@@ -115,7 +116,7 @@ class WordDiff:
 
 def tokens_of(text: str, scheme: Scheme) -> Tokens:
     """Split a text into tokens as a scheme does."""
-    return tokenise(normalise(text).encode(), segmenter=scheme.segmenter, vocabulary=scheme.vocabulary)
+    return tokenise(normalise(text), scheme)
 
 
 def are_too_long(a: int, b: int) -> bool:

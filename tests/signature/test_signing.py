@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.signature.batch import Texts, bands_of_words, sign_texts
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signature import make_signature
+from dedup.signature.signature import Texts
+from dedup.signature.signing import bands_of_words, make_signature, sign_texts
 from tests.texts import CHINESE, ENGLISH
 
 
