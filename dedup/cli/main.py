@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 
-from dedup.errors import DedupError, exit_status
+from dedup.errors import DedupError, InputError, exit_status
 from dedup.workers.loading import keep_single_threaded, without_collections
 
 COMPLETING = "_ARGCOMPLETE"
@@ -28,6 +28,8 @@ _COMMANDS = {
     "warm-up": "compile now, such as when an image is made",
     "completion": "let the Tab key complete commands and options",
 }
+# What the packages that a command needs are installed with.
+_EXTRAS = {"index": "corpus", "spark": "spark"}
 _FOR_RESEARCH = {
     "evaluate": "precision and recall on labelled pairs of documents",
 }
@@ -61,6 +63,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     is_completing = COMPLETING in os.environ
     if is_completing:
         arguments = words_before_cursor()
+    try:
+        parser = _parser(arguments)
+        if is_completing:
+            # Only the shell's Tab key needs it.
+            from argcomplete import autocomplete  # noqa: PLC0415
+
+            autocomplete(parser)
+        # What a command says to be given next may be much of what was given.
+        options = parser.parse_args(arguments, argparse.Namespace(given=arguments))
+        status: int = _module(options.command).run(options)
+    except (DedupError, OSError) as error:
+        from dedup.console import plain  # noqa: PLC0415 -- what knows all letters takes a while to load
+
+        print(f"error: {plain(str(error))}", file=sys.stderr)
+        return exit_status(error)
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """Return what reads these arguments.
+
+    Raises:
+        InputError: their command needs a package that is not installed.
+    """
     parser = argparse.ArgumentParser(
         prog="dedup",
         usage="dedup COMMAND ...",
@@ -79,23 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with without_collections():
                 module = _module(name)
             module.add_arguments(command)
-    if is_completing:
-        # Only the shell's Tab key needs it.
-        from argcomplete import autocomplete  # noqa: PLC0415
-
-        autocomplete(parser)
-    try:
-        # What a command says to be given next may be much of what was given.
-        options = parser.parse_args(arguments, argparse.Namespace(given=arguments))
-        status: int = _module(options.command).run(options)
-    except (DedupError, OSError) as error:
-        from dedup.console import plain  # noqa: PLC0415 -- what knows all letters takes a while to load
-
-        print(f"error: {plain(str(error))}", file=sys.stderr)
-        return exit_status(error)
-    except KeyboardInterrupt:
-        return 130
-    return status
+    return parser
 
 
 def _version() -> str:
@@ -105,7 +117,13 @@ def _version() -> str:
 
 
 def _module(command: str) -> ModuleType:
-    return import_module(f"dedup.cli.{command.replace('-', '_')}")
+    try:
+        return import_module(f"dedup.cli.{command.replace('-', '_')}")
+    except ModuleNotFoundError as error:
+        if command not in _EXTRAS:
+            raise
+        needed = f"needs the package {error.name}; pip install 'scrapy-neardup[{_EXTRAS[command]}]'"
+        raise InputError(f"dedup {command}: {needed}") from None
 
 
 def run_and_exit() -> None:

@@ -81,6 +81,24 @@ def test_signatures_of_pairs_are_made_without_it(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "same_text\n")
 
 
+def test_it_is_told_how_two_texts_differ(tmp_path: Path) -> None:
+    for name, day in (("a.txt", "Monday"), ("b.txt", "Tuesday")):
+        (tmp_path / name).write_text(f"{document(50, 'story')} until {day} and 北京大学")
+    done = run(tmp_path, "-m", "dedup", "explain", "a.txt", "b.txt")
+    assert done.returncode == 0, done.stderr
+    assert "[-monday-] {+tuesday+}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"), [(["index", "info", "x"], "corpus"), (["spark", "x", "-o", "y"], "spark")]
+)
+def test_commands_say_what_is_missing(command: list[str], extra: str, tmp_path: Path) -> None:
+    done = run(tmp_path, "-m", "dedup", *command)
+    assert done.returncode not in {0, 1}
+    assert done.stderr.startswith(f"error: dedup {command[0]}: needs the package ")
+    assert done.stderr.endswith(f"; pip install 'scrapy-neardup[{extra}]'\n")
+
+
 def test_files_say_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "texts.jsonl").write_text('{"text": "a"}\n')
     done = run(tmp_path, "-m", "dedup", "files", "texts.jsonl", "--dry-run")
