@@ -1,4 +1,4 @@
-"""Imports run downwards only: no circle of packages, and the order of the table in docs/architecture.md."""
+"""Imports run downwards only: no circle of files or packages, and the order of the table in docs/architecture.md."""
 
 from __future__ import annotations
 
@@ -33,6 +33,16 @@ def imports(path: Path, known: dict[str, Path]) -> Iterator[str]:
                     yield name if name in known else node.module
 
 
+@pytest.mark.parametrize("package", ["crawler", "dedup", "benchmarks"])
+def test_there_is_no_circle_of_files(package: str) -> None:
+    known = modules(package)
+    graph = {module: set(imports(path, known)) for module, path in known.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
 def package_of(module: str, known: dict[str, Path]) -> str:
     """The folder that a module lies in; the module itself where that is the package's own."""
     names = module.split(".")
@@ -40,21 +50,16 @@ def package_of(module: str, known: dict[str, Path]) -> str:
     return module if is_package or len(names) == 2 else ".".join(names[:-1])
 
 
-def graph(package: str) -> dict[str, set[str]]:
-    """Which packages in a package each of them imports."""
+@pytest.mark.parametrize("package", ["crawler", "dedup"])
+def test_there_is_no_circle_of_packages(package: str) -> None:
     known = modules(package)
     packages: dict[str, set[str]] = {}
     for module, path in known.items():
         folder = package_of(module, known)
         used = {package_of(each, known) for each in imports(path, known)}
         packages.setdefault(folder, set()).update(used - {folder})
-    return packages
-
-
-@pytest.mark.parametrize("package", ["crawler", "dedup"])
-def test_there_is_no_circle_of_packages(package: str) -> None:
     try:
-        TopologicalSorter(graph(package)).prepare()
+        TopologicalSorter(packages).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
 
