@@ -1,4 +1,4 @@
-"""What a program uses that has texts: keep one of all near-duplicates, compare two, decide against a database.
+"""The public functions: deduplicate texts, compare two, decide against a database.
 
 Scrapy, the compiler and the database library are loaded where they are used first.
 """

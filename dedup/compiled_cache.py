@@ -1,4 +1,4 @@
-"""Where machine code is kept between processes, and whether it is there; the compiler is not loaded for that."""
+"""The cache of machine code between processes: its folder, and what is in it. The compiler is not loaded here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown to a person at a terminal: colours, tables, lines that are kept up to date, and progress."""
+"""Output for a person at a terminal: colours, tables, live lines, progress."""
 
 from __future__ import annotations
 

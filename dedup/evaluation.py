@@ -1,4 +1,4 @@
-"""How well verdicts do on labelled pairs: read, decided by each method, and counted."""
+"""Precision and recall on labelled pairs: read, decided by each method, counted."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How well decisions agree with labels: pairs that were found, rightly or not, and that were not found."""
+    """Counts of true positives, false positives and false negatives."""
 
     true_positives: int = 0
     false_positives: int = 0
@@ -279,7 +279,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class SetResult:
-    """What a method decided on a labelled set, or on several."""
+    """The decisions of a method on one labelled set, or on several."""
 
     name: str
     decided: list[Decided]

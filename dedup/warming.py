@@ -49,7 +49,7 @@ SIGNATURES = ("signatures",)
 
 
 class Part(NamedTuple):
-    """What is compiled together.
+    """Functions that are compiled together.
 
     Attributes:
         about: what it is needed for, for a message.
@@ -137,7 +137,7 @@ PARTS = {
 
 
 class CompilingError(DedupError):
-    """What was compiled can be kept nowhere, or could not be compiled."""
+    """Code could not be compiled, or there is no folder to keep it in."""
 
 
 def compile_ahead(names: Sequence[str], tell: Callable[[str], None], stream: TextIO | None = None) -> None:

@@ -105,7 +105,7 @@ def _write_followed(follower: Follower, selection: Selection) -> bytes:
 
 
 class _Acts:
-    """What the page asks for, one request at a time: comparing long texts takes memory."""
+    """Handles the requests of the page, one at a time: comparing long texts takes memory."""
 
     def __init__(self, open_database: Callable[[], Database]) -> None:
         self._open_database = open_database

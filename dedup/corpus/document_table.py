@@ -75,7 +75,7 @@ def sketch_of(row: Any) -> Sketch:
 
 
 class Lengths(NamedTuple):
-    """How much of each file is safe, in bytes.
+    """The length of each file at a checkpoint, in bytes.
 
     Attributes:
         documents: of the file of documents.

@@ -60,7 +60,7 @@ _STORED = (
 
 
 class Loaded(NamedTuple):
-    """What was loaded of an index.
+    """The outcome of loading an index into a database.
 
     Attributes:
         database: the database, as it may be shown.
@@ -176,7 +176,7 @@ def _row(document: StoredDocument, identity: Identity, run_id: int) -> dict[str,
 
 
 class Imported(NamedTuple):
-    """What an index has of a database.
+    """The outcome of building an index from a database.
 
     Attributes:
         read: how many documents it has whose content is known.

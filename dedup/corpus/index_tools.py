@@ -1,4 +1,4 @@
-"""What a saved index says of itself, whether all of it is right, several made one, and looking up in one."""
+"""Saved indexes: described, verified, merged, queried, exported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_BANDS = 10_000
 
 @dataclass(frozen=True)
 class Contents:
-    """What an index consists of.
+    """The contents of an index.
 
     Attributes:
         path: where it is.
@@ -150,7 +150,7 @@ def export(saved: SavedIndex, path: Path) -> int:
 
 @dataclass
 class Merged:
-    """What became of the documents of some indexes.
+    """The outcome of a merge.
 
     Attributes:
         documents: how many each index had.

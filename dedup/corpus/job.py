@@ -1,4 +1,4 @@
-"""What a run over files is to do, what it found, and how that is told."""
+"""The inputs and options of a run over files, its result, and the summary of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REASON = 120
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done.
+    """The inputs, outputs and options of a run.
 
     Attributes:
         files: what documents are read from.
@@ -121,7 +121,7 @@ def require_writable(
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found.
+    """The result of a run.
 
     Attributes:
         tally: what became of the documents.

@@ -1,4 +1,4 @@
-"""Where rows go: one protocol for JSON Lines and Parquet.
+"""Output files of rows: JSON Lines and Parquet, with checkpoints.
 
 A Parquet file has its table of contents at its end, so one that is not finished is nothing. What is written between two
 checkpoints is therefore a file of its own, in a folder NAME.part, and when all is written they become one: what is

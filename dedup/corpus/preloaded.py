@@ -1,4 +1,4 @@
-"""What worker processes that sign lines share; see `dedup.workers.preloaded`."""
+"""Modules that worker processes for lines share; see `dedup.workers.preloaded`."""
 
 from __future__ import annotations
 

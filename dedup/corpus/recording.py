@@ -1,4 +1,4 @@
-"""What becomes of the documents of a run: written to its outputs, gathered by clusters, counted."""
+"""Decided documents are written to the outputs of a run, gathered by clusters, counted."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _widened(ends: tuple[T, T] | None, value: T) -> tuple[T, T]:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """How far a run is.
+    """The progress of a run, from which it can go on.
 
     Attributes:
         about: what the run is about; see `dedup.corpus.job.Job.about`.

@@ -34,7 +34,7 @@ Counts = tuple[int, int]
 
 
 class Kind(StrEnum):
-    """What is over a limit."""
+    """The limits that can be exceeded."""
 
     CLUSTER = "cluster"
     HOST = "host"

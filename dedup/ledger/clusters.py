@@ -1,4 +1,4 @@
-"""What a decision means for its cluster: which copy is the keeper, what is passed on, which clusters join."""
+"""Clusters: which copy is the keeper, what is passed on, which ones join."""
 
 from __future__ import annotations
 

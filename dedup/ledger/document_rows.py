@@ -1,4 +1,4 @@
-"""What documents are known by, and their rows: documents, words, verdicts and runs, read and written."""
+"""The identity of documents, and their rows: documents, words, verdicts and runs, read and written."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def key_digest(key: str, space: str = "", item_class: str = "") -> bytes:
 
 
 class Identity(NamedTuple):
-    """What a document is known by.
+    """The identity of a document.
 
     Attributes:
         key: the key that reports show.

@@ -64,7 +64,7 @@ _COUNT = select(func.count()).select_from(fingerprints)
 
 
 class Looked(NamedTuple):
-    """What the keys of a document are made of.
+    """The fingerprint and bands of a document, of which its keys are made.
 
     Attributes:
         fingerprint: 64 bits, unsigned.

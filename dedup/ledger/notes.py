@@ -1,4 +1,4 @@
-"""What a run could not decide: items that were not examined, and pages that were skipped."""
+"""Notes on what a run did not decide: items that were not examined, and pages that were skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which stored document an arriving one is, by its key and its text, and which one it is a duplicate of."""
+"""Recognition: which stored document an arriving one is, by its key and its text, and which one it duplicates."""
 
 from __future__ import annotations
 

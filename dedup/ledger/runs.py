@@ -300,7 +300,7 @@ def _roll_back_table(database: Database, rows: RunScopedTable, run: str, find_or
 
 @dataclass
 class Rollback:
-    """What cancelling a run has changed.
+    """The outcome of cancelling a run.
 
     Attributes:
         removed: documents of which nothing is left.

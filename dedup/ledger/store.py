@@ -272,7 +272,7 @@ def _forget(database: Database, index: Index, which: ColumnElement[bool]) -> int
 
 @dataclass
 class Released:
-    """What became of the documents that were to be released, by their keys.
+    """The outcome of a release, by the keys of the documents.
 
     Attributes:
         released: those that are originals now.

@@ -1,4 +1,4 @@
-"""What a report holds, whoever shows it."""
+"""The contents of a report, in any format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNCHECKED = Rule.PAPER.short
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a report shall be about.
+    """The runs and the host that a report is about, and its limits.
 
     Attributes:
         run: the name of a run; empty: the last one.

@@ -14,7 +14,7 @@ LONGEST_TITLE = 200
 
 
 class Rule(StrEnum):
-    """What decided on a document and another one; where it is stored, by its `short` name."""
+    """The rule that decided on two documents; it is stored by its `short` name."""
 
     SAME_TEXT = "the texts are the same once normalised"
     SAME_BYTES = "the pages have no text, and their bytes are the same"
@@ -169,7 +169,7 @@ class StoredDocument(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is stored of a document's content.
+    """The content of a document, as it is stored.
 
     Attributes:
         text_digest: digest of its normalised text.
@@ -198,7 +198,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a document is a duplicate of, or resembles.
+    """The document that another one duplicates, or resembles.
 
     Attributes:
         leader: the leader of the cluster that it belongs to.
@@ -214,7 +214,7 @@ class Match:
 
 
 class Answer(NamedTuple):
-    """What is known of a document: that it is a duplicate, that it resembles another one, or nothing.
+    """The answer of a `Matcher`: a document is a duplicate, resembles another one, or neither.
 
     Attributes:
         match: what it is a duplicate of.
@@ -246,7 +246,7 @@ class Kept(StrEnum):
 
 
 class Outcome(NamedTuple):
-    """What a decision means for its cluster.
+    """The effect of a decision on its cluster.
 
     Attributes:
         keeper: the key of the cluster's keeper, where the document is a duplicate.
@@ -270,7 +270,7 @@ ALONE = Outcome()
 
 
 class Verdict(StrEnum):
-    """What a document turned out to be.
+    """The verdict on a document.
 
     A document that is SIMILAR to another one is new, and kept: whether it is a copy is for a person to say.
     """

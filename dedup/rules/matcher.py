@@ -1,4 +1,4 @@
-"""What, if anything, a document is a near-duplicate of, among its candidates in any store of documents.
+"""The matcher: which of its candidates, in any store, a document is a near-duplicate of, if any.
 
 `Matcher` holds the rules; documents are in a `DocumentStore`: the database of a crawl, or the arrays of `dedup files`.
 """
@@ -233,7 +233,7 @@ def _most_confirmed(tokens: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PairDecision:
-    """What became of the second of two documents, and why.
+    """The decision on the second of two documents, and its reason.
 
     Attributes:
         rule: what decided.

@@ -1,4 +1,4 @@
-"""How far duplicates are looked for: everywhere, on the same host or registrable domain, in the same space.
+"""Scopes: duplicates are looked for everywhere, or on the same host, registrable domain, or in the same space.
 
 A space holds the documents of one spider, or of one run; a scope is a space, or a host or domain in it. It is
 mixed into what is looked up. The digests of texts and bytes are those of text and scope, so that the same text
@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"[0-9]+")
 
 
 class Scope(StrEnum):
-    """Where a document's duplicates are looked for."""
+    """The scope in which duplicates are looked for."""
 
     ALL = "all"
     HOST = "host"
@@ -142,7 +142,7 @@ def public_suffixes() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Which documents a new one is compared with.
+    """The documents that a new one is compared with.
 
     Attributes:
         of_run: only those of its own run.

@@ -30,7 +30,7 @@ _NUMBERS = ("int", "float")
 
 
 class Caution(StrEnum):
-    """How much evidence it takes to drop a document.
+    """The amount of evidence that it takes to drop a document.
 
     CAREFUL drops what is hardly anything but a copy. BALANCED keeps another payload in the same frame. EAGER drops
     what shares most of its words with another document, and keeps only a form that was filled in anew.
@@ -42,7 +42,7 @@ class Caution(StrEnum):
 
 
 class LostLimit(NamedTuple):
-    """How many tokens that follow each other, and that stand in nothing stored, a dropped document may have.
+    """The longest stretch of tokens, found in no stored document, that a dropped one may have.
 
     In several stretches of at least 20 it may have twice as many.
 
@@ -104,7 +104,7 @@ LIMITS = {
 
 
 class Mode(StrEnum):
-    """How a match is decided.
+    """The way a match is decided.
 
     CHECKED finds candidates by tables and bands, and has their words checked. PAPER is the rule of Manku, Jain
     and Das Sarma, WWW 2007: fingerprints within 3 bits are near-duplicates, without a check.
@@ -127,7 +127,7 @@ class Brake(StrEnum):
 
 @dataclass(frozen=True)
 class RuleSettings:
-    """How documents are decided: the rules that an index is made with, and is stored with.
+    """The rules by which documents are decided; an index is stored with those that it was made with.
 
     On a command line each is `--set NAME=VALUE`.
 

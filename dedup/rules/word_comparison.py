@@ -181,7 +181,7 @@ def _hash_shingles(tokens: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 
 
 class LostText(NamedTuple):
-    """What a document says that no stored one does.
+    """The text of a document that no stored one has.
 
     Attributes:
         words: how many of its tokens are in no shingle of three that a stored text has.
@@ -248,7 +248,7 @@ def plain_shared_tokens(text: bytes, other: bytes) -> bytes:
 
 
 class Bounds(NamedTuple):
-    """What two texts share, and how far they may differ at most, see `WordDifference`.
+    """The similarity of two texts, and upper bounds of their difference, see `WordDifference`.
 
     Attributes:
         jaccard: the share of the shingles of both that both have, 0 to 1.
@@ -276,7 +276,7 @@ def plain_bounds(a: bytes, b: bytes) -> Bounds:
 
 
 class WordDifference:
-    """How two texts differ.
+    """The measures by which two texts differ.
 
     Args:
         a: the tokens of one text.

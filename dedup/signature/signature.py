@@ -89,7 +89,7 @@ class Sketch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
-    """How alike two documents are, by their sketches.
+    """The estimated similarity of two documents.
 
     Attributes:
         jaccard: estimated share of the shingles of both that both have, 0 to 1.
@@ -136,7 +136,7 @@ def containment_of(jaccard: float, a: int, b: int) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signature:
-    """What analysis yields of one text.
+    """The signature of one text.
 
     Attributes:
         text_digest: 16 bytes, equal for texts that are equal once normalised.

@@ -51,7 +51,7 @@ _ALL_BITS = (1 << BITS) - 1
 
 @dataclass(frozen=True)
 class Deduplicated:
-    """What became of documents.
+    """Deduplicated documents.
 
     Attributes:
         kept: those that are kept, all their columns, with the id of the leader of their cluster as `cluster`, and its

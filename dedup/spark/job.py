@@ -54,7 +54,7 @@ _WORK = "_work"
 
 @dataclass(frozen=True)
 class Written:
-    """What a job has made of documents, as it has been written.
+    """The outputs of a job, read from where they were written.
 
     Attributes:
         documents: all of them; `reason` says of a page why it could not be analysed.
@@ -199,7 +199,7 @@ def _compare(written: Written, scheme_name: str, rows: Sequence[RelatedRow]) -> 
 
 @dataclass(frozen=True)
 class SparkJob:
-    """What is to be done. Paths without a scheme are those of this machine.
+    """The inputs, outputs and options of a job. Paths without a scheme are those of this machine.
 
     Attributes:
         inputs: files and folders, or URLs of what fsspec reads.
@@ -251,7 +251,7 @@ class SparkJob:
 
 
 class Done(NamedTuple):
-    """What a job has found.
+    """The outcome of a job.
 
     Attributes:
         result: what became of the documents.

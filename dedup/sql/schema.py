@@ -1,4 +1,4 @@
-"""What the database remembers: documents, their words, permuted tables, verdicts, runs.
+"""The tables of the database: documents, their words, permuted tables, verdicts, runs.
 
 All columns are the same on SQLite and PostgreSQL. Fingerprints are unsigned in code and signed in
 SQL; `to_signed` and `to_unsigned` convert.

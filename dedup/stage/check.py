@@ -1,4 +1,4 @@
-"""What the stage would see in a file of items, and what it would drop: a crawl of nothing but these items."""
+"""A dry run of the stage over a file of items: a crawl of nothing but these items."""
 
 from __future__ import annotations
 

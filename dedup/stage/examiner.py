@@ -38,7 +38,7 @@ _BEFORE_LOADING = 2_000
 
 
 class Examined(NamedTuple):
-    """What was found in an item, and the decision on it."""
+    """An examined item, with the decision on it."""
 
     reading: Reading
     decision: Decision

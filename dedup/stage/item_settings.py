@@ -190,14 +190,14 @@ KEY_FIELDS = _names(
 
 
 class SameKey(StrEnum):
-    """What another text under a key is that the same process has decided before, in the same run."""
+    """The meaning of another text under a key that was decided before, in the same process and run."""
 
     SEPARATE = "separate"
     UPDATE = "update"
 
 
 class ShortTexts(StrEnum):
-    """What becomes of texts that are too short for anything but an exact comparison."""
+    """The treatment of texts that are too short for anything but an exact comparison."""
 
     SIMILAR = "similar"
     DROP = "drop"
@@ -205,7 +205,7 @@ class ShortTexts(StrEnum):
 
 
 class OnError(StrEnum):
-    """What becomes of items when the database fails for good."""
+    """The treatment of items when the database fails for good."""
 
     STOP = "stop"
     PASS = "pass"  # noqa: S105 -- no password
@@ -213,7 +213,7 @@ class OnError(StrEnum):
 
 @dataclass(frozen=True)
 class ItemSettings:
-    """What is looked at in items, and what becomes of them.
+    """The fields of items that are examined, and the treatment of items.
 
     Each stands in a Scrapy project as `DEDUP_` and its name in capitals. The names of fields are
     `dedup.stage.item_settings.FieldRule`: several, a function, or either by the item's class.

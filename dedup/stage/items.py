@@ -78,7 +78,7 @@ MARK = "dedup"
 
 @dataclass(frozen=True, slots=True)
 class ItemContent:
-    """What there is to compare of an item.
+    """The content of an item that is compared.
 
     Attributes:
         text: its text, the title above it; empty where there is none.
@@ -114,7 +114,7 @@ class ItemContent:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was found in an item.
+    """An item as it was read.
 
     Attributes:
         item_class: the name of its class; empty for a dict.

@@ -1,4 +1,4 @@
-"""Where items come from: the response of each that is under way, and what became of a page's items."""
+"""The origins of items: the response of each that is under way, and the outcome of the items of a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the items that the stage has passed: an original that nobody stores must not make others drop."""
+"""Items that the stage has passed on: an original that nobody stores must not make others drop."""
 
 from __future__ import annotations
 

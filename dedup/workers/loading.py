@@ -1,4 +1,4 @@
-"""What makes a process that loads large libraries start sooner."""
+"""Faster loading of large libraries."""
 
 from __future__ import annotations
 

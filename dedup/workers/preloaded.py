@@ -1,4 +1,4 @@
-"""What the server that worker processes are forked from loads once, for all of them."""
+"""Loaded once by the server that worker processes are forked from, for all of them."""
 
 import gc
 

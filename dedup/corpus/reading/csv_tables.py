@@ -120,7 +120,7 @@ class _Rows:
 
 
 class _Lines:
-    """What csv reads its lines from. Not a generator: one that has raised an error is at its end."""
+    """The lines that csv reads. Not a generator: one that has raised an error is at its end."""
 
     def __init__(self, stream: Stream, limit: int) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""What readers yield: documents, from the fields of an object or a row, and what could not be read as one."""
+"""Documents and rejected records, which readers yield; documents from the fields of an object or a row."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _value(column: Any, index: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How documents are found in what files hold.
+    """The fields that documents are read from, and a limit of size.
 
     Attributes:
         text_field: the field or column with the text; with dots, as `article.body`, inside of another one.
@@ -175,7 +175,7 @@ class CorpusDocument:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """What could not be read as a document: a line, a row, a record, or the rest of a file.
+    """A line, a row, a record, or the rest of a file that could not be read as a document.
 
     Attributes:
         file: the name of the file, for messages.

@@ -99,7 +99,7 @@ def arrow_source(path: str) -> Iterator[Any]:
 
 
 class _Column(NamedTuple):
-    """Where the values of a field stand: in a column, in a field of its structs, or in what is behind a list there."""
+    """The column of a field: a column, a field of its structs, or a field of the elements of its lists."""
 
     name: str
     root: str

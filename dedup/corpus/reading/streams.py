@@ -103,7 +103,7 @@ class RemoteReadError(DedupError):
 
 
 class FileStatus(NamedTuple):
-    """What tells whether a file is the one that it was.
+    """Size and version of a file, by which a changed file is noticed.
 
     Attributes:
         size: its bytes.

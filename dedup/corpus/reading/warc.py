@@ -229,7 +229,7 @@ def is_page(record: Any) -> bool:
 
 
 class Found(NamedTuple):
-    """What was found in a file.
+    """A record of a file, or a damaged stretch.
 
     Attributes:
         start: the byte where it begins, or the member of gzip that holds it.
@@ -400,7 +400,7 @@ def _check_headers(record: Any) -> None:
 
 
 class _Headers:
-    """What warcio reads from: a stream of which header lines cannot fill the memory."""
+    """The stream that warcio reads headers from, whose lines cannot fill the memory."""
 
     def __init__(self, stream: BufferedReader[Any]) -> None:
         self._stream = stream

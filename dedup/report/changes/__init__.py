@@ -1,1 +1,1 @@
-"""What changed between two runs: pages added, changed, moved, removed, and those that the second run has not seen."""
+"""Changes between two runs: pages added, changed, moved, removed, and those that the second run has not seen."""

@@ -1,4 +1,4 @@
-"""What changed between two runs, and the questions to the database of it."""
+"""Changes between two runs, queried from the database."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _originals = documents.alias("originals")
 
 
 class Change(StrEnum):
-    """What became of a document from one run to a later one.
+    """The change of a document from one run to a later one.
 
     ADDED: up to the first run none has seen it, or it was gone then. CHANGED: it has another text. MOVED: it has
     another key, since its text is found there now, or its old address leads there for good. REMOVED: it is gone, or
@@ -87,7 +87,7 @@ class Change(StrEnum):
 
 
 class ChangeRow(NamedTuple):
-    """What became of one document.
+    """The change of one document.
 
     Attributes:
         change: what.
@@ -117,7 +117,7 @@ class ChangeRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed between two runs.
+    """Changes between two runs.
 
     Attributes:
         runs: the names of the two, the earlier one first.

@@ -1,4 +1,4 @@
-"""What changed between two runs as a table, as JSON or as CSV, written while it is read."""
+"""Changes between two runs as a table, as JSON or as CSV, written while they are read."""
 
 from __future__ import annotations
 

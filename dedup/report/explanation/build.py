@@ -45,7 +45,7 @@ _KEPT = {
 
 @dataclass(frozen=True, slots=True)
 class Exact(Similarity):
-    """How alike two texts are by all their words, not estimated.
+    """The similarity of two texts by all their words, not estimated.
 
     Attributes:
         shared: how many shingles both have.
@@ -56,7 +56,7 @@ class Exact(Similarity):
 
 @dataclass(frozen=True, slots=True)
 class WordComparison:
-    """How two texts differ, word by word.
+    """The difference of two texts, word by word.
 
     Attributes:
         replaced, rewritten, added, swapped, numbers_gone, numbers_shared, is_noise: see
@@ -85,7 +85,7 @@ class WordComparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """How the second of two documents is like the first.
+    """The comparison of two documents.
 
     Attributes:
         a: the document that is known, an original or another member of its cluster.

@@ -1,4 +1,4 @@
-"""What a database knows of a page, and why it was dropped, or found similar to another one."""
+"""The record of a page in a database: why it was dropped, or found similar to another one."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def read_named(name: str, encoding: str = "") -> Material | None:
 
 @dataclass(frozen=True, slots=True)
 class MadeWith:
-    """What a database was made with; the first is its name."""
+    """The settings that a database was made with, and its name."""
 
     database: str
     scheme: Scheme

@@ -1,4 +1,4 @@
-"""What differs between two texts, for people to read."""
+"""The difference of two texts, for people to read."""
 
 from __future__ import annotations
 

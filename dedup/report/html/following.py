@@ -1,4 +1,4 @@
-"""What a run is at while it goes on, for the page that asks for it every two seconds."""
+"""The state of a run while it goes on, for the page that requests it every two seconds."""
 
 from __future__ import annotations
 

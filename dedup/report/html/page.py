@@ -56,7 +56,7 @@ def _object(row: ChangeRow, texts: Texts) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Inline:
-    """What stands in a `script` or `style` element of the page, and the hash by which its policy allows it."""
+    """The contents of a `script` or `style` element of the page, and the hash by which its policy allows it."""
 
     text: Markup
     hash: str
