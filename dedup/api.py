@@ -65,6 +65,7 @@ def deduplicate(texts: Iterable[str | tuple[str, str]], *, database: str = "", *
 
     Raises:
         SettingsError: a setting has a value that cannot be used.
+        InputError: without a database numba is needed, and is not installed.
         DatabaseError: the database cannot be opened, read or written.
         TypeError: what is given is no text, or there is no such setting.
     """
@@ -238,11 +239,12 @@ def _require_text(text: object) -> None:
 
 
 def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decision]:
+    # First, since it says so if there is no compiler for what is imported then.
+    _compile_first(*SIGNATURES, "files")
     from dedup.corpus.batches import sign_one
     from dedup.corpus.deciding import CorpusDeduplicator
     from dedup.corpus.reading.documents import storable
 
-    _compile_first(*SIGNATURES, "files")
     with (
         tempfile.TemporaryDirectory(prefix="dedup-") as folder,
         closing(CorpusDeduplicator(rules, Path(folder))) as deduplicator,

@@ -99,6 +99,15 @@ def test_commands_say_what_is_missing(command: list[str], extra: str, tmp_path: 
     assert done.stderr.endswith(f"; pip install 'scrapy-neardup[{extra}]'\n")
 
 
+def test_a_database_decides_without_it_and_memory_says_what_is_missing(tmp_path: Path) -> None:
+    code = "from dedup import deduplicate; print([d.verdict.value for d in deduplicate([('a', 'x'), ('b', 'x')], {})])"
+    done = run(tmp_path, "-c", code.format("database='sqlite:///texts.db'"))
+    assert (done.returncode, done.stdout) == (0, "['new', 'exact duplicate']\n")
+    done = run(tmp_path, "-c", code.format(""))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("not installed: pip install 'scrapy-neardup[fast]'")
+
+
 def test_files_say_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "texts.jsonl").write_text('{"text": "a"}\n')
     done = run(tmp_path, "-m", "dedup", "files", "texts.jsonl", "--dry-run")
