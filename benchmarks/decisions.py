@@ -16,8 +16,8 @@ import psutil
 from numpy.typing import NDArray
 from sqlalchemy import create_engine, text
 
-from benchmarks.edited_texts import EDITS, real_texts
 from benchmarks.stored import SETTINGS, Signing, fill, fill_words, key_of, look_up, may_meet
+from benchmarks.texts import EDITS, real_texts
 from crawler.cluster import PostgresqlServer, postgresql_server
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 
-from benchmarks.files import zipf_texts
+from benchmarks.corpora import zipf_texts
 from benchmarks.processes import note_usage
 from benchmarks.site import path_of, serve
 

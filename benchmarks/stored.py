@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, func, insert, select
 
-from benchmarks.edited_texts import EDITS, Texts
+from benchmarks.texts import EDITS, Texts
 from dedup.index import MOST_READ
 from dedup.ledger.key_table import KeyTable, Looked, fill_keys
 from dedup.rules.settings import DedupSettings
