@@ -9,17 +9,15 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import psutil
 
 from benchmarks.corpora import zipf_texts
-from benchmarks.processes import note_usage
+from benchmarks.processes import PROJECT, note_usage, scratch_folder
 from benchmarks.site import path_of, serve
 
-PROJECT = Path(__file__).parent.parent
 _DATABASE = "crawl.db"
 _PARTS = 10
 # Of each tenth there are some samples.
@@ -52,10 +50,10 @@ def run(*, pages: int = 100_000) -> dict[str, Any]:
     if pages < _FEWEST:
         raise ValueError(f"--pages: expected at least {_FEWEST:,}")
     site = {str(number): _page(number, text, pages) for number, (_, text) in enumerate(zipf_texts(pages))}
-    with TemporaryDirectory(prefix="benchmark-long-crawl-") as name, serve(site) as url:
-        samples = list(_crawl(f"{url}{path_of('0')}", Path(name)))
+    with scratch_folder() as folder, serve(site) as url:
+        samples = list(_crawl(f"{url}{path_of('0')}", folder))
         # The last sample may be of before the last page.
-        decided = _pages(Path(name) / _DATABASE)
+        decided = _pages(folder / _DATABASE)
     if decided < pages:
         raise ValueError(f"{decided:,} of {pages:,} pages were decided")
     # What comes behind the last page is the end of the crawl.

@@ -8,7 +8,6 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,6 +18,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from benchmarks.browser import open_chromium
+from benchmarks.processes import scratch_folder
 from dedup.ledger.document_rows import key_digest
 from dedup.rules.documents import Verdict
 from dedup.rules.settings import DedupSettings
@@ -28,23 +28,8 @@ from dedup.signature.signature import digest
 from dedup.sql.database import Database, open_dedup_database
 from dedup.sql.schema import documents, runs, verdicts, words
 
-_WORDS = [
-    "harbour",
-    "ferry",
-    "bridge",
-    "tide",
-    "market",
-    "letter",
-    "winter",
-    "council",
-    "library",
-    "school",
-    "garden",
-    "night",
-    "river",
-    "tower",
-    "boat",
-]
+_NOUNS = "harbour ferry bridge tide market letter winter council library school garden night river tower boat"
+_WORDS = _NOUNS.split()
 _TOKENS = 200
 _MEMBERS = 8
 _SECONDS = 7_200.0
@@ -64,9 +49,9 @@ def run(*, n: int = 100_000, output: Path | None = None) -> dict[str, Any]:
     Raises:
         ValueError: there is no Chromium.
     """
-    with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
+    with scratch_folder() as folder:
         url = f"sqlite:///{folder}/crawl.db"
-        page = Path(folder) / "report.html"
+        page = folder / "report.html"
         _make_crawl(url, n)
         figures = {"drops": n, **_write(url, page), **_open(page)}
         if output is not None:
