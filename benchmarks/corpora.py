@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, product
 from pathlib import Path
 from string import ascii_lowercase
@@ -33,69 +33,58 @@ _VOCABULARY = 200_000
 _PART = 10_000
 
 
-def write_corpus(path: Path, n: int) -> NDArray[np.int64]:
-    """Write documents of about 800 words; of five one is a copy of an earlier one, edited or not.
+def write_corpus(
+    path: Path, n: int, texts: Callable[[int], Iterable[tuple[int, str]]] | None = None
+) -> NDArray[np.int64]:
+    """Write documents.
+
+    Args:
+        path: the file, JSONL.
+        n: how many documents.
+        texts: makes them: of each the number of the one that it is a copy of, or its own, and the text; by default
+            `long_texts`.
+
+    Returns:
+        For each document the number of the one that it goes back to; its own where it is no copy.
+    """
+    families = np.arange(n)
+    with path.open("w", encoding="utf-8") as file:
+        for number, (original, text) in enumerate((texts or long_texts)(n)):
+            families[number] = families[original]
+            file.write(json.dumps({"id": str(number), "text": text}) + "\n")
+    return families
+
+
+def long_texts(n: int) -> Iterator[tuple[int, str]]:
+    """Make texts of about 800 words; of five one is a copy of an earlier one, edited or not.
 
     Half of the words are the common ones of English, by rank; the others are those of one of a thousand
     topics, any, and a few of the text's own, so that fingerprints are about as far apart as those of
     real English texts (a fifth of all pairs are within 16 bits).
-
-    Args:
-        path: the file, JSONL.
-        n: how many documents.
-
-    Returns:
-        For each document the number of the one that it goes back to; its own where it is no copy.
     """
     chance = random.Random(1)
     make = _LongTexts()
-    families = np.arange(n)
     # Copies are of one of the latest texts: all of them would not fit in memory.
     latest: list[tuple[int, list[str]]] = []
-    with path.open("w", encoding="utf-8") as file:
-        for number in range(n):
-            if latest and chance.random() < _COPIES:
-                families[number], words = chance.choice(latest)
-                if chance.random() >= _EXACT:
-                    words = _edited(words, chance, make)
+    for number in range(n):
+        original = number
+        if latest and chance.random() < _COPIES:
+            original, words = chance.choice(latest)
+            if chance.random() >= _EXACT:
+                words = _edited(words, chance, make)
+        else:
+            words = make.words()
+            if len(latest) < 10_000:
+                latest.append((number, words))
             else:
-                words = make.words()
-                if len(latest) < 10_000:
-                    latest.append((number, words))
-                else:
-                    latest[chance.randrange(len(latest))] = (number, words)
-            file.write(json.dumps({"id": str(number), "text": " ".join(words)}) + "\n")
-    return families
-
-
-def write_zipf(path: Path, n: int) -> NDArray[np.int64]:
-    """Write `zipf_texts`.
-
-    Args:
-        path: the file, JSONL.
-        n: how many documents.
-
-    Returns:
-        For each document the number of the one that it goes back to; its own where it is no copy.
-    """
-    families = np.arange(n)
-    with path.open("w", encoding="utf-8") as file:
-        for number, (original, text) in enumerate(zipf_texts(n)):
-            families[number] = families[original]
-            file.write(json.dumps({"id": str(number), "text": text}) + "\n")
-    return families
+                latest[chance.randrange(len(latest))] = (number, words)
+        yield original, " ".join(words)
 
 
 def zipf_texts(n: int) -> Iterator[tuple[int, str]]:
     """Make texts of 300 words drawn from a list of 20,000 by Zipf's law, every fifth an earlier one but for two words.
 
     Nothing but the order of their words tells such texts from each other.
-
-    Args:
-        n: how many.
-
-    Yields:
-        The number of the text that this one is a copy of, or its own, and the text.
     """
     chance = np.random.default_rng(1)
     sums = _zipf(_ZIPF_WORDS)
@@ -171,19 +160,11 @@ def _edited(words: list[str], chance: random.Random, make: _LongTexts) -> list[s
     return words
 
 
-def write_short(path: Path, n: int) -> NDArray[np.int64]:
-    """Write documents of words by Zipf's law; of five one is a copy of any earlier one without the last word.
-
-    Args:
-        path: the file, JSONL.
-        n: how many documents.
-
-    Returns:
-        For each document the number of the one that it goes back to; its own where it is no copy.
-    """
+def short_texts(n: int) -> Iterator[tuple[int, str]]:
+    """Make texts of 30 to 60 words by Zipf's law; of five one is a copy of any earlier one without the last word."""
     chance = np.random.default_rng(1)
     sums = np.cumsum(1 / (np.arange(_VOCABULARY) + 2.7))
-    families = np.arange(n)
+    originals = np.arange(n)
     # As numbers, so that all fit in memory.
     sizes = chance.integers(_FEWEST_SHORT, _MOST_SHORT + 1, n).astype(np.uint8)
     words = np.empty((n, _MOST_SHORT), np.uint32)
@@ -191,14 +172,11 @@ def write_short(path: Path, n: int) -> NDArray[np.int64]:
         part = words[start : start + _PART]
         part[:] = np.searchsorted(sums, chance.random(part.shape) * sums[-1])
     for number in (1 + np.flatnonzero(chance.random(n - 1) < _COPIES)).tolist():
-        original = chance.integers(number)
-        families[number], sizes[number] = families[original], sizes[original] - 1
-        words[number] = words[original]
+        earlier = originals[number] = chance.integers(number)
+        sizes[number], words[number] = sizes[earlier] - 1, words[earlier]
     vocabulary = np.array([_word(number) for number in range(_VOCABULARY)], object)
-    with path.open("w", encoding="utf-8") as file:
-        for number, (row, size) in enumerate(zip(words, sizes.tolist(), strict=True)):
-            file.write(json.dumps({"id": str(number), "text": " ".join(vocabulary[row[:size]])}) + "\n")
-    return families
+    for original, row, size in zip(originals.tolist(), words, sizes.tolist(), strict=True):
+        yield original, " ".join(vocabulary[row[:size]])
 
 
 def _word(number: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.corpora import planted_in, quality_of, write_corpus, write_part, write_zipf
+from benchmarks.corpora import long_texts, planted_in, quality_of, write_corpus, write_part, zipf_texts
 from benchmarks.processes import Usage, run_measured, scratch_folder
 from benchmarks.texts import chinese_words
 from dedup.ledger.deduplicator import Deduplicator
@@ -26,7 +26,7 @@ from dedup.signature.signature import make_signature
 _CHECKED = 5_000
 _BATCH = 500
 _PROCESSES = os.cpu_count() or 1
-_WRITE = {"long": write_corpus, "zipf": write_zipf}
+_TEXTS = {"long": long_texts, "zipf": zipf_texts}
 _FLAT, _NESTED, _CHINESE = "documents.jsonl", "nested.jsonl", "chinese.jsonl"
 
 
@@ -44,11 +44,11 @@ def run(*, n: int = 200_000, peer_n: int = 10_000, documents: str = "long") -> d
     Raises:
         ValueError: there is nothing to measure, or the verdicts are not those of the crawl.
     """
-    if n < 1 or peer_n < 1 or documents not in _WRITE:
-        raise ValueError(f"expected --n and --peer-n of at least 1, and --documents {' or '.join(_WRITE)}")
+    if n < 1 or peer_n < 1 or documents not in _TEXTS:
+        raise ValueError(f"expected --n and --peer-n of at least 1, and --documents {' or '.join(_TEXTS)}")
     with scratch_folder() as folder:
         every, few = folder / "documents.jsonl", folder / "few.jsonl"
-        families = _WRITE[documents](every, n)
+        families = write_corpus(every, n, _TEXTS[documents])
         peer_n = min(n, peer_n)
         write_part(every, few, 0, peer_n)
         # The compiler runs once after an installation; that is not measured.
@@ -91,11 +91,8 @@ def _figures(count: int, usage: Usage, output: Path, families: NDArray[np.int64]
     """Return rate, memory and quality of a run on the first of the documents."""
     dropped = [(row["key"], row["original"]) for row in _duplicates(output)]
     return {
-        "documents": count,
-        "seconds": usage.wall_seconds,
-        "cpu_seconds": usage.cpu_seconds,
+        **usage.of(count),
         "per_second": count / usage.wall_seconds,
-        "peak_bytes": usage.peak_bytes,
         "planted": planted_in(families[:count]),
         "dropped": len(dropped),
         **quality_of(dropped, families[:count]),

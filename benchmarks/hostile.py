@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import random
 import sqlite3
-import sys
 import threading
 import time
 from collections import Counter
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.processes import PROJECT, run_measured, scratch_folder
+from benchmarks.site import crawl_command
 
 _MOST_MEMORY = 1 << 30
 _MOST_REFUSED = 0.1
@@ -408,11 +408,8 @@ def run(project: Path = PROJECT, kinds: str = "") -> dict[str, Any]:
 def _crawl(project: Path, site: Site, arguments: list[str]) -> dict[str, Any]:
     with _serving(site) as url, scratch_folder() as folder:
         database = folder / "crawl.db"
-        command = [
-            *(sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={url}"),
-            *("-s", f"DEDUP_DATABASE_URL=sqlite:///{database}", "-s", "LOG_FILE=" + str(folder / "log")),
-            *("-s", "CLOSESPIDER_TIMEOUT=180", *arguments),
-        ]
+        settings = {"LOG_FILE": str(folder / "log"), "CLOSESPIDER_TIMEOUT": "180"}
+        command = crawl_command(url, f"sqlite:///{database}", settings, *arguments)
         environment = {"PYTHONPATH": str(project), "COLUMNS": "80"}
         usage = run_measured(command, project, environment, memory_every=2, is_quiet=True)
         with closing(sqlite3.connect(database)) as connection:

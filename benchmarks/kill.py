@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import text
 
-from benchmarks.kill_site import Served, Site, make_site, serve
+from benchmarks.kill_site import LONGEST_CRAWL, WORKER_SETTINGS, Served, Site, drops_in, make_site, serve
 from benchmarks.processes import PROJECT, scratch_folder
 from crawler.cluster import PostgresqlServer, postgresql_server, start_worker
 from crawler.pages.extraction import LinkRules, extract_page
@@ -45,14 +45,9 @@ _DATABASE = "crawl"
 _RUN = "killed"
 _LONGEST_PAUSE = 0.3
 _LONGEST_OUTAGE = 1.0
-_SECONDS = 1800
-_SETTINGS = {
-    "AUTOTHROTTLE_ENABLED": "False",
-    "CRAWLER_ALLOWED_NETWORKS": "127.0.0.0/8",
+_SETTINGS = WORKER_SETTINGS | {
     "CONCURRENT_REQUESTS_PER_DOMAIN": "16",
-    "CRAWLER_WORKERS": "1",
     "DEDUP_RUN": _RUN,
-    "LOG_LEVEL": "ERROR",
     "RETRY_GIVE_UP_LOG_LEVEL": "INFO",
 }
 
@@ -232,14 +227,12 @@ def _read(database: str) -> _Result:
     with closing(Database(database, read_only=True)) as opened, opened.read() as connection:
         stored = connection.execute(text("SELECT url, text FROM pages ORDER BY id")).all()
         decided = connection.execute(text("SELECT key FROM dedup_documents")).scalars().all()
-        drops = connection.execute(
-            text("SELECT d.key, o.key FROM dedup_documents d JOIN dedup_documents o ON o.id = d.leader_id")
-        ).all()
+        drops = [_Drop(_path(copy), _path(original)) for copy, original in drops_in(connection)]
         left = int(connection.execute(text("SELECT count(*) FROM frontier")).scalar_one())
     return _Result(
         stored=[(_path(row[0]), row[1]) for row in stored],
         decided={_path(key) for key in decided},
-        drops=[_Drop(_path(row[0]), _path(row[1])) for row in drops],
+        drops=drops,
         in_frontier=left,
     )
 
@@ -302,7 +295,7 @@ def crawl_alone(served: Served, database: str, moments: list[int], chance: rando
         return subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.DEVNULL, start_new_session=True)
 
     killed_at = [served.asked.value for moment in moments if _is_killed(served, start, moment, chance)]
-    if start().wait(_SECONDS) != 0:
+    if start().wait(LONGEST_CRAWL) != 0:
         raise ValueError("the crawl did not end with status 0")
     return Crawled(served.asked.value, time.monotonic() - started, killed_at)
 
@@ -333,9 +326,9 @@ def crawl_together(
             if process.poll():
                 crawled.failed += 1
                 processes[place] = start()
-        if time.monotonic() - started > _SECONDS:
+        if time.monotonic() - started > LONGEST_CRAWL:
             _kill(*processes)
-            raise ValueError(f"the crawl did not end within {_SECONDS} seconds")
+            raise ValueError(f"the crawl did not end within {LONGEST_CRAWL} seconds")
         return any(process.poll() is None for process in processes)
 
     try:

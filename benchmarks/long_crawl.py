@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -16,9 +15,15 @@ import psutil
 
 from benchmarks.corpora import zipf_texts
 from benchmarks.processes import PROJECT, note_usage, scratch_folder
-from benchmarks.site import path_of, serve
+from benchmarks.site import crawl_command, path_of, serve
 
 _DATABASE = "crawl.db"
+_SETTINGS = {
+    "AUTOTHROTTLE_ENABLED": "False",
+    "DOWNLOAD_DELAY": "0",
+    "DEDUP_FOLLOW_DUPLICATES": "True",
+    "LOG_LEVEL": "WARNING",
+}
 _PARTS = 10
 # Of each tenth there are some samples.
 _FEWEST = 10_000
@@ -87,16 +92,11 @@ def _crawl(url: str, folder: Path) -> Iterator[_Sample]:
         ValueError: the crawl failed.
     """
     database = folder / _DATABASE
-    settings = [
-        f"-sDEDUP_DATABASE_URL=sqlite:///{database}",
-        "-sAUTOTHROTTLE_ENABLED=False",
-        "-sDOWNLOAD_DELAY=0",
-        "-sDEDUP_FOLLOW_DUPLICATES=True",
-    ]
-    command = [sys.executable, "-m", "scrapy", "crawl", "site", f"-aurl={url}", "-LWARNING"]
     started = time.monotonic()
     cpu: dict[int, float] = {}
-    process = subprocess.Popen([*command, *settings], cwd=PROJECT, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        crawl_command(url, f"sqlite:///{database}", _SETTINGS), cwd=PROJECT, stdout=subprocess.DEVNULL
+    )
     try:
         while process.poll() is None:
             time.sleep(_EVERY)

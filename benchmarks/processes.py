@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psutil
 
@@ -97,6 +97,15 @@ class Usage:
     cpu_seconds: float
     wall_seconds: float
     peak_bytes: int
+
+    def of(self, documents: int) -> dict[str, Any]:
+        """Return what is told of a command that read so many documents."""
+        return {
+            "documents": documents,
+            "seconds": self.wall_seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "peak_bytes": self.peak_bytes,
+        }
 
 
 def run_measured(

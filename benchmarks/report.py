@@ -10,11 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import psutil
 from sqlalchemy import insert
 
 from benchmarks.browser import open_chromium
@@ -159,24 +160,13 @@ def _open(page: Path) -> dict[str, float]:
         tab.wait_for_function("told => document.getElementById('count').textContent !== told", arg=told)
         figures["search_seconds"] = time.monotonic() - started
         figures["heap_mb"] = tab.evaluate("() => performance.memory.usedJSHeapSize") / 1e6
-        figures["browser_mb"] = max(map(_resident_mb, _renderers()), default=0.0)
+        figures["browser_mb"] = max(_renderer_mb(), default=0.0)
         return figures
 
 
-def _renderers() -> Iterator[Path]:
-    """Yield the processes of this machine that draw pages, by their folders in /proc."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (folder / "cmdline").read_bytes()
-        except OSError:  # it has ended
-            continue
-        if b"--type=renderer" in command:
-            yield folder
-
-
-def _resident_mb(folder: Path) -> float:
-    try:
-        lines = (folder / "status").read_text(encoding="utf-8").splitlines()
-    except OSError:  # it has ended
-        return 0.0
-    return next((int(line.split()[1]) / 1000 for line in lines if line.startswith("VmRSS")), 0.0)
+def _renderer_mb() -> Iterator[float]:
+    """Yield the memory of each process of this machine that draws pages."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # it can end while it is looked at
+            if "--type=renderer" in process.cmdline():
+                yield process.memory_info().rss / 1e6

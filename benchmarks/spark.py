@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.corpora import quality_of, write_corpus, write_part, write_short, write_skewed
+from benchmarks.corpora import long_texts, quality_of, short_texts, write_corpus, write_part, write_skewed
 from benchmarks.processes import scratch_folder
 from benchmarks.spark_runs import DROPPED, PLAIN, is_same, rows, run_files, run_spark, table
 
@@ -19,7 +19,7 @@ from benchmarks.spark_runs import DROPPED, PLAIN, is_same, rows, run_files, run_
 _MOST = {"largest_result_bytes": 10 << 20, "broadcast_bytes": 64 << 20}
 _MORE_MEMORY = 1.2
 _TIMES, _MOST_TIMES = 10, 11
-_WRITE = {"long": write_corpus, "short": write_short}
+_TEXTS = {"long": long_texts, "short": short_texts}
 _NEW = 100
 _FEW = 100
 _SAME = "kept and dropped are those of dedup files"
@@ -101,7 +101,7 @@ def grow(*, small: int = 20_000, steps: int = 3, heap: str = "2g") -> dict[str, 
     for n in (small * _TIMES**step for step in range(steps)):
         with scratch_folder() as folder:
             source = folder / "in.jsonl"
-            families = write_short(source, n)
+            families = write_corpus(source, n, short_texts)
             found = run_spark([source], folder / "spark", n, heap)
             figures[f"dedup spark, {n:.0e}"] = found | _quality(folder / "spark", families)
             job_seconds.append(found["job_seconds"])
@@ -167,10 +167,10 @@ def increment(*, n: int = 200_000, heap: str = "2g", documents: str = "long") ->
     Raises:
         ValueError: there is nothing to measure, or a run failed.
     """
-    if n < _NEW or documents not in _WRITE:
-        raise ValueError(f"--n and --documents: expected at least {_NEW}, and one of {', '.join(_WRITE)}")
+    if n < _NEW or documents not in _TEXTS:
+        raise ValueError(f"--n and --documents: expected at least {_NEW}, and one of {', '.join(_TEXTS)}")
     with scratch_folder() as folder:
-        _WRITE[documents](folder / "all.jsonl", n)
+        write_corpus(folder / "all.jsonl", n, _TEXTS[documents])
         known, new, few = (folder / f"{part}.jsonl" for part in ("1-known", "2-new", "few"))
         write_part(folder / "all.jsonl", known, 0, n - n // _NEW)
         write_part(folder / "all.jsonl", new, n - n // _NEW, n)

@@ -62,11 +62,8 @@ def run_spark(
     usage = _run_dedup("spark", *map(str, inputs), "-o", str(output), *options, *arguments)
     work = read_log(log)
     return {
-        "documents": n,
-        "seconds": usage.wall_seconds,
-        "cpu_seconds": usage.cpu_seconds,
+        **usage.of(n),
         "job_seconds": work.seconds,
-        "peak_bytes": usage.peak_bytes,
         "shuffled_bytes": work.shuffled_bytes / n,
         "spilled_bytes": work.spilled_bytes / n,
         "join_rows": work.join_rows / n,
@@ -83,13 +80,7 @@ def run_files(source: Path, output: Path, n: int) -> dict[str, Any]:
     Raises:
         ValueError: the run failed.
     """
-    usage = _run_dedup("files", str(source), "-o", str(output), "--format", "parquet")
-    return {
-        "documents": n,
-        "seconds": usage.wall_seconds,
-        "cpu_seconds": usage.cpu_seconds,
-        "peak_bytes": usage.peak_bytes,
-    }
+    return _run_dedup("files", str(source), "-o", str(output), "--format", "parquet").of(n)
 
 
 def _run_dedup(*arguments: str) -> Usage:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import text
 
-from benchmarks.kill_site import edited
+from benchmarks.kill_site import LONGEST_CRAWL, WORKER_SETTINGS, drops_in, edited
 from benchmarks.processes import scratch_folder
 from benchmarks.site import answer_requests, in_process, reply
 from benchmarks.texts import english
@@ -30,15 +30,7 @@ from dedup.sql.database import Database
 
 _HOSTS = 8
 _SLOW_SECONDS = 2.0
-_SECONDS = 1800
-_SETTINGS = {
-    "AUTOTHROTTLE_ENABLED": "False",
-    "CRAWLER_ALLOWED_NETWORKS": "127.0.0.0/8",
-    "CONCURRENT_REQUESTS": "16",
-    "CONCURRENT_REQUESTS_PER_DOMAIN": "8",
-    "CRAWLER_WORKERS": "1",
-    "LOG_LEVEL": "ERROR",
-}
+_SETTINGS = WORKER_SETTINGS | {"CONCURRENT_REQUESTS": "16", "CONCURRENT_REQUESTS_PER_DOMAIN": "8"}
 _LONGEST_WAIT = 5.0
 _AGENT = re.compile(rb"\r\nuser-agent: *([^\r]*)", re.IGNORECASE)
 _SITEMAP = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
@@ -86,9 +78,7 @@ def _race(server: PostgresqlServer, pairs: int, workers: int) -> dict[str, int]:
         at_once, apart = round(served.seen[2]), round(served.seen[3])
     with closing(Database(database, read_only=True)) as opened, opened.read() as connection:
         stored = connection.execute(text("SELECT url FROM pages")).scalars().all()
-        drops = connection.execute(
-            text("SELECT d.key, o.key FROM dedup_documents d JOIN dedup_documents o ON o.id = d.leader_id")
-        ).all()
+        drops = drops_in(connection)
     kept = Counter(_number(url) for url in stored)
     wrong = {number for number in range(pairs) if kept[str(number)] != 1}
     wrong |= {int(_number(copy)) for copy, original in drops if _number(copy) != _number(original)}
@@ -135,7 +125,7 @@ def _crawl(database: str, hosts: Hosts, workers: int) -> None:
         )
         for number in range(workers)
     ]
-    statuses = [process.wait(_SECONDS) for process in processes]
+    statuses = [process.wait(LONGEST_CRAWL) for process in processes]
     if any(statuses):
         raise ValueError(f"workers ended with status {statuses}")
 
