@@ -47,8 +47,10 @@ _BYTES = {
     "sqlite": "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
     "postgresql": "SELECT pg_database_size(current_database())",
 }
+
 SETTINGS = DedupSettings()
 """Those of the databases, but for where they are."""
+
 _KEYS = keys_of(SETTINGS)
 _DOCUMENT = np.dtype([("digest", "V16"), ("fingerprint", "<u8"), ("sketch", "V80"), ("bands", "<u8", (BANDS,))])
 _CHUNK = 500

@@ -73,7 +73,7 @@ class _Engine(SimpleNamespace):
     def __init__(self) -> None:
         super().__init__(
             _slot=SimpleNamespace(inprogress=set(), nextcall=SimpleNamespace(schedule=lambda: None)),
-            scraper=SimpleNamespace(slot=None),
+            scraper=SimpleNamespace(slot=None, itemproc=SimpleNamespace(middlewares=[])),
             downloader=SimpleNamespace(slots={}, get_slot_key=lambda request: "a.example"),
         )
 

@@ -42,6 +42,7 @@ _NAMED = {"MinHash 128": (0.6, 0.7, 0.8), "exact Jaccard": (0.55, 0.7)}
 _COLOURS = {"dedup": "#1b6ca8", "MinHash 128": "#c8553d", "exact Jaccard": "#588157"}
 # Of the names, in points: two methods have nearly the same points.
 _OFFSETS = {"dedup": (4, 7), "MinHash 128": (-34, -11), "exact Jaccard": (6, 4)}
+
 Pair = tuple[AnalysedDocument, AnalysedDocument]
 
 

@@ -53,6 +53,7 @@ _HOSTILE = "https://evil.example/<b>bold</b>/\u202egnp.exe"
 _LONG = f"https://{'a-very-long-name.' * 5}example:8443/archive/{'of-all-that-was-ever-written/' * 6}index.html"
 _CHINESE = f"https://news.example/{quote('港口大桥')}.html"
 _VIEWS = ("look", "dropped", "similar", "clusters", "hosts", "numbers")
+
 _COLUMNS, _LINES = 104, 34
 _COMMAND = "scrapy duplicates --watch"
 # A page that shows it shall load nothing else.

@@ -22,8 +22,10 @@ from scrapy.http import Response
 from benchmarks.processes import PROJECT, output_of, scratch_folder
 
 Item = dict[str, Any]
+
 MOST_LINES = 10
 """How many lines the stage may write in the log of a crawl, but for one a dropped item."""
+
 _WALL = "a wall before each text"
 
 

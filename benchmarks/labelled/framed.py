@@ -52,6 +52,7 @@ _FOOTS = {
     "使用条款、隐私政策、版权声明、无障碍说明。",
 }
 _CONTENTS = {"en": "Contents", "de": "Inhalt", "zh": "目录"}
+
 _MOST_RATIO_OF_OTHERS = 0.8
 _LEAST_RESEMBLANCE_OF_COPIES = 0.5
 _SHARE_IN_FRAMES_OF_THEIR_OWN = 0.15

@@ -72,6 +72,7 @@ _ADDED = {
     "Bitte beachten Sie das oben Gesagte.",
     "zh": "以上内容仅供参考。|感谢各位读者的反馈。|请注意以上说明。",
 }
+
 _MOST_OF_A_LABEL = 60
 _MOST_OF_SERIES = 20
 _LEAST_ALIKE = 0.35

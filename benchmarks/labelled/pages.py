@@ -9,10 +9,12 @@ from random import Random
 
 HEADING, PARAGRAPH, ITEM, ROW, CODE = "heading", "paragraph", "item", "row", "code"
 """Kinds of blocks: a heading, a paragraph, an item of a list, a row of a table, text that keeps its lines."""
+
 _OPENING = {ITEM: "<ul>", ROW: "<table>"}
 _CLOSING = {ITEM: "</ul>", ROW: "</table>"}
 _HEAD = '<!DOCTYPE html><html lang="{lang}"><head><meta charset="utf-8"><title>{title} - {site}</title></head><body>'
 _END = "</body></html>"
+
 LAYOUTS = {
     "article": "<header><a href='/'>{site}</a><nav>{nav}</nav></header><main><article><h1>{title}</h1>{body}</article>"
     "</main><aside><h3>{more}</h3>{related}</aside><footer>{foot}</footer>",
@@ -39,6 +41,7 @@ LAYOUTS = {
     "print": "<h1>{title}</h1>{body}<p>{printed}</p>",
 }
 """Markup of sites by name."""
+
 _WORDS = {
     "en": {
         "nav": "Home|News|Topics|Archive|Search|Help|Contact|About us|Sign in|Newsletter|Shop|Service|Jobs|Media",

@@ -9,7 +9,6 @@ from html import unescape
 from pathlib import Path
 
 from lxml import html
-from lxml import html as lxml_html
 
 from benchmarks.labelled.packages import APT_HELPER, run_tool
 from benchmarks.labelled.pages import CODE, HEADING, ITEM, PARAGRAPH, ROW, Block, Page
@@ -17,6 +16,7 @@ from benchmarks.labelled.pages import CODE, HEADING, ITEM, PARAGRAPH, ROW, Block
 _KINDS_OF_HTML = {"h1": HEADING, "h2": HEADING, "h3": HEADING, "h4": HEADING, "p": PARAGRAPH, "pre": CODE, "tr": ROW}
 _NUMBER = re.compile(r"^(?:图 |Figure |Abbildung )?\d+(?:\.\d+)+\.?\s+")
 _FEWEST_LETTERS_OF_A_FUNCTION = 150
+
 _SPECIAL = {"(bu": "•", "(co": "©", "(em": "—", "(en": "–", "(aq": "'", "(dq": '"', "(lq": "“", "(rq": "”", "(oq": "‘",
     "(cq": "’", "(ti": "~", "(ha": "^", "(rs": "\\", "(mu": "×", "(+-": "±", "(->": "→", "(<=": "≤", "(>=": "≥",
     "(:a": "ä",
@@ -31,6 +31,7 @@ _BREAKS = frozenset(["PP", "P", "LP", "HP", "TP", "TQ", "IP", "RS", "RE", "sp", 
 _CODE_BEGINS, _CODE_ENDS = frozenset(["nf", "EX", "Vb"]), frozenset(["fi", "EE", "Ve"])
 _ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|(\S+)')
 _WITH_TEXT = frozenset(("IP", "UR", "TP"))
+
 _STANZA = re.compile(r"^Package: (\S+)\n(?:.*\n)*?Description-(?!md5)\w+: (.*)\n((?: .*\n)*)", re.MULTILINE)
 _LISTED = re.compile(r"^\s+[-*]|^  ")
 _NAMES = {
@@ -38,8 +39,10 @@ _NAMES = {
     "de": r"aspell|firefox|thunderbird|gnome|gcc|xserver|games|education|science|mate|xfce|php|libboost|libqt|qml|gir",
     "zh": r".",
 }
+
 REST, MARKDOWN, HTML = "rest", "markdown", "html"
 """Kinds of markup."""
+
 _REST = [
     (re.compile(r"^\.\. (?:_[^\n]*:|\|)[^\n]*$", re.MULTILINE), ""),
     (re.compile(r"^( *)\.\. (?:versionadded|versionchanged|deprecated):: *", re.MULTILINE), r"\1Since version "),
@@ -231,7 +234,7 @@ def plain_text(text: str, markup: str) -> str:
 
 
 def _text_of_html(text: str) -> str:
-    root = lxml_html.fromstring(text.encode(), parser=lxml_html.HTMLParser(encoding="utf-8"))
+    root = html.fromstring(text.encode(), parser=html.HTMLParser(encoding="utf-8"))
     for element in root.xpath(
         "//script|//style|//head|//div[@class='navheader' or @class='navfooter' or @class='toc']"
     ):

@@ -24,9 +24,11 @@ T = TypeVar("T")
 
 FEWEST_WORDS, MOST_WORDS = 30, 5_000
 """Shorter and longer documents are left out."""
-_AT_ONCE = 20_000
+
 COPY, OTHER, UNDECIDED = 1, 0, None
 """The labels: duplicates; documents that a reader would miss, each of them; neither."""
+
+_AT_ONCE = 20_000
 
 
 @lru_cache(maxsize=100_000)
