@@ -1,6 +1,7 @@
 """`python -m benchmarks NAME`: run one of the benchmarks; without a name all that the README quotes.
 
-A benchmark is a module with a function `run`. Its arguments are those of the command line, and it returns its figures.
+A benchmark is a function, `run` of its module where the table names no other. Its arguments are those of the command
+line, and it returns its figures.
 """
 
 from __future__ import annotations
@@ -21,28 +22,28 @@ from dedup.errors import DedupError
 BENCHMARKS = {
     "all": "suite",
     "chart": "chart",
-    "terminal": "terminal_picture",
+    "terminal": "screens:terminal",
     "crawl": "crawl",
     "long-crawl": "long_crawl",
-    "chain": "chain",
-    "light": "light",
+    "chain": "stage_costs:chain",
+    "light": "stage_costs:light",
     "shapes": "shapes",
     "hostile": "hostile",
-    "first-start": "first_start",
+    "first-start": "stage_costs:first_start",
     "quality": "quality",
-    "curve": "curve",
+    "curve": "quality:curve",
     "order": "order",
     "templates": "templates",
     "updates": "updates",
     "signatures": "signatures",
     "files": "files",
-    "formats": "files_formats",
+    "formats": "files:formats",
     "decisions": "decisions",
     "crowding": "crowding",
     "spark": "spark",
-    "spark-growth": "spark_growth",
-    "spark-skew": "spark_skew",
-    "spark-increment": "spark_increment",
+    "spark-growth": "spark:grow",
+    "spark-skew": "spark:skew",
+    "spark-increment": "spark:increment",
     "frontier": "frontier",
     "kill": "kill",
     "workers": "workers",
@@ -50,14 +51,14 @@ BENCHMARKS = {
     "screens": "screens",
     "labelled": "labelled.build",
 }
-"""The modules by the names of their benchmarks."""
+"""The modules by the names of their benchmarks, with the function where it is not `run`."""
 
 _DESCRIBED = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 
 def main() -> int:
     """Run the benchmark named on the command line and return the exit status: 1 if it has failed, 2 for wrong use."""
-    listed = "\n".join(f"  {name:16} {_first_line(module)}" for name, module in BENCHMARKS.items())
+    listed = "\n".join(f"  {name:16} {_first_line(name)}" for name in BENCHMARKS)
     parser = ArgumentParser(
         prog="python -m benchmarks", description=f"{__doc__}\n{listed}", formatter_class=RawDescriptionHelpFormatter
     )
@@ -66,7 +67,8 @@ def main() -> int:
     options = parser.parse_args(sys.argv[1:] or ["all"])
     try:
         # Each of them needs packages that the others do without.
-        run = import_module(f"benchmarks.{BENCHMARKS[options.benchmark]}").run
+        module, _, function = BENCHMARKS[options.benchmark].partition(":")
+        run = getattr(import_module(f"benchmarks.{module}"), function or "run")
         given = vars(parser_of(options.benchmark, run).parse_args(options.arguments))
         json_file: Path | None = given.pop("json")
         figures = run(**given)
@@ -119,9 +121,17 @@ def _kinds(annotation: Any) -> Iterator[Any]:
         yield from _kinds(each)
 
 
-def _first_line(module: str) -> str:
-    source = (Path(__file__).parent / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
-    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+def source_of(name: str) -> tuple[ast.Module, ast.FunctionDef]:
+    """Return a benchmark's module and function, read and not imported: packages that it needs may not be there."""
+    module, _, function = BENCHMARKS[name].partition(":")
+    source = ast.parse((Path(__file__).parent / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
+    functions = {node.name: node for node in source.body if isinstance(node, ast.FunctionDef)}
+    return source, functions[function or "run"]
+
+
+def _first_line(name: str) -> str:
+    module, function = source_of(name)
+    return (ast.get_docstring(module if function.name == "run" else function) or "").partition("\n")[0]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""`python -m benchmarks.chain_crawl URL off|on|held DATABASE`: one crawl of a stranger's project, timed."""
+"""`python -m benchmarks.chain_crawl URL off|on|held DATABASE`: one crawl of a stranger's project, timed.
+
+It stands alone because it also runs where Scrapy is installed and nothing else, not even this library.
+"""
 
 from __future__ import annotations
 

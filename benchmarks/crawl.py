@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,10 @@ from typing import Any
 
 from sqlalchemy import text
 
-from benchmarks.processes import Usage, run_measured
-from benchmarks.site import INDEX, path_of, serve
+from benchmarks.processes import PROJECT, Usage, run_measured, scratch_folder
+from benchmarks.site import INDEX, crawl_command, path_of, serve
 from dedup.evaluation import LabelledPair, Quality, read_set
 from dedup.sql.database import Database
-
-PROJECT = Path(__file__).parent.parent
 
 # A chunk of text that has at least this share of Chinese characters is one for jieba.
 _CHINESE = re.compile("[\u3400-\u9fff]")
@@ -114,12 +111,9 @@ def _quality(pairs: list[LabelledPair], cluster: dict[str, int]) -> Quality:
 
 
 def _measure(pages: dict[str, bytes], url: str, database: str | None) -> _Round:
-    with tempfile.TemporaryDirectory() as name:
-        scratch = Path(name)
+    with scratch_folder() as scratch:
         database = database or f"sqlite:///{scratch / 'crawl.db'}"
-        settings = [f"-s{key}={value}" for key, value in _SETTINGS.items()]
-        command = [sys.executable, "-m", "scrapy", "crawl", "site", f"-aurl={url}/", "-amax_depth=1"]
-        usage = run_measured([*command, *settings, f"-sDEDUP_DATABASE_URL={database}"], PROJECT)
+        usage = run_measured(crawl_command(f"{url}/", database, _SETTINGS, "-amax_depth=1"), PROJECT)
         crawled = _read_database(database, url, pages)
         return _Round(usage, crawled, _measure_parts(pages, crawled, url, scratch))
 

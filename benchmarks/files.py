@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
-import random
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import islice, product
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from string import ascii_lowercase
-from tempfile import TemporaryDirectory
+from statistics import median
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.processes import Usage, run_measured
-from benchmarks.texts import english
+from benchmarks.corpora import long_texts, planted_in, quality_of, write_corpus, write_part, zipf_texts
+from benchmarks.processes import Usage, run_measured, scratch_folder
+from benchmarks.texts import chinese_words
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import DUPLICATES, Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signing import make_signature
 
-WORDS = 800
-_COPIES = 0.2
-_EXACT = 0.2
-_MOST_CORRECTED = 10
-_LONGEST_FRAME = 80
-_LONGEST_PASSAGE = 120
-_TOPICS = 1_000
-_RARE_WORDS = 40_000
-_TOPIC_WORDS = 400
-_OWN_WORDS = 30
-# Shares of the words of a text: those that all texts have, those of its topic, any, its own names.
-_SHARES = (0.54, 0.3, 0.09, 0.07)
-_ZIPF_WORDS, _ZIPF_LENGTH = 20_000, 300
-_MOST_COPIED = 200_000
 _CHECKED = 5_000
 _BATCH = 500
+_PROCESSES = os.cpu_count() or 1
+_TEXTS = {"long": long_texts, "zipf": zipf_texts}
+_FLAT, _NESTED, _CHINESE = "documents.jsonl", "nested.jsonl", "chinese.jsonl"
 
 
 def run(*, n: int = 200_000, peer_n: int = 10_000, documents: str = "long") -> dict[str, Any]:
@@ -55,26 +44,19 @@ def run(*, n: int = 200_000, peer_n: int = 10_000, documents: str = "long") -> d
     Raises:
         ValueError: there is nothing to measure, or the verdicts are not those of the crawl.
     """
-    if n < 1 or peer_n < 1 or documents not in _WRITE:
-        raise ValueError(f"expected --n and --peer-n of at least 1, and --documents {' or '.join(_WRITE)}")
-    with TemporaryDirectory(prefix="benchmark-files-") as name:
-        folder = Path(name)
-        families = _WRITE[documents](folder / "documents.jsonl", n)
+    if n < 1 or peer_n < 1 or documents not in _TEXTS:
+        raise ValueError(f"expected --n and --peer-n of at least 1, and --documents {' or '.join(_TEXTS)}")
+    with scratch_folder() as folder:
+        every, few = folder / "documents.jsonl", folder / "few.jsonl"
+        families = write_corpus(every, n, _TEXTS[documents])
         peer_n = min(n, peer_n)
-        _write_first(folder / "documents.jsonl", folder / "few.jsonl", peer_n)
-        processes = os.cpu_count() or 1
+        write_part(every, few, 0, peer_n)
         # The compiler runs once after an installation; that is not measured.
-        _run_dedup(folder / "few.jsonl", folder / "warm", processes, "--limit", "100")
+        _run_dedup(few, folder / "warm", "--limit", "100")
         rows = {
-            "dedup files": _figures(
-                n, _run_dedup(folder / "documents.jsonl", folder / "own", processes), folder / "own", families
-            ),
-            "dedup files, as many": _figures(
-                peer_n, _run_dedup(folder / "few.jsonl", folder / "few", processes), folder / "few", families
-            ),
-            "datasketch": _figures(
-                peer_n, _run_peer(folder / "few.jsonl", folder / "peer", processes), folder / "peer", families
-            ),
+            "dedup files": _figures(n, _run_dedup(every, folder / "own"), folder / "own", families),
+            "dedup files, as many": _figures(peer_n, _run_dedup(few, folder / "few"), folder / "few", families),
+            "datasketch": _figures(peer_n, _run_peer(few, folder / "peer"), folder / "peer", families),
         }
         checked = min(n, _CHECKED)
         _check_against_crawl(folder, checked)
@@ -86,7 +68,7 @@ def run(*, n: int = 200_000, peer_n: int = 10_000, documents: str = "long") -> d
     print(f"the verdicts on the first {checked:,} documents are those of the crawl")
     return {
         "n": n,
-        "processes": processes,
+        "processes": _PROCESSES,
         "methods": rows,
         "ratio": ratio,
         "cpu_ratio": cpu_ratio,
@@ -94,178 +76,26 @@ def run(*, n: int = 200_000, peer_n: int = 10_000, documents: str = "long") -> d
     }
 
 
-def write_corpus(path: Path, n: int) -> NDArray[np.int64]:
-    """Write documents of about 800 words; of five one is a copy of an earlier one, edited or not.
-
-    Half of the words are the common ones of English, by rank; the others are those of one of a thousand
-    topics, any, and a few of the text's own, so that fingerprints are about as far apart as those of
-    real English texts (a fifth of all pairs are within 16 bits).
-
-    Args:
-        path: the file, JSONL.
-        n: how many documents.
-
-    Returns:
-        For each document the number of the one that it goes back to; its own where it is no copy.
-    """
-    chance = random.Random(1)
-    make = _Texts()
-    families = np.arange(n)
-    # Copies are of one of the latest texts: all of them would not fit in memory.
-    latest: list[tuple[int, list[str]]] = []
-    with path.open("w", encoding="utf-8") as file:
-        for number in range(n):
-            if latest and chance.random() < _COPIES:
-                families[number], words = chance.choice(latest)
-                if chance.random() >= _EXACT:
-                    words = _edited(words, chance, make)
-            else:
-                words = make.words()
-                if len(latest) < 10_000:
-                    latest.append((number, words))
-                else:
-                    latest[chance.randrange(len(latest))] = (number, words)
-            file.write(json.dumps({"id": str(number), "text": " ".join(words)}) + "\n")
-    return families
-
-
-def write_zipf(path: Path, n: int) -> NDArray[np.int64]:
-    """Write `zipf_texts`.
-
-    Args:
-        path: the file, JSONL.
-        n: how many documents.
-
-    Returns:
-        For each document the number of the one that it goes back to; its own where it is no copy.
-    """
-    families = np.arange(n)
-    with path.open("w", encoding="utf-8") as file:
-        for number, (original, text) in enumerate(zipf_texts(n)):
-            families[number] = families[original]
-            file.write(json.dumps({"id": str(number), "text": text}) + "\n")
-    return families
-
-
-def zipf_texts(n: int) -> Iterator[tuple[int, str]]:
-    """Make texts of 300 words drawn from a list of 20,000 by Zipf's law, every fifth an earlier one but for two words.
-
-    Nothing but the order of their words tells such texts from each other.
-
-    Args:
-        n: how many.
-
-    Yields:
-        The number of the text that this one is a copy of, or its own, and the text.
-    """
-    chance = np.random.default_rng(1)
-    sums = _zipf(_ZIPF_WORDS)
-    names = ["".join(letters) + "en" for letters in islice(product(ascii_lowercase, repeat=4), _ZIPF_WORDS)]
-    # Their words by number; copies are of one of the first, which all fit in memory.
-    first = np.zeros((min(n, _MOST_COPIED), _ZIPF_LENGTH), np.uint16)
-    for number in range(n):
-        original = number
-        if number % 5 == 4:
-            original = int(chance.integers(min(number, len(first))))
-            words = first[original].copy()
-            words[chance.choice(_ZIPF_LENGTH, 2, replace=False)] = chance.integers(0, _ZIPF_WORDS, 2)
-        else:
-            words = np.searchsorted(sums, chance.random(_ZIPF_LENGTH)).astype(np.uint16)
-        if number < len(first):
-            first[number] = words
-        yield original, " ".join(names[word] for word in words.tolist())
-
-
-_WRITE = {"long": write_corpus, "zipf": write_zipf}
-
-
-class _Texts:
-    """Makes texts of words; numpy draws them."""
-
-    def __init__(self) -> None:
-        self._chance = np.random.default_rng(1)
-        syllables = [a + b for a in "bcdfghjklmnprstvw" for b in ("a", "e", "i", "o", "u", "an", "er", "in", "or")]
-        drawn = self._chance.choice(syllables, (_RARE_WORDS, 4))
-        lengths = self._chance.integers(2, 5, _RARE_WORDS)
-        self._rare = np.array(["".join(row[:size]) for row, size in zip(drawn, lengths, strict=True)], object)
-        common = list(dict.fromkeys(" ".join(english(3)).lower().replace(".", "").split()))
-        self._common = np.array(common[:300], object)
-        self._topics = self._chance.integers(0, _RARE_WORDS, (_TOPICS, _TOPIC_WORDS))
-        self._sums = {size: _zipf(size) for size in (len(self._common), _RARE_WORDS, _TOPIC_WORDS, _OWN_WORDS)}
-
-    def words(self) -> list[str]:
-        """Return the words of a new text."""
-        chance = self._chance
-        size = int(chance.integers(int(WORDS * 0.75), int(WORDS * 1.25)))
-        kinds = chance.choice(len(_SHARES), size, p=_SHARES)
-        topic = self._rare[self._topics[chance.integers(_TOPICS)]]
-        own = self._rare[chance.integers(0, _RARE_WORDS, _OWN_WORDS)]
-        words = np.empty(size, object)
-        for kind, vocabulary in enumerate((self._common, topic, self._rare, own)):
-            places = np.flatnonzero(kinds == kind)
-            ranks = np.searchsorted(self._sums[len(vocabulary)], chance.random(len(places)))
-            words[places] = vocabulary[ranks]
-        found: list[str] = words.tolist()
-        return found
-
-    def word(self) -> str:
-        """Return any of the rare words."""
-        return str(self._rare[self._chance.integers(_RARE_WORDS)])
-
-
-def _zipf(size: int) -> NDArray[np.float64]:
-    weights = 1 / (np.arange(1, size + 1) + 2.7)
-    sums: NDArray[np.float64] = np.cumsum(weights / weights.sum())
-    sums[-1] = 1.0
-    return sums
-
-
-def _edited(words: list[str], chance: random.Random, make: _Texts) -> list[str]:
-    """Return the words as copies on the web have them: with a frame, without a passage, some words corrected."""
-    words = list(words)
-    for _ in range(chance.randint(1, _MOST_CORRECTED)):
-        place = chance.randrange(len(words))
-        words[place : place + chance.randint(0, 1)] = [make.word()] * chance.randint(0, 1)
-    kind = chance.random()
-    if kind < 1 / 3:
-        words = make.words()[: chance.randint(5, _LONGEST_FRAME)] + words
-    elif kind < 2 / 3:
-        start = chance.randrange(len(words))
-        del words[start : start + chance.randint(5, _LONGEST_PASSAGE)]
-    return words
-
-
-def _write_first(source: Path, target: Path, count: int) -> None:
-    with source.open(encoding="utf-8") as lines, target.open("w", encoding="utf-8") as file:
-        file.writelines(islice(lines, count))
-
-
-def _run_dedup(documents: Path, output: Path, processes: int, *arguments: str) -> Usage:
+def _run_dedup(documents: Path, output: Path, *arguments: str) -> Usage:
     command = [sys.executable, "-m", "dedup", "files", str(documents), "-o", str(output), *arguments]
-    return run_measured([*command, "--processes", str(processes)], Path.cwd())
+    return run_measured([*command, "--processes", str(_PROCESSES)], Path.cwd())
 
 
-def _run_peer(documents: Path, output: Path, processes: int) -> Usage:
+def _run_peer(documents: Path, output: Path) -> Usage:
     output.mkdir()
-    command = [sys.executable, "-m", "benchmarks.files_peer", str(documents), str(output), str(processes)]
+    command = [sys.executable, "-m", "benchmarks.files_peer", str(documents), str(output), str(_PROCESSES)]
     return run_measured(command, Path.cwd())
 
 
 def _figures(count: int, usage: Usage, output: Path, families: NDArray[np.int64]) -> dict[str, Any]:
-    """Return rate, memory and quality; a document is rightly a duplicate of any of its family."""
-    dropped = {int(row["key"]): int(row["original"]) for row in _duplicates(output)}
-    right = sum(families[number] == families[original] for number, original in dropped.items())
-    planted = int((families[:count] != np.arange(count)).sum())
+    """Return rate, memory and quality of a run on the first of the documents."""
+    dropped = [(row["key"], row["original"]) for row in _duplicates(output)]
     return {
-        "documents": count,
-        "seconds": usage.wall_seconds,
-        "cpu_seconds": usage.cpu_seconds,
+        **usage.of(count),
         "per_second": count / usage.wall_seconds,
-        "peak_bytes": usage.peak_bytes,
-        "planted": planted,
+        "planted": planted_in(families[:count]),
         "dropped": len(dropped),
-        "precision": int(right) / max(1, len(dropped)),
-        "recall": int(right) / max(1, planted),
+        **quality_of(dropped, families[:count]),
     }
 
 
@@ -311,12 +141,85 @@ def _table(rows: dict[str, dict[str, Any]]) -> str:
         f"{'':22}{'documents':>10}{'seconds':>9}{'CPU s':>8}{'a second':>10}{'peak MB':>9}"
         f"{'precision':>11}{'recall':>8}"
     )
-    return "\n".join([heading, *_lines(rows.items())])
+    lines = [
+        f"{name:22}{row['documents']:>10,}{row['seconds']:>9.1f}{row['cpu_seconds']:>8.1f}{row['per_second']:>10,.0f}"
+        f"{row['peak_bytes'] / 1e6:>9,.0f}{row['precision']:>11.4f}{row['recall']:>8.4f}"
+        for name, row in rows.items()
+    ]
+    return "\n".join([heading, *lines])
 
 
-def _lines(rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[str]:
-    for name, row in rows:
-        yield (
-            f"{name:22}{row['documents']:>10,}{row['seconds']:>9.1f}{row['cpu_seconds']:>8.1f}{row['per_second']:>10,.0f}"
-            f"{row['peak_bytes'] / 1e6:>9,.0f}{row['precision']:>11.4f}{row['recall']:>8.4f}"
-        )
+def formats(*, n: int = 50_000, rounds: int = 3) -> dict[str, Any]:
+    """`dedup files` on the same documents in several formats, and in Chinese words, beside flat JSONL.
+
+    Args:
+        n: how many documents.
+        rounds: how often each is deduplicated, in turn; the median counts.
+
+    Returns:
+        The figures.
+
+    Raises:
+        ValueError: there is nothing to measure, or the formats differ in what is dropped.
+    """
+    if n < 1 or rounds < 1:
+        raise ValueError("--n and --rounds: expected at least 1")
+    with scratch_folder() as folder:
+        write_corpus(folder / _FLAT, n)
+        files = {_FLAT: "flat JSONL", **_write_formats(folder), _CHINESE: "Chinese JSONL"}
+        shorter = _write_chinese(folder)
+        seconds: dict[str, list[float]] = {file: [] for file in files}
+        # The compiler runs once after an installation; that is not measured.
+        _dropped_of(folder, _FLAT, "--limit", "100")
+        for _ in range(rounds):
+            dropped = {file: _dropped_of(folder, file, times=seconds[file]) for file in files}
+            if any(each != dropped[_FLAT] for file, each in dropped.items() if file != _CHINESE):
+                raise ValueError("not every format has the same documents dropped")
+    medians = {files[file]: median(times) for file, times in seconds.items()}
+    flat = medians[files[_FLAT]]
+    print(f"{n:,} documents    CPU s   of flat JSONL")
+    for format_, cpu in medians.items():
+        print(f"{format_:18}{cpu:8.1f}{cpu / flat:12.2f}")
+    a_character = medians[files[_CHINESE]] / flat * shorter
+    print(f"Chinese: {a_character:.1f} times the CPU of flat JSONL for a character")
+    return {"n": n, "cpu_seconds": medians, "chinese_ratio_a_character": a_character}
+
+
+def _write_formats(folder: Path) -> dict[str, str]:
+    """Write the documents of the flat file in other formats; return what each file is."""
+    import pyarrow as pa  # noqa: PLC0415 -- an optional package
+    from pyarrow import parquet  # noqa: PLC0415
+
+    with (folder / _NESTED).open("w", encoding="utf-8") as nested:
+        for row in _rows(folder / _FLAT):
+            article = {"language": "en", "tags": ["a", "b"], "numbers": [row["id"], {"x": 1.5}], "body": row["text"]}
+            nested.write(json.dumps({"id": row["id"], "article": article}) + "\n")
+    with (folder / "table.csv").open("w", encoding="utf-8", newline="") as table:
+        writer = csv.DictWriter(table, ["id", "text"])
+        writer.writeheader()
+        writer.writerows(_rows(folder / _FLAT))
+    parquet.write_table(pa.Table.from_pylist(list(_rows(folder / _FLAT))), folder / "table.parquet")
+    return {_NESTED: "nested JSONL", "table.csv": "CSV", "table.parquet": "Parquet"}
+
+
+def _write_chinese(folder: Path) -> float:
+    """Write the documents with a Chinese word in the place of each English one; return how many times shorter it is."""
+    vocabulary, words = chinese_words(), dict[str, str]()
+    before = after = 0
+    with (folder / _CHINESE).open("w", encoding="utf-8") as lines:
+        for row in _rows(folder / _FLAT):
+            chosen = [words.setdefault(word, vocabulary[len(words) % len(vocabulary)]) for word in row["text"].split()]
+            text = "".join(chosen)
+            before, after = before + len(row["text"]), after + len(text)
+            lines.write(json.dumps({"id": row["id"], "text": text}, ensure_ascii=False) + "\n")
+    return before / after
+
+
+def _dropped_of(folder: Path, file: str, *arguments: str, times: list[float] | None = None) -> list[str]:
+    """Deduplicate a file; return the keys of what was dropped, and note the CPU seconds."""
+    output = folder / "output"
+    field = ("--text-field", "article.body") if file == _NESTED else ()
+    usage = _run_dedup(folder / file, output, "--force", *arguments, *field)
+    if times is not None:
+        times.append(usage.cpu_seconds)
+    return [row["key"] for row in _rows(output / "dropped.jsonl")]

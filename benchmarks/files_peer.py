@@ -2,7 +2,8 @@
 
 `python -m benchmarks.files_peer DOCUMENTS FOLDER PROCESSES`. Shingles of three words, 128 permutations,
 signatures in worker processes with a fast hash instead of SHA-1, one index in the main process;
-candidates of the index are dropped if their estimated Jaccard similarity is at least .6.
+candidates of the index are dropped if their estimated Jaccard similarity is at least .6. It stands alone because its
+memory is measured, and it must load nothing of this library.
 """
 
 from __future__ import annotations

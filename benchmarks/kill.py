@@ -13,20 +13,25 @@
 
 from __future__ import annotations
 
+import os
 import random
-import tempfile
+import signal
+import subprocess
+import sys
+import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from sqlalchemy import text
 
-from benchmarks.kill_crawls import DATABASE, Crawled, Moment, crawl_alone, crawl_together
-from benchmarks.kill_site import Site, make_site, serve
-from crawler.cluster import postgresql_server
+from benchmarks.kill_site import LONGEST_CRAWL, WORKER_SETTINGS, Served, Site, drops_in, make_site, serve
+from benchmarks.processes import PROJECT, scratch_folder
+from crawler.cluster import PostgresqlServer, postgresql_server, start_worker
 from crawler.pages.extraction import LinkRules, extract_page
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import check
@@ -37,6 +42,15 @@ from dedup.signature.signing import make_signature
 from dedup.sql.database import Database
 
 _HOSTS_OF_WORKERS = 8
+_DATABASE = "crawl"
+_RUN = "killed"
+_LONGEST_PAUSE = 0.3
+_LONGEST_OUTAGE = 1.0
+_SETTINGS = WORKER_SETTINGS | {
+    "CONCURRENT_REQUESTS_PER_DOMAIN": "16",
+    "DEDUP_RUN": _RUN,
+    "RETRY_GIVE_UP_LOG_LEVEL": "INFO",
+}
 
 
 @dataclass(frozen=True)
@@ -87,15 +101,15 @@ def run(
     site = make_site(pages, seed)
     truth = _Truth(site)
     hosts = 1 if workers == 1 else _HOSTS_OF_WORKERS
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        first, second = databases or [f"sqlite:///{Path(folder) / name}.db" for name in ("alone", "killed")]
+    with scratch_folder() as folder:
+        first, second = databases or [f"sqlite:///{folder / name}.db" for name in ("alone", "killed")]
         alone, undisturbed = _crawl(site, hosts, first, [], seed)
         print(f"left alone     {undisturbed}, {len(alone.stored):,} pages kept", flush=True)
         moments = _choose_moments(undisturbed.asked, kills, restarts, seed)
         if workers == 1:
             killed, disturbed = _crawl(site, hosts, second, [moment.asked for moment in moments], seed)
         else:
-            killed, disturbed = _crawl_together(site, hosts, Path(folder), moments, workers=workers, seed=seed)
+            killed, disturbed = _crawl_together(site, hosts, folder, moments, workers=workers, seed=seed)
     print(f"killed         {disturbed}, {len(killed.stored):,} pages kept, {disturbed.told(workers)}", flush=True)
     differences = [f"left alone: {line}" for line in truth.compare(alone)]
     differences += [f"killed: {line}" for line in truth.compare(killed)]
@@ -207,24 +221,166 @@ def _crawl_together(
     """Crawl it with several, on a server that is stopped at some moments too."""
     with serve(site, hosts) as served, postgresql_server(folder) as server:
         crawled = crawl_together(served, server, moments, workers, random.Random(seed))
-        return _read(server.url(DATABASE)), crawled
+        return _read(server.url(_DATABASE)), crawled
 
 
 def _read(database: str) -> _Result:
     with closing(Database(database, read_only=True)) as opened, opened.read() as connection:
         stored = connection.execute(text("SELECT url, text FROM pages ORDER BY id")).all()
         decided = connection.execute(text("SELECT key FROM dedup_documents")).scalars().all()
-        drops = connection.execute(
-            text("SELECT d.key, o.key FROM dedup_documents d JOIN dedup_documents o ON o.id = d.leader_id")
-        ).all()
+        drops = [_Drop(_path(copy), _path(original)) for copy, original in drops_in(connection)]
         left = int(connection.execute(text("SELECT count(*) FROM frontier")).scalar_one())
     return _Result(
         stored=[(_path(row[0]), row[1]) for row in stored],
         decided={_path(key) for key in decided},
-        drops=[_Drop(_path(row[0]), _path(row[1])) for row in drops],
+        drops=drops,
         in_frontier=left,
     )
 
 
 def _path(url: str) -> str:
     return urlsplit(url).path
+
+
+class Moment(NamedTuple):
+    """When something is done to a crawl.
+
+    Attributes:
+        asked: after so many requests.
+        is_restart: whether the server of the database is stopped, or else a worker.
+    """
+
+    asked: int
+    is_restart: bool
+
+
+@dataclass
+class Crawled:
+    """How a crawl went.
+
+    Attributes:
+        asked: how many requests it made.
+        seconds: how long it took.
+        killed_at: after how many requests it was killed.
+        restarts: how often the server was stopped.
+        failed: how many workers ended with an error, because the server was away when they began.
+    """
+
+    asked: int = 0
+    seconds: float = 0.0
+    killed_at: list[int] = field(default_factory=list)
+    restarts: int = 0
+    failed: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.asked:,} requests in {self.seconds:.0f} s"
+
+    def told(self, workers: int) -> str:
+        """Say what was done to it."""
+        told = f"killed {len(self.killed_at)} times"
+        if workers > 1:
+            told = f"one of {workers} workers {told}, the server stopped {self.restarts} times"
+        return f"{told}, {self.failed} workers had to be started again" if self.failed else told
+
+
+def crawl_alone(served: Served, database: str, moments: list[int], chance: random.Random) -> Crawled:
+    """Crawl a site with one worker, killed when so many requests have been made.
+
+    Raises:
+        ValueError: it did not end by itself.
+    """
+    started = time.monotonic()
+    command = [sys.executable, "-m", "scrapy", "crawl", "site", *_arguments(served), f"-sDEDUP_DATABASE_URL={database}"]
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.DEVNULL, start_new_session=True)
+
+    killed_at = [served.asked.value for moment in moments if _is_killed(served, start, moment, chance)]
+    if start().wait(LONGEST_CRAWL) != 0:
+        raise ValueError("the crawl did not end with status 0")
+    return Crawled(served.asked.value, time.monotonic() - started, killed_at)
+
+
+def crawl_together(
+    served: Served, server: PostgresqlServer, moments: list[Moment], workers: int, chance: random.Random
+) -> Crawled:
+    """Crawl a site with several workers, of which one is killed, or the server of their database, at each moment.
+
+    A worker that was killed is replaced, and so is one that found no server when it began.
+
+    Raises:
+        ValueError: they did not end by themselves.
+    """
+    started = time.monotonic()
+    database = server.url(_DATABASE)
+    crawled = Crawled()
+
+    def start() -> subprocess.Popen[str]:
+        arguments = _arguments(served)
+        return start_worker(database, _RUN, arguments, stdout=subprocess.DEVNULL, own_group=True)
+
+    processes = [start() for _ in range(workers)]
+
+    def replace_failed() -> bool:
+        """Start anew who failed; say whether anybody is still there."""
+        for place, process in enumerate(processes):
+            if process.poll():
+                crawled.failed += 1
+                processes[place] = start()
+        if time.monotonic() - started > LONGEST_CRAWL:
+            _kill(*processes)
+            raise ValueError(f"the crawl did not end within {LONGEST_CRAWL} seconds")
+        return any(process.poll() is None for process in processes)
+
+    try:
+        for moment in moments:
+            # At least one request in between, so that somebody gets on.
+            _wait_for(served, max(moment.asked, served.asked.value + 1), replace_failed)
+            time.sleep(chance.uniform(0, _LONGEST_PAUSE))
+            if moment.is_restart:
+                server.crash()
+                time.sleep(chance.uniform(0, _LONGEST_OUTAGE))
+                server.start()
+                crawled.restarts += 1
+            elif living := [place for place, process in enumerate(processes) if process.poll() is None]:
+                place = chance.choice(living)
+                _kill(processes[place])
+                crawled.killed_at.append(served.asked.value)
+                processes[place] = start()
+        while replace_failed():
+            time.sleep(0.05)
+    finally:
+        _kill(*processes)
+    crawled.asked, crawled.seconds = served.asked.value, time.monotonic() - started
+    return crawled
+
+
+def _arguments(served: Served) -> list[str]:
+    settings = [f"-s{name}={value}" for name, value in _SETTINGS.items()]
+    return [f"-aurl={served.url}", f"-aallowed_domains={','.join(served.hosts)}", *settings]
+
+
+def _is_killed(
+    served: Served, start: Callable[[], subprocess.Popen[bytes]], moment: int, chance: random.Random
+) -> bool:
+    """Crawl until so many requests have been made and a little longer; say whether it had to be killed."""
+    process = start()
+    # At least one request of its own, or a crawl would be killed again and again before it begins.
+    _wait_for(served, max(moment, served.asked.value + 1), lambda: process.poll() is None)
+    time.sleep(chance.uniform(0, _LONGEST_PAUSE))
+    if process.poll() is not None:
+        return False
+    _kill(process)
+    return True
+
+
+def _wait_for(served: Served, moment: int, is_going_on: Callable[[], bool]) -> None:
+    while served.asked.value < moment and is_going_on():
+        time.sleep(0.005)
+
+
+def _kill(*processes: subprocess.Popen[bytes] | subprocess.Popen[str]) -> None:
+    for process in processes:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

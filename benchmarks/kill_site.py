@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection as Pipe
 from multiprocessing.sharedctypes import Synchronized
 from typing import NamedTuple
 from zlib import crc32
+
+from sqlalchemy import Connection, text
 
 from benchmarks.site import answer_requests, in_process, reply
 from benchmarks.texts import english
@@ -21,6 +23,17 @@ from benchmarks.texts import english
 _LINKS_OF_A_HUB = 40
 _SENTENCES_CHANGED = 2
 _LINK = re.compile(rb'href="(/[^"]*)"')
+
+WORKER_SETTINGS = {
+    "AUTOTHROTTLE_ENABLED": "False",
+    "CRAWLER_ALLOWED_NETWORKS": "127.0.0.0/8",
+    "CRAWLER_WORKERS": "1",
+    "LOG_LEVEL": "ERROR",
+}
+"""Those of a worker that crawls hosts of this machine."""
+
+LONGEST_CRAWL = 1800
+"""Seconds after which a crawl is given up."""
 
 # Shares of the pages; what is left are pages of their own.
 _SHARES = {
@@ -172,6 +185,12 @@ def _add_page(
     site.clusters[path] = of or path
 
 
+def drops_in(connection: Connection) -> list[tuple[str, str]]:
+    """Return the URL of each page that was dropped, and that of its original."""
+    query = "SELECT d.key, o.key FROM dedup_documents d JOIN dedup_documents o ON o.id = d.leader_id"
+    return [(copy, original) for copy, original in connection.execute(text(query))]
+
+
 def edited(text: str, chance: random.Random) -> str:
     """Return a text with other sentences at its end, as an editor's note is."""
     sentences = text.split(". ")
@@ -183,7 +202,7 @@ def _shuffled(texts: list[str], chance: random.Random) -> list[str]:
     return texts
 
 
-def _serve(answers: dict[str, Answer], names: list[str], asked: Synchronized[int], pipe: Connection) -> None:
+def _serve(answers: dict[str, Answer], names: list[str], asked: Synchronized[int], pipe: Pipe) -> None:
     hits: Counter[str] = Counter()
     port = 0
 

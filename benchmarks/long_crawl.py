@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import psutil
 
-from benchmarks.files import zipf_texts
-from benchmarks.processes import note_usage
-from benchmarks.site import path_of, serve
+from benchmarks.corpora import zipf_texts
+from benchmarks.processes import PROJECT, note_usage, scratch_folder
+from benchmarks.site import crawl_command, path_of, serve
 
-PROJECT = Path(__file__).parent.parent
 _DATABASE = "crawl.db"
+_SETTINGS = {
+    "AUTOTHROTTLE_ENABLED": "False",
+    "DOWNLOAD_DELAY": "0",
+    "DEDUP_FOLLOW_DUPLICATES": "True",
+    "LOG_LEVEL": "WARNING",
+}
 _PARTS = 10
 # Of each tenth there are some samples.
 _FEWEST = 10_000
@@ -52,10 +55,10 @@ def run(*, pages: int = 100_000) -> dict[str, Any]:
     if pages < _FEWEST:
         raise ValueError(f"--pages: expected at least {_FEWEST:,}")
     site = {str(number): _page(number, text, pages) for number, (_, text) in enumerate(zipf_texts(pages))}
-    with TemporaryDirectory(prefix="benchmark-long-crawl-") as name, serve(site) as url:
-        samples = list(_crawl(f"{url}{path_of('0')}", Path(name)))
+    with scratch_folder() as folder, serve(site) as url:
+        samples = list(_crawl(f"{url}{path_of('0')}", folder))
         # The last sample may be of before the last page.
-        decided = _pages(Path(name) / _DATABASE)
+        decided = _pages(folder / _DATABASE)
     if decided < pages:
         raise ValueError(f"{decided:,} of {pages:,} pages were decided")
     # What comes behind the last page is the end of the crawl.
@@ -89,16 +92,11 @@ def _crawl(url: str, folder: Path) -> Iterator[_Sample]:
         ValueError: the crawl failed.
     """
     database = folder / _DATABASE
-    settings = [
-        f"-sDEDUP_DATABASE_URL=sqlite:///{database}",
-        "-sAUTOTHROTTLE_ENABLED=False",
-        "-sDOWNLOAD_DELAY=0",
-        "-sDEDUP_FOLLOW_DUPLICATES=True",
-    ]
-    command = [sys.executable, "-m", "scrapy", "crawl", "site", f"-aurl={url}", "-LWARNING"]
     started = time.monotonic()
     cpu: dict[int, float] = {}
-    process = subprocess.Popen([*command, *settings], cwd=PROJECT, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        crawl_command(url, f"sqlite:///{database}", _SETTINGS), cwd=PROJECT, stdout=subprocess.DEVNULL
+    )
     try:
         while process.poll() is None:
             time.sleep(_EVERY)

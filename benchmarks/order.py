@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
+from benchmarks.processes import scratch_folder
 from dedup.evaluation import LabelledPair, LabelledSet, Quality, analyse_documents, read_set
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import DUPLICATES, Document
@@ -158,7 +158,7 @@ def arrivals(arriving: Mapping[str, Document], settings: DedupSettings, shuffles
 
 def decide(arriving: Sequence[Document], settings: DedupSettings) -> Arrival:
     """Decide documents in this order in a database of their own."""
-    with tempfile.TemporaryDirectory(prefix="order-") as folder:
+    with scratch_folder() as folder:
         deduplicator = Deduplicator(replace(settings, database_url=f"sqlite:///{folder}/order.db"))
         with closing(deduplicator.database):
             run_id = deduplicator.open_run("order")

@@ -1,7 +1,7 @@
 """The unavoidable parts of a crawl, each on its own: what a page costs at the very least.
 
-Run as `python -m benchmarks.parts NAME ...` so that every part has a process of its own; prints
-CPU seconds.
+Run as `python -m benchmarks.parts NAME ...` so that every part has a process of its own; prints CPU seconds. It stands
+alone because what else it loaded would count as the part.
 """
 
 from __future__ import annotations

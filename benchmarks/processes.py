@@ -1,4 +1,4 @@
-"""CPU time and memory of a command and of all processes that it starts."""
+"""Commands in processes of their own, what they print and what they take with all that they start; rates of work."""
 
 from __future__ import annotations
 
@@ -6,17 +6,82 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
 import psutil
 
+T = TypeVar("T")
+
+PROJECT = Path(__file__).parent.parent
+"""Where commands of the project run."""
+
+# CPU time of a method in a round, at least: the fastest need a thousandth of it for a pass.
+_LEAST_SECONDS = 0.2
 SAMPLE_SECONDS = 0.1
 # Adding up the pages of a process takes the kernel some 10 ms, in which the process is slowed down.
 MEMORY_EVERY = 20
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Yield a folder that is removed in the end, even if somebody still writes into it."""
+    with TemporaryDirectory(prefix="benchmark-", ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def output_of(
+    command: Sequence[str],
+    folder: Path = PROJECT,
+    environment: Mapping[str, str] | None = None,
+    given: str | None = None,
+) -> str:
+    """Run a command to its end and return what it prints.
+
+    Args:
+        command: program and arguments.
+        folder: where it runs.
+        environment: what is added to the environment variables.
+        given: what it reads from its standard input.
+
+    Raises:
+        ValueError: it ended with another status than 0.
+    """
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise ValueError(f"{' '.join(command[:4])} ended with status {done.returncode}: {done.stderr[-500:]}")
+    return done.stdout
+
+
+def rate(work: Callable[[T], object], values: Sequence[T]) -> float:
+    """Return for how many values a second of CPU time something is done.
+
+    Args:
+        work: what is done for one.
+        values: the values, taken again and again until enough time has passed.
+    """
+    # CPU time of all threads: a second core gains nothing, and waiting for a busy one costs nothing.
+    started = time.process_time()
+    spent, passes = 0.0, 0
+    while spent < _LEAST_SECONDS:
+        for value in values:
+            work(value)
+        passes += 1
+        spent = time.process_time() - started
+    return passes * len(values) / spent
 
 
 @dataclass(frozen=True)
@@ -32,6 +97,15 @@ class Usage:
     cpu_seconds: float
     wall_seconds: float
     peak_bytes: int
+
+    def of(self, documents: int) -> dict[str, Any]:
+        """Return what is told of a command that read so many documents."""
+        return {
+            "documents": documents,
+            "seconds": self.wall_seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "peak_bytes": self.peak_bytes,
+        }
 
 
 def run_measured(

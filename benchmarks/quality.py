@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from benchmarks import suite
-from benchmarks.peers import peers
+from benchmarks.peers import minhash_of_words, peers
 from dedup.errors import InputError
 from dedup.evaluation import (
+    AnalysedDocument,
     Method,
     Pipeline,
+    Quality,
     SetResult,
     analyse_documents,
     as_object,
@@ -20,9 +27,23 @@ from dedup.evaluation import (
     read_set,
     run_method,
 )
-from dedup.rules.settings import DedupSettings
+from dedup.report.contents import RelatedRow, is_doubtful, order_of_doubt
+from dedup.rules.documents import Verdict
+from dedup.rules.matcher import PairDecider
+from dedup.rules.settings import Caution, DedupSettings, RuleSettings
+from dedup.rules.word_comparison import find_lost, jaccard, shingles_of
+from dedup.signature.normalise import normalise
+from dedup.signature.schemes import DEFAULT
+from dedup.signature.signing import tokenise
 
 _NAME_WIDTH = 34
+_THRESHOLDS = np.arange(0.4, 1.0, 0.05).round(2).tolist()
+_NAMED = {"MinHash 128": (0.6, 0.7, 0.8), "exact Jaccard": (0.55, 0.7)}
+_COLOURS = {"dedup": "#1b6ca8", "MinHash 128": "#c8553d", "exact Jaccard": "#588157"}
+# Of the names, in points: two methods have nearly the same points.
+_OFFSETS = {"dedup": (4, 7), "MinHash 128": (-34, -11), "exact Jaccard": (6, 4)}
+
+Pair = tuple[AnalysedDocument, AnalysedDocument]
 
 
 def run(*, data: list[Path]) -> list[dict[str, Any]]:
@@ -75,3 +96,212 @@ def _cell(result: SetResult) -> str:
     quality = result.quality
     has_duplicates = quality.true_positives + quality.false_negatives > 0
     return f"{quality.recall:.4f}, {quality.false_positives:,}" if has_duplicates else f"-, {quality.false_positives:,}"
+
+
+class Point(NamedTuple):
+    """How well a method does with one setting: its name, what it is set to, and the counts."""
+
+    method: str
+    setting: str
+    quality: Quality
+
+
+def curve(*, data: list[Path], output: Path | None = None) -> dict[str, Any]:
+    """Precision against recall on labelled sets: this library by its cautions, MinHash and exact Jaccard by thresholds.
+
+    And how many of the drops that the report calls worth a look are wrong, beside those that it does not.
+
+    Args:
+        data: labelled sets, or folders of them.
+        output: the name of the picture to draw, .svg or .png; none if left out.
+
+    Returns:
+        The figures: precision, recall, F1, wrong and missed pairs of each point; those of the cautions by kind too;
+        and by folder which share of what is dropped is wrong, of the most doubtful tenth and of the rest.
+
+    Raises:
+        InputError: a folder holds no labelled set, or one that is not what it should be.
+    """
+    halves = [folder for folder in data for _ in sets_in([folder])]
+    sets = [read_set(folder) for folder in sets_in(data)]
+    documents = analyse_documents(sets, DEFAULT)
+    pairs: list[Pair] = []
+    labels: list[bool] = []
+    kinds: list[str] = []
+    owners: list[str] = []
+    for labelled, own, half in zip(sets, documents, halves, strict=True):
+        for pair in labelled.pairs:
+            pairs.append((own[pair.a], own[pair.b]))
+            labels.append(pair.is_duplicate)
+            # The sets of one kind begin with its name, such as versions-en-flask.
+            kinds.append(labelled.name.partition("-")[0])
+            owners.append(half.name)
+    wanted, kind = np.array(labels), np.array(kinds)
+    cautions = {caution: _decided(pairs, RuleSettings(caution=caution)) for caution in Caution}
+    points = [Point("dedup", caution.value, _quality_of(wanted, found)) for caution, found in cautions.items()]
+    named = list(points)
+    points += [
+        Point("dedup", f"min_jaccard {each}", _quality_of(wanted, _decided(pairs, RuleSettings(min_jaccard=each))))
+        for each in _THRESHOLDS
+        if each > RuleSettings().min_jaccard
+    ]
+    for name, measure in (("MinHash 128", _minhash), ("exact Jaccard", _exact)):
+        values = np.array([measure(a.text, b.text) for a, b in pairs])
+        for threshold in sorted({*_THRESHOLDS, *_NAMED[name]}):
+            points.append(Point(name, f">= {threshold:g}", _quality_of(wanted, values >= threshold)))
+            if threshold in _NAMED[name]:
+                named.append(points[-1])
+    print("\n".join(_quality_table([(f"{each.method}, {each.setting}", each.quality) for each in named])))
+    by_kind = {
+        caution.value: {each: _quality_of(wanted[kind == each], found[kind == each]) for each in sorted(set(kinds))}
+        for caution, found in cautions.items()
+    }
+    print()
+    print(
+        "\n".join(
+            _quality_table([(f"{c}, {k}", quality) for c, each in by_kind.items() for k, quality in each.items()])
+        )
+    )
+    drops = [_drop(*pair) for pair in pairs]
+    doubts = {
+        name: _doubt(
+            [(drop, wrong) for drop, wrong, own in zip(drops, ~wanted, owners, strict=True) if drop and own == name]
+        )
+        for name in dict.fromkeys(owners)
+    }
+    print()
+    print("\n".join(_doubt_table(doubts)))
+    if output is not None:
+        _draw(points, output)
+    return {
+        "doubt": {name: each._asdict() for name, each in doubts.items()},
+        "points": [{"method": each.method, "setting": each.setting, **_figures(each.quality)} for each in points],
+        "kinds": {c: {k: _figures(quality) for k, quality in each.items()} for c, each in by_kind.items()},
+    }
+
+
+def _decided(pairs: Sequence[Pair], settings: RuleSettings) -> NDArray[np.bool_]:
+    decider = PairDecider(settings)
+    return np.array([decider.decide(a.signature, b.signature).is_duplicate for a, b in pairs], np.bool_)
+
+
+class Doubt(NamedTuple):
+    """How many near-duplicates are dropped, how many of them wrongly, and how many of these a person would see.
+
+    Attributes:
+        drops: how many there are.
+        wrong: how many of them are labelled as no duplicates.
+        doubtful: how many the report says to be worth a look.
+        doubtful_wrong: how many of these are wrong.
+        tenth: the share of the most doubtful tenth that is wrong.
+        rest: the share of the other nine tenths that is wrong.
+    """
+
+    drops: int
+    wrong: int
+    doubtful: int
+    doubtful_wrong: int
+    tenth: float
+    rest: float
+
+
+def _drop(first: AnalysedDocument, second: AnalysedDocument) -> RelatedRow | None:
+    """Return the row of a report on a pair of which the second is dropped as a near-duplicate."""
+    settings = RuleSettings()
+    a, b = first.signature, second.signature
+    found = PairDecider(settings).decide(a, b)
+    if not found.is_duplicate or a.text_digest == b.text_digest:
+        return None
+    lost = find_lost(b.words, [a.words], settings.max_lost)
+    if lost.is_long:
+        return None
+    similarity, rule = found.similarity.jaccard, found.rule.short
+    verdict = Verdict.NEAR_DUPLICATE
+    return RelatedRow(
+        verdict, found.distance, similarity, "", "", "", "", 0.0, None, None, rule, lost.words, lost.places
+    )
+
+
+def _doubt(drops: Sequence[tuple[RelatedRow, bool]]) -> Doubt:
+    ranked = sorted(drops, key=lambda each: order_of_doubt(each[0]))
+    wrong = [is_wrong for _, is_wrong in ranked]
+    tenth = max(1, round(len(wrong) / 10))
+    doubtful = [is_wrong for row, is_wrong in ranked if is_doubtful(row)]
+    shares = (float(np.mean(each)) if each else 0.0 for each in (wrong[:tenth], wrong[tenth:]))
+    return Doubt(len(wrong), int(sum(wrong)), len(doubtful), int(sum(doubtful)), *shares)
+
+
+def _doubt_table(doubts: Mapping[str, Doubt]) -> Iterator[str]:
+    yield f"{'worth a look':28}{'drops':>8}{'wrong':>7}{'listed':>8}{'wrong':>7}{'tenth':>7}{'rest':>7}{'times':>7}"
+    for name, each in doubts.items():
+        times = f"{each.tenth / each.rest:7.1f}" if each.rest else f"{'-':>7}"
+        yield (
+            f"{name:28}{each.drops:8,}{each.wrong:7,}{each.doubtful:8,}{each.doubtful_wrong:7,}"
+            f"{each.tenth:7.3f}{each.rest:7.3f}{times}"
+        )
+
+
+def _minhash(a: str, b: str) -> float:
+    return float(minhash_of_words(a).jaccard(minhash_of_words(b)))
+
+
+def _exact(a: str, b: str) -> float:
+    ours, theirs = (shingles_of(list(tokenise(normalise(each)).words())) for each in (a, b))
+    return jaccard(ours, theirs)
+
+
+def _quality_of(wanted: NDArray[np.bool_], found: NDArray[np.bool_]) -> Quality:
+    return Quality.of(zip(wanted.tolist(), found.tolist(), strict=True))
+
+
+def _figures(quality: Quality) -> dict[str, float]:
+    return {
+        "precision": quality.precision,
+        "recall": quality.recall,
+        "f1": quality.f1,
+        "wrong": quality.false_positives,
+        "missed": quality.false_negatives,
+    }
+
+
+def _quality_table(rows: Sequence[tuple[str, Quality]]) -> Iterator[str]:
+    yield f"{'':28}{'precision':>10}{'recall':>8}{'F1':>8}{'wrong':>7}{'missed':>8}"
+    for name, each in rows:
+        yield (
+            f"{name:28}{each.precision:10.3f}{each.recall:8.3f}{each.f1:8.3f}"
+            f"{each.false_positives:7,}{each.false_negatives:8,}"
+        )
+
+
+def _draw(points: Sequence[Point], output: Path) -> None:
+    mpl.rcParams.update({"svg.hashsalt": "curve", "svg.fonttype": "none", "font.size": 9})
+    figure = Figure(figsize=(6.5, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for method, colour in _COLOURS.items():
+        line = [each for each in points if each.method == method and each.setting not in list(Caution)]
+        axes.plot(
+            [each.quality.recall for each in line], [each.quality.precision for each in line], "-", color=colour, lw=1
+        )
+        marked = [each for each in points if each.method == method and _is_named(each)]
+        axes.plot(
+            [each.quality.recall for each in marked],
+            [each.quality.precision for each in marked],
+            "o",
+            color=colour,
+            label=method,
+        )
+        for each in marked:
+            place = each.quality.recall, each.quality.precision
+            axes.annotate(each.setting, place, _OFFSETS[method], textcoords="offset points", color=colour)
+    axes.set_xlabel("recall: copies that are dropped")
+    axes.set_ylabel("precision: of what is dropped, copies")
+    axes.legend(loc="lower left")
+    axes.grid(alpha=0.3)
+    # Without the date, so that the same figures give the same file.
+    figure.savefig(output, metadata={"Date": None} if output.suffix == ".svg" else None)
+    print(f"written {output}")
+
+
+def _is_named(point: Point) -> bool:
+    thresholds = {f">= {each:g}" for each in _NAMED.get(point.method, ())}
+    return point.setting in list(Caution) or point.setting in thresholds

@@ -8,17 +8,18 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import psutil
 from sqlalchemy import insert
 
 from benchmarks.browser import open_chromium
+from benchmarks.processes import scratch_folder
 from dedup.ledger.document_rows import key_digest
 from dedup.rules.documents import Verdict
 from dedup.rules.settings import DedupSettings
@@ -28,23 +29,8 @@ from dedup.signature.signature import digest
 from dedup.sql.database import Database, open_dedup_database
 from dedup.sql.schema import documents, runs, verdicts, words
 
-_WORDS = [
-    "harbour",
-    "ferry",
-    "bridge",
-    "tide",
-    "market",
-    "letter",
-    "winter",
-    "council",
-    "library",
-    "school",
-    "garden",
-    "night",
-    "river",
-    "tower",
-    "boat",
-]
+_NOUNS = "harbour ferry bridge tide market letter winter council library school garden night river tower boat"
+_WORDS = _NOUNS.split()
 _TOKENS = 200
 _MEMBERS = 8
 _SECONDS = 7_200.0
@@ -64,9 +50,9 @@ def run(*, n: int = 100_000, output: Path | None = None) -> dict[str, Any]:
     Raises:
         ValueError: there is no Chromium.
     """
-    with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
+    with scratch_folder() as folder:
         url = f"sqlite:///{folder}/crawl.db"
-        page = Path(folder) / "report.html"
+        page = folder / "report.html"
         _make_crawl(url, n)
         figures = {"drops": n, **_write(url, page), **_open(page)}
         if output is not None:
@@ -174,24 +160,13 @@ def _open(page: Path) -> dict[str, float]:
         tab.wait_for_function("told => document.getElementById('count').textContent !== told", arg=told)
         figures["search_seconds"] = time.monotonic() - started
         figures["heap_mb"] = tab.evaluate("() => performance.memory.usedJSHeapSize") / 1e6
-        figures["browser_mb"] = max(map(_resident_mb, _renderers()), default=0.0)
+        figures["browser_mb"] = max(_renderer_mb(), default=0.0)
         return figures
 
 
-def _renderers() -> Iterator[Path]:
-    """Yield the processes of this machine that draw pages, by their folders in /proc."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (folder / "cmdline").read_bytes()
-        except OSError:  # it has ended
-            continue
-        if b"--type=renderer" in command:
-            yield folder
-
-
-def _resident_mb(folder: Path) -> float:
-    try:
-        lines = (folder / "status").read_text(encoding="utf-8").splitlines()
-    except OSError:  # it has ended
-        return 0.0
-    return next((int(line.split()[1]) / 1000 for line in lines if line.startswith("VmRSS")), 0.0)
+def _renderer_mb() -> Iterator[float]:
+    """Yield the memory of each process of this machine that draws pages."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # it can end while it is looked at
+            if "--type=renderer" in process.cmdline():
+                yield process.memory_info().rss / 1e6

@@ -1,14 +1,16 @@
 """Pictures of the report by Chromium: that of the README, and every view on a phone and a desk, light and dark.
 
 The bundled demo site is crawled. What it has none of, other hosts, scripts and long addresses, is decided beside it.
+One more picture is that of a terminal.
 """
 
 from __future__ import annotations
 
+import io
 import random
+import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -18,12 +20,17 @@ from threading import Thread
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+
 from benchmarks.browser import open_chromium
+from benchmarks.processes import PROJECT, scratch_folder
 from benchmarks.texts import chinese, english
 from crawler.frontier.entries import Changes, Entry
 from crawler.frontier.leases import worker_name
 from crawler.frontier.store import FrontierStore
 from dedup import DedupSettings, make_signature
+from dedup.console import as_text
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.contents import Selection
 from dedup.report.html.following import Follower
@@ -32,13 +39,13 @@ from dedup.report.html.page import write_follow_page
 from dedup.report.html.serving import Answers, Mark, ReviewServer
 from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
+from dedup.report.watching import screen_lines
 from dedup.rules.documents import Document
 from dedup.sql.database import Database, open_existing_database
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-ROOT = Path(__file__).parent.parent
 WIDTHS = {390: 844, 1440: 900}
 """Widths of screens, and their heights."""
 
@@ -46,6 +53,14 @@ _HOSTILE = "https://evil.example/<b>bold</b>/\u202egnp.exe"
 _LONG = f"https://{'a-very-long-name.' * 5}example:8443/archive/{'of-all-that-was-ever-written/' * 6}index.html"
 _CHINESE = f"https://news.example/{quote('港口大桥')}.html"
 _VIEWS = ("look", "dropped", "similar", "clusters", "hosts", "numbers")
+
+_COLUMNS, _LINES = 104, 34
+_COMMAND = "scrapy duplicates --watch"
+# A page that shows it shall load nothing else.
+_OTHER_FONTS = re.compile(r"@font-face \{.*?\}", re.DOTALL)
+_BLACK, _RED, _GREEN, _YELLOW, _BLUE = (40, 42, 46), (178, 58, 46), (46, 120, 72), (150, 100, 0), (27, 108, 168)
+_MAGENTA, _CYAN, _WHITE = (130, 90, 140), (20, 120, 130), (120, 120, 120)
+_THEME = TerminalTheme((250, 250, 248), _BLACK, [_BLACK, _RED, _GREEN, _YELLOW, _BLUE, _MAGENTA, _CYAN, _WHITE])
 
 
 def run(*, out: Path | None = None) -> None:
@@ -57,13 +72,12 @@ def run(*, out: Path | None = None) -> None:
     Raises:
         ValueError: there is no Chromium.
     """
-    with tempfile.TemporaryDirectory(prefix="screens-") as name, open_chromium() as browser:
-        folder = Path(name)
+    with scratch_folder() as folder, open_chromium() as browser:
         url = f"sqlite:///{folder}/crawl.db"
         report = folder / "report.html"
-        _crawl(url, report)
+        _crawl(DEDUP_DATABASE_URL=url, DEDUP_RUN="demo", DEDUP_REPORT=str(report))
         if out is None:
-            _picture_of_readme(browser, report, ROOT / "docs" / "report.png")
+            _picture_of_readme(browser, report, PROJECT / "docs" / "report.png")
             return
         _decide_more(url)
         _command("duplicates", "--database", url, "--run", "demo", "-o", str(report))
@@ -145,14 +159,14 @@ def _open(tab: Page, address: str) -> None:
 
 
 def _command(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "dedup", *arguments], check=True, cwd=ROOT, stderr=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-m", "dedup", *arguments], check=True, cwd=PROJECT, stderr=subprocess.DEVNULL)
 
 
-def _crawl(url: str, report: Path) -> None:
-    settings = {"DEDUP_DATABASE_URL": url, "DEDUP_REPORT": str(report), "DEDUP_RUN": "demo"}
+def _crawl(**settings: str) -> None:
+    """Crawl the demo site with some settings."""
     command = [sys.executable, "-m", "crawler.demo", "crawl", "-L", "WARNING"]
     command += [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
-    subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, cwd=PROJECT, stdout=subprocess.DEVNULL)
 
 
 def _decide_more(url: str) -> None:
@@ -243,3 +257,24 @@ def _served(page: StringIO, database: Database, answers: Answers | None = None) 
         yield server.url
         server.shutdown()
         thread.join()
+
+
+def terminal(*, output: Path = Path("docs/terminal.svg")) -> None:
+    """A picture of what `scrapy duplicates --watch` draws, of a crawl of the demo site.
+
+    Args:
+        output: the name of the picture.
+    """
+    console = Console(file=io.StringIO(), record=True, width=_COLUMNS, force_terminal=True, color_system="standard")
+    with scratch_folder() as folder:
+        url = f"sqlite:///{folder}/crawl.db"
+        _crawl(DEDUP_DATABASE_URL=url, DEDUP_RUN="demo")
+        with (
+            closing(open_existing_database(url)) as database,
+            open_report(database, Selection(max_hosts=1, max_clusters=0)) as report,
+        ):
+            for line in screen_lines(database, report, (_COLUMNS, _LINES), is_going_on=True):
+                console.print(as_text(line), soft_wrap=True)
+    picture = console.export_svg(title=_COMMAND, theme=_THEME, unique_id="terminal")
+    output.write_text(_OTHER_FONTS.sub("", picture).replace("Fira Code", "ui-monospace"), encoding="utf-8")
+    print(f"written {output}")

@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.rates import rate
+from benchmarks.processes import PROJECT, output_of, rate
 
 FOLDER = Path(sys.prefix) / "seomoz"
 """Where it is installed."""
@@ -34,15 +33,9 @@ def rate_of(language: str, texts: list[str]) -> float:
         language: "english" for shingles of words, anything else for shingles of characters.
         texts: the texts.
     """
-    result = subprocess.run(
-        [sys.executable, "-m", "benchmarks.seomoz", language],
-        input=json.dumps(texts),
-        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(FOLDER), str(Path.cwd())))},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return float(result.stdout)
+    path = os.pathsep.join((str(FOLDER), str(PROJECT)))
+    command = [sys.executable, "-m", "benchmarks.seomoz", language]
+    return float(output_of(command, environment={"PYTHONPATH": path}, given=json.dumps(texts)))
 
 
 def _measure(language: str, texts: list[str]) -> float:

@@ -1,23 +1,199 @@
-"""Projects of the shapes that lose items to a stage: what they store without it and with the one line, and its log."""
+"""Projects of the shapes that lose items to a stage: what they store without it and with the one line, and its log.
+
+Each item says which thing it is (`thing`), so that what is stored can be counted by things; copies are the same thing.
+`python -m benchmarks.shapes SHAPE on|off DAY` is one crawl of a project of some shape, in the working folder.
+"""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
+import logging
+import random
 import sys
-import tempfile
 from collections import Counter
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-from benchmarks.shapes_crawl import SHAPES
+import scrapy
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.exceptions import DropItem
+from scrapy.http import Response
+
+from benchmarks.processes import PROJECT, output_of, scratch_folder
+
+Item = dict[str, Any]
 
 MOST_LINES = 10
 """How many lines the stage may write in the log of a crawl, but for one a dropped item."""
 
-_ROOT = Path(__file__).parent.parent
 _WALL = "a wall before each text"
+
+
+def words(seed: object, count: int) -> str:
+    """Return so many words, the same for the same seed."""
+    chance = random.Random(str(seed))
+    return " ".join(f"word{chance.randrange(5_000)}" for _ in range(count))
+
+
+def filled_in(_: int) -> list[Item]:
+    """Articles whose text a pipeline at 100 fills in; every fourth is a copy."""
+    return [_article(n, n - (n % 4 == 3)) | {"text": "NULL", "filled": words(n - (n % 4 == 3), 200)} for n in range(36)]
+
+
+def walled(_: int) -> list[Item]:
+    """Articles with a wall of 80 words that a later pipeline takes away."""
+    return [{"url": _url(n), "text": words("wall", 80), "thing": n} for n in range(60)]
+
+
+def refused(_: int) -> list[Item]:
+    """Stories of which the first of each two has no stock, which a pipeline asks for."""
+    return [_article(n, n // 2) | {"stock": 5 if n % 2 else None} for n in range(48)]
+
+
+def comments(_: int) -> list[Item]:
+    """Comments and topics of one class: most are a few words; two long ones are posted twice."""
+    short = ("+1", "Thank you!", "This.", "Me too")
+    items = [{"id": n, "author": f"user{n % 30}", "text": short[n % 4], "thing": n} for n in range(120)]
+    return items + [{"id": 200 + n, "author": "bot", "text": words(n % 2, 120), "thing": 200 + n % 2} for n in range(4)]
+
+
+def reviews(_: int) -> list[Item]:
+    """Reviews under the address of their product, without an id of their own."""
+    return [
+        {"product_url": _url(n % 6), "reviewer": f"user{n}", "text": ("Great!", "Love it")[n % 2], "thing": n}
+        for n in range(60)
+    ]
+
+
+def described(_: int) -> list[Item]:
+    """Products with one description of 30 words; every tenth is listed twice."""
+    return [
+        {"url": _url(n), "name": f"Mug {n % 36}", "price": 5 + n % 36, "description": words("mug", 30), "thing": n % 36}
+        for n in range(40)
+    ]
+
+
+def moving(day: int) -> list[Item]:
+    """Items without a URL, in lists of ten a page that move on by three each day."""
+    return [{"quote": n, "text": words(n, 60), "thing": n} for n in range(3 * day, 161 + 3 * day)]
+
+
+def titled(_: int) -> list[Item]:
+    """Items that are a title and a link."""
+    return [{"headline": f"Headline {n // 2}", "link": _url(n), "thing": n} for n in range(40)]
+
+
+def updated(_: int) -> list[Item]:
+    """Stories, each followed by an update with 150 words more, and by a copy."""
+    items = []
+    for n in range(20):
+        story = words(n, 300)
+        update = f"{story} {words(f'update {n}', 150)}"
+        items += [
+            {"url": f"{_url(n)}/{kind}", "text": text, "thing": f"{n} {thing}"}
+            for kind, text, thing in (("1", story, "story"), ("2", update, "update"), ("3", story, "story"))
+        ]
+    return items
+
+
+def _article(number: int, thing: int) -> Item:
+    return {"url": _url(number), "text": words(thing, 200), "thing": thing}
+
+
+def _url(number: object) -> str:
+    return f"https://example.com/{number}"
+
+
+class FillIn:
+    """Fills in the text, as pipelines of projects do."""
+
+    def process_item(self, item: Item) -> Item:
+        """Take the text from another field."""
+        return item | {"text": item.pop("filled", item["text"])}
+
+
+class Validate:
+    """That of Scrapy's documentation."""
+
+    def process_item(self, item: Item) -> Item:
+        """Refuse an item without stock."""
+        if not item.get("stock"):
+            raise DropItem("no stock", log_level="DEBUG")
+        return item
+
+
+class FailingStore:
+    """Fails on what has no stock."""
+
+    def process_item(self, item: Item) -> Item:
+        """Refuse an item without stock."""
+        if not item.get("stock"):
+            raise OSError("the store is full")
+        return item
+
+
+_AT = {number: {"ITEM_PIPELINES": {Validate: number}} for number in (100, 800)}
+SHAPES: dict[str, tuple[Callable[[int], list[Item]], dict[str, Any]]] = {
+    "text made by a pipeline at 100": (filled_in, {"ITEM_PIPELINES": {FillIn: 100}}),
+    "a wall before each text": (walled, {}),
+    "validation at 100": (refused, _AT[100]),
+    "validation at 800": (refused, _AT[800]),
+    "a store that fails": (refused, {"ITEM_PIPELINES": {FailingStore: 900}}),
+    "comments and topics": (comments, {}),
+    "reviews without an id": (reviews, {}),
+    "products with one description": (described, {}),
+    "items without URL, two days": (moving, {}),
+    "titles alone": (titled, {}),
+    "stories with updates": (updated, {}),
+}
+"""The shapes, each with its items by the day and its settings."""
+
+
+class ShapeSpider(scrapy.Spider):
+    """Yields ten items a page."""
+
+    name = "shape"
+    items: list[Item]
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        """Ask for all pages."""
+        for first in range(0, len(self.items), 10):
+            yield scrapy.Request(f"data:text/plain,{first}", cb_kwargs={"first": first})
+
+    def parse(self, response: Response, first: int) -> Iterator[Item]:
+        """Yield the items of a page."""
+        yield from self.items[first : first + 10]
+
+
+class _Lines(logging.Handler):
+    """Counts what the stage writes in the log, but for one line a dropped item."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.count += not record.getMessage().startswith(("dropped", "kept"))
+
+
+def main() -> None:
+    """Crawl; print the things that were stored, and how many lines the stage has written, as JSON."""
+    name, switch, day = sys.argv[1:]
+    items, more = SHAPES[name]
+    settings = {"LOG_LEVEL": "CRITICAL", "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False} | more
+    if switch == "on":
+        settings["ADDONS"] = {"dedup.DedupAddon": 500}
+    process = AsyncCrawlerProcess(settings)
+    crawler = process.create_crawler(ShapeSpider)
+    stored: list[Any] = []
+    lines = _Lines()
+    logger = logging.getLogger("dedup")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(lines)
+    crawler.signals.connect(lambda item: stored.append(item["thing"]), scrapy.signals.item_scraped, weak=False)
+    process.crawl(crawler, items=items(int(day)))
+    process.start()
+    print(json.dumps({"stored": stored, "lines": lines.count}))
 
 
 def run() -> dict[str, Any]:
@@ -48,18 +224,11 @@ def run() -> dict[str, Any]:
 
 
 def _crawl(name: str, switch: str) -> list[dict[str, Any]]:
-    environment = os.environ | {"PYTHONPATH": str(_ROOT)}
-    with tempfile.TemporaryDirectory(prefix="shapes-") as folder:
-        return [
-            json.loads(
-                subprocess.run(
-                    [sys.executable, "-m", "benchmarks.shapes_crawl", name, switch, str(day)],
-                    cwd=folder,
-                    env=environment,
-                    capture_output=True,
-                    text=True,
-                    check=True,
-                ).stdout
-            )
-            for day in (0, 1)
-        ]
+    # There is no scrapy.cfg in the folder.
+    with scratch_folder() as folder:
+        commands = [[sys.executable, "-m", "benchmarks.shapes", name, switch, str(day)] for day in (0, 1)]
+        return [json.loads(output_of(each, folder, {"PYTHONPATH": str(PROJECT)})) for each in commands]
+
+
+if __name__ == "__main__":
+    main()

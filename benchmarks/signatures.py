@@ -13,7 +13,7 @@ from gaoya.simhash import SimHashStringIndex
 
 from benchmarks import seomoz, texts
 from benchmarks.peers import PERMUTATIONS, SHINGLE, minhash, rensa_minhash, simhash
-from benchmarks.rates import rate
+from benchmarks.processes import rate
 from dedup.signature.dictionaries import load_jieba
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signing import make_signature

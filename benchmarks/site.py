@@ -1,10 +1,11 @@
-"""Web servers in processes of their own that answer from memory, so that they cost little."""
+"""Web servers in processes of their own that answer from memory, so that they cost little; and crawls of them."""
 
 from __future__ import annotations
 
 import asyncio
 import multiprocessing
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import Connection
@@ -15,6 +16,19 @@ INDEX = "/"
 def path_of(document_id: str) -> str:
     """Return the path of a document's page."""
     return f"/page/{document_id}"
+
+
+def crawl_command(url: str, database: str, settings: Mapping[str, str], *arguments: str) -> list[str]:
+    """Return the command that crawls a site by the project's spider.
+
+    Args:
+        url: where it starts.
+        database: the URL of the database.
+        settings: by their names.
+        *arguments: further ones.
+    """
+    values = [f"-s{name}={value}" for name, value in {**settings, "DEDUP_DATABASE_URL": database}.items()]
+    return [sys.executable, "-m", "scrapy", "crawl", "site", f"-aurl={url}", *values, *arguments]
 
 
 @contextmanager

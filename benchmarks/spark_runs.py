@@ -1,86 +1,86 @@
-"""`dedup spark` and `dedup files` on the same documents, measured."""
+"""`dedup spark` and `dedup files` on the same documents: what they take, what Spark logs of it, what comes out."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from benchmarks import spark_log
 from benchmarks.processes import Usage, run_measured
-from benchmarks.spark_log import Work
 
 PLAIN = {"spark.sql.adaptive.enabled": "false", "spark.sql.autoBroadcastJoinThreshold": "-1"}
 """Plans are carried out as they are written, and no table is sent to all executors."""
 
 DROPPED = ("key", "original", "matched", "verdict", "distance", "similarity", "rule")
 
+# Nodes of plans that compare all with all.
+_NEVER = ("CartesianProduct", "BroadcastNestedLoopJoin")
+_SQL = "org.apache.spark.sql.execution.ui."
+_OUTPUT = "number of output rows"
+_BROADCAST = "BroadcastExchange"
 _MEMORY_EVERY = 5
 
 
-@dataclass(frozen=True)
-class SparkRun:
-    """What a run of `dedup spark` took, with all of its processes, and what Spark says of it."""
-
-    usage: Usage
-    work: Work
-    output: Path
-
-    def figures(self, n: int) -> dict[str, Any]:
-        """Return what is told of a run on n documents."""
-        return {
-            "documents": n,
-            "seconds": self.usage.wall_seconds,
-            "cpu_seconds": self.usage.cpu_seconds,
-            "job_seconds": self.work.seconds,
-            "peak_bytes": self.usage.peak_bytes,
-            "shuffled_bytes": self.work.shuffled_bytes / n,
-            "spilled_bytes": self.work.spilled_bytes / n,
-            "join_rows": self.work.join_rows / n,
-            "largest_result_bytes": self.work.largest_result_bytes,
-            "result_bytes": self.work.result_bytes,
-            "broadcast_bytes": self.work.broadcast_bytes,
-            "compares_all": [name for name in spark_log.NEVER if self.work.nodes[name]],
-        }
-
-
 def run_spark(
-    inputs: Sequence[Path], output: Path, heap: str, conf: Mapping[str, str] | None = None, *arguments: str
-) -> SparkRun:
-    """Run the command on this machine, with all of its cores.
+    inputs: Sequence[Path], output: Path, n: int, heap: str, *arguments: str, conf: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Run `dedup spark` on this machine, with all of its cores.
 
     Args:
         inputs: files.
         output: the folder that is written.
+        n: how many documents they hold.
         heap: memory of Java, as `spark.driver.memory` has it.
-        conf: further properties.
         *arguments: further ones of the command.
+        conf: further properties.
+
+    Returns:
+        What it took, with all of its processes, and what Spark says of it.
 
     Raises:
         ValueError: the run failed.
     """
     log = output.with_name(f"{output.name}-log")
-    given = {"spark.driver.memory": heap, "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"}
-    given |= {"spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "16"}
-    given |= spark_log.properties(log) | dict(conf or {})
+    log.mkdir(parents=True, exist_ok=True)
+    given = {
+        "spark.driver.memory": heap,
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "16",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": log.absolute().as_uri(),
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+        **(conf or {}),
+    }
     options = [part for name, value in given.items() for part in ("--conf", f"{name}={value}")]
     usage = _run_dedup("spark", *map(str, inputs), "-o", str(output), *options, *arguments)
-    return SparkRun(usage, spark_log.read(log), output)
+    work = read_log(log)
+    return {
+        **usage.of(n),
+        "job_seconds": work.seconds,
+        "shuffled_bytes": work.shuffled_bytes / n,
+        "spilled_bytes": work.spilled_bytes / n,
+        "join_rows": work.join_rows / n,
+        "largest_result_bytes": work.largest_result_bytes,
+        "result_bytes": work.result_bytes,
+        "broadcast_bytes": work.broadcast_bytes,
+        "compares_all": [name for name in _NEVER if work.nodes[name]],
+    }
 
 
-def run_files(inputs: Sequence[Path], output: Path) -> Usage:
-    """Run `dedup files`, with all cores.
+def run_files(source: Path, output: Path, n: int) -> dict[str, Any]:
+    """Run `dedup files` on a file of n documents, with all cores; return what it took.
 
     Raises:
         ValueError: the run failed.
     """
-    return _run_dedup("files", *map(str, inputs), "-o", str(output), "--format", "parquet")
+    return _run_dedup("files", str(source), "-o", str(output), "--format", "parquet").of(n)
 
 
 def _run_dedup(*arguments: str) -> Usage:
@@ -101,34 +101,6 @@ def is_same(files: Path, spark: Path) -> bool:
     return kept and rows(files / "dropped.parquet", DROPPED) == rows(spark / "dropped", DROPPED)
 
 
-def quality(output: Path, families: NDArray[np.int64]) -> dict[str, float]:
-    """Return precision and recall; a document is dropped rightly because of any of its family."""
-    dropped = rows(output / "dropped", ["key", "original"])
-    right = sum(families[int(key)] == families[int(original)] for key, original in dropped)
-    planted = int((families != np.arange(len(families))).sum())
-    return {"precision": int(right) / max(1, len(dropped)), "recall": int(right) / max(1, planted)}
-
-
-def write_skewed(source: Path, target: Path) -> None:
-    """Write documents of which three of ten have one frame, a payload each, and one of ten is the same text.
-
-    Args:
-        source: JSONL of `benchmarks.files.write_corpus`.
-        target: where.
-    """
-    with source.open(encoding="utf-8") as lines, target.open("w", encoding="utf-8") as file:
-        frame: list[str] = []
-        for number, row in enumerate(map(json.loads, lines)):
-            words = row["text"].split()
-            frame = frame or words
-            if number % 10 in (1, 4, 7):
-                start = len(frame) // 3
-                row["text"] = " ".join([*frame[:start], *words[: len(frame) // 4], *frame[start:]])
-            elif number % 10 == 9:
-                row["text"] = " ".join(frame)
-            file.write(json.dumps(row) + "\n")
-
-
 def table(runs: Mapping[str, Mapping[str, Any]]) -> str:
     """Return a line for each run."""
     names = ("documents", "seconds", "in jobs", "CPU s", "peak MB", "shuffled B", "join rows")
@@ -143,11 +115,84 @@ def table(runs: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def figures_of_files(usage: Usage, n: int) -> dict[str, Any]:
-    """Return what is told of a run of `dedup files`."""
-    return {
-        "documents": n,
-        "seconds": usage.wall_seconds,
-        "cpu_seconds": usage.cpu_seconds,
-        "peak_bytes": usage.peak_bytes,
-    }
+@dataclass
+class Work:
+    """What was done.
+
+    Attributes:
+        seconds: from the start of the first job to the end of the last one.
+        shuffled_bytes: written for other tasks.
+        spilled_bytes: written because memory did not hold them.
+        largest_result_bytes: the most that a task returned to the driver.
+        result_bytes: what all tasks returned to the driver, counts and metrics included.
+        join_rows: what joins returned.
+        broadcast_bytes: the largest table that was sent to all executors.
+        nodes: how often each kind of node stands in plans.
+    """
+
+    seconds: float = 0.0
+    shuffled_bytes: int = 0
+    spilled_bytes: int = 0
+    largest_result_bytes: int = 0
+    result_bytes: int = 0
+    join_rows: int = 0
+    broadcast_bytes: int = 0
+    nodes: Counter[str] = field(default_factory=Counter)
+
+
+def read_log(folder: Path) -> Work:
+    """Return what the one job did whose log lies in a folder."""
+    [path] = [each for each in folder.iterdir() if not each.name.startswith(".")]
+    work = Work()
+    starts, ends = [], []
+    values: defaultdict[int, int] = defaultdict(int)
+    plans: dict[int, dict[str, Any]] = {}
+    with path.open(encoding="utf-8") as lines:
+        for event in map(json.loads, lines):
+            match event["Event"].removeprefix(_SQL):
+                case "SparkListenerJobStart":
+                    starts.append(event["Submission Time"])
+                case "SparkListenerJobEnd":
+                    ends.append(event["Completion Time"])
+                case "SparkListenerTaskEnd":
+                    _add_task(work, values, event)
+                case "SparkListenerDriverAccumUpdates":
+                    for id_, value in event["accumUpdates"]:
+                        values[id_] += value
+                case "SparkListenerSQLExecutionStart" | "SparkListenerSQLAdaptiveExecutionUpdate":
+                    # The last plan of a query is what was done.
+                    plans[event["executionId"]] = event["sparkPlanInfo"]
+    work.seconds = (max(ends, default=0) - min(starts, default=0)) / 1000
+    counted: set[int] = set()
+    for node in (node for plan in plans.values() for node in _nodes(plan)):
+        _add_node(work, node, {k: v for k, v in values.items() if k not in counted})
+        counted |= {metric["accumulatorId"] for metric in node["metrics"]}
+    return work
+
+
+def _add_task(work: Work, values: dict[int, int], event: dict[str, Any]) -> None:
+    # A task that was killed has none.
+    metrics = event.get("Task Metrics") or {}
+    work.shuffled_bytes += metrics.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
+    work.spilled_bytes += metrics.get("Disk Bytes Spilled", 0)
+    work.result_bytes += metrics.get("Result Size", 0)
+    work.largest_result_bytes = max(work.largest_result_bytes, metrics.get("Result Size", 0))
+    for each in event["Task Info"]["Accumulables"]:
+        if each.get("Metadata") == "sql":
+            values[each["ID"]] += int(each.get("Update", 0))
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan["children"]:
+        yield from _nodes(child)
+
+
+def _add_node(work: Work, node: dict[str, Any], values: dict[int, int]) -> None:
+    name = node["nodeName"]
+    work.nodes[name] += 1
+    found = {metric["name"]: values.get(metric["accumulatorId"], 0) for metric in node["metrics"]}
+    if "Join" in name or name == "CartesianProduct":
+        work.join_rows += found.get(_OUTPUT, 0)
+    if name == _BROADCAST:
+        work.broadcast_bytes = max(work.broadcast_bytes, found.get("data size", 0))

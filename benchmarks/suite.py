@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
+
+from benchmarks.processes import scratch_folder
 
 Row = tuple[str, str]
 
@@ -89,8 +90,8 @@ def measure_all(
 
 def measure(arguments: list[str]) -> Any:
     """Return the figures of a measurement; None where it failed."""
-    with TemporaryDirectory(prefix="benchmark-") as folder:
-        path = Path(folder) / "figures.json"
+    with scratch_folder() as folder:
+        path = folder / "figures.json"
         command = [sys.executable, "-m", "benchmarks", *arguments, "--json", str(path)]
         if subprocess.run(command, check=False).returncode != 0 or not path.exists():
             return None

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.labelled.blocks import Page
-from benchmarks.labelled.edits import mirrored, session
-from benchmarks.labelled.frames import Site, page_html, site_of
+from benchmarks.labelled.page_sets import mirrored, session
+from benchmarks.labelled.pages import Page, Site, page_html, site_of
 from benchmarks.labelled.records import Template, all_templates, page_of, records_of
 from benchmarks.labelled.records_data import WorldData
 from dedup import Decision, Verdict, deduplicate, similarity
@@ -104,7 +102,7 @@ def distinct_pages(template: Template, data: WorldData, most: int) -> Iterator[P
         known = len(seen)
         for record in records_of(template, data, time):
             page = page_of(template, record, len(seen))
-            name = _NAMES.get(template.name, page.title).format(**record)
+            name = _NAMES.get(template.title, page.title).format(**record)
             if len(seen) < most and name not in seen:
                 seen.add(name)
                 yield page
@@ -115,40 +113,29 @@ def distinct_pages(template: Template, data: WorldData, most: int) -> Iterator[P
 def decide(texts: Sequence[Text], caution: str) -> Tally:
     """Decide pages and copies, in their order, and count what became of them."""
     decisions = deduplicate([(each.key, each.text) for each in texts], caution=caution)
-    return _Counting(texts, caution).counted(decisions)
-
-
-@dataclass(frozen=True)
-class _Counting:
-    texts: Sequence[Text]
-    caution: str
-
-    @cached_property
-    def _by_key(self) -> dict[str, Text]:
-        return {each.key: each for each in self.texts}
-
-    def counted(self, decisions: Iterable[Decision]) -> Tally:
-        tally = Tally()
-        clusters: dict[str, str] = {}
-        for text, decision in zip(self.texts, decisions, strict=True):
-            clusters[text.key] = decision.original if decision.verdict.is_duplicate and decision.original else text.key
-            if text.copy_of:
-                self._count_copy(tally, text, decision, clusters[text.copy_of])
-            else:
-                _count_page(tally, decision)
-        return tally
-
-    def _count_copy(self, tally: Tally, text: Text, decision: Decision, cluster: str) -> None:
+    by_key = {each.key: each for each in texts}
+    tally = Tally()
+    clusters: dict[str, str] = {}
+    for text, decision in zip(texts, decisions, strict=True):
+        clusters[text.key] = decision.original if decision.verdict.is_duplicate and decision.original else text.key
+        if not text.copy_of:
+            _count_page(tally, decision)
+            continue
         tally.copies[text.kind] += 1
         if not decision.verdict.is_duplicate:
-            # A new one names no rule, and a similar one may resemble another page more.
-            found = similarity(self._by_key[text.copy_of].text, text.text, caution=self.caution)
-            rule = f"{found.rule.short}, yet not found" if found.is_duplicate else found.rule.short
-            tally.kept_by[f"{text.kind}: {rule}"] += 1
-            alone = f"with its original alone: {found.rule.short}, Jaccard {found.similarity.jaccard:.2f}"
-            tally.kept.append(f"{_told(decision)}; {alone}")
-        elif decision.original != cluster:
+            _count_kept(tally, text, by_key[text.copy_of], decision, caution)
+        elif decision.original != clusters[text.copy_of]:
             tally.misplaced.append(_told(decision))
+    return tally
+
+
+def _count_kept(tally: Tally, text: Text, original: Text, decision: Decision, caution: str) -> None:
+    # A new one names no rule, and a similar one may resemble another page more.
+    found = similarity(original.text, text.text, caution=caution)
+    rule = f"{found.rule.short}, yet not found" if found.is_duplicate else found.rule.short
+    tally.kept_by[f"{text.kind}: {rule}"] += 1
+    alone = f"with its original alone: {found.rule.short}, Jaccard {found.similarity.jaccard:.2f}"
+    tally.kept.append(f"{_told(decision)}; {alone}")
 
 
 def _count_page(tally: Tally, decision: Decision) -> None:
@@ -168,7 +155,7 @@ def _told(decision: Decision) -> str:
 
 
 def _chosen(names: list[str]) -> Iterator[Template]:
-    templates = {each.name: each for each in all_templates()}
+    templates = {each.title: each for each in all_templates()}
     if names == [EVERY]:
         yield from templates.values()
         return
@@ -179,13 +166,13 @@ def _chosen(names: list[str]) -> Iterator[Template]:
 
 
 def _texts_of(template: Template, pages: Sequence[Page]) -> Iterator[Text]:
-    home = site_of(template.language, template.name, template.layout)
+    home = site_of(template.language, template.title, template.layout)
     for at, page in enumerate(pages):
         others = [*pages[:at], *pages[at + 1 :]]
-        yield Text(f"{_HOME}{at}", text_of(page_html(page, home, others, f"{template.name} {at}")))
+        yield Text(f"{_HOME}{at}", text_of(page_html(page, home, others, f"{template.title} {at}")))
     for at, page in enumerate(pages):
         others, kind = [*pages[:at], *pages[at + 1 :]], COPIES[at % len(COPIES)]
-        html = _copied(page, home, others, kind, f"{template.name} {at} {kind}")
+        html = _copied(page, home, others, kind, f"{template.title} {at} {kind}")
         yield Text(_address(at, kind), text_of(html), f"{_HOME}{at}", kind)
 
 
@@ -210,7 +197,7 @@ def _lines(template: Template, tally: Tally) -> Iterator[str]:
     similar = ", ".join(f"{rule} {times}" for rule, times in tally.similar.most_common())
     kept = ", ".join(f"{name} {times}" for name, times in tally.kept_by.most_common())
     yield (
-        f"{template.name} ({template.half}): {tally.pages} pages, {len(tally.dropped)} dropped, "
+        f"{template.title} ({template.half}): {tally.pages} pages, {len(tally.dropped)} dropped, "
         f"{tally.similar.total()} similar{f' ({similar})' if similar else ''}; {tally.copies.total()} copies, "
         f"{len(tally.kept)} kept{f' ({kept})' if kept else ''}, {len(tally.misplaced)} to another page"
     )
@@ -220,7 +207,7 @@ def _lines(template: Template, tally: Tally) -> Iterator[str]:
 
 def _as_object(template: Template, tally: Tally) -> dict[str, Any]:
     return {
-        "template": template.name,
+        "template": template.title,
         "half": template.half,
         "pages": tally.pages,
         "dropped": len(tally.dropped),

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.edited_texts import real_texts
+from benchmarks.texts import real_texts
 from dedup import deduplicate
 from dedup.evaluation import analyse_documents, read_set
 from dedup.rules.settings import Caution

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import multiprocessing
 import random
+import re
 import subprocess
-import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
-from pathlib import Path
+from contextlib import closing, contextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import SynchronizedArray
 from string import ascii_lowercase
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import text
 
-from benchmarks.kill_site import edited
+from benchmarks.kill_site import LONGEST_CRAWL, WORKER_SETTINGS, drops_in, edited
+from benchmarks.processes import scratch_folder
+from benchmarks.site import answer_requests, in_process, reply
 from benchmarks.texts import english
-from benchmarks.workers_site import Hosts, serve
 from crawler.cluster import PostgresqlServer, postgresql_server, start_worker
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import DedupSettings
@@ -25,15 +30,10 @@ from dedup.sql.database import Database
 
 _HOSTS = 8
 _SLOW_SECONDS = 2.0
-_SECONDS = 1800
-_SETTINGS = {
-    "AUTOTHROTTLE_ENABLED": "False",
-    "CRAWLER_ALLOWED_NETWORKS": "127.0.0.0/8",
-    "CONCURRENT_REQUESTS": "16",
-    "CONCURRENT_REQUESTS_PER_DOMAIN": "8",
-    "CRAWLER_WORKERS": "1",
-    "LOG_LEVEL": "ERROR",
-}
+_SETTINGS = WORKER_SETTINGS | {"CONCURRENT_REQUESTS": "16", "CONCURRENT_REQUESTS_PER_DOMAIN": "8"}
+_LONGEST_WAIT = 5.0
+_AGENT = re.compile(rb"\r\nuser-agent: *([^\r]*)", re.IGNORECASE)
+_SITEMAP = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
 
 
 def run(*, pairs: int = 2000, pages: int = 480, most: int = 4) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def run(*, pairs: int = 2000, pages: int = 480, most: int = 4) -> dict[str, Any]
     Raises:
         ValueError: a worker failed.
     """
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, postgresql_server(Path(folder)) as server:
+    with scratch_folder() as folder, postgresql_server(folder) as server:
         raced = _race(server, pairs, most)
         print(
             f"{raced['pairs']:,} pairs, {raced['at_once']:,} of them sent at the same moment, {raced['apart']:,} to "
@@ -78,9 +78,7 @@ def _race(server: PostgresqlServer, pairs: int, workers: int) -> dict[str, int]:
         at_once, apart = round(served.seen[2]), round(served.seen[3])
     with closing(Database(database, read_only=True)) as opened, opened.read() as connection:
         stored = connection.execute(text("SELECT url FROM pages")).scalars().all()
-        drops = connection.execute(
-            text("SELECT d.key, o.key FROM dedup_documents d JOIN dedup_documents o ON o.id = d.leader_id")
-        ).all()
+        drops = drops_in(connection)
     kept = Counter(_number(url) for url in stored)
     wrong = {number for number in range(pairs) if kept[str(number)] != 1}
     wrong |= {int(_number(copy)) for copy, original in drops if _number(copy) != _number(original)}
@@ -127,7 +125,7 @@ def _crawl(database: str, hosts: Hosts, workers: int) -> None:
         )
         for number in range(workers)
     ]
-    statuses = [process.wait(_SECONDS) for process in processes]
+    statuses = [process.wait(LONGEST_CRAWL) for process in processes]
     if any(statuses):
         raise ValueError(f"workers ended with status {statuses}")
 
@@ -143,3 +141,81 @@ def _number(url: str) -> str:
 
 def _powers(most: int) -> Sequence[int]:
     return [2**power for power in range(most.bit_length()) if 2**power <= most]
+
+
+class Hosts(NamedTuple):
+    """Hosts that are served.
+
+    Attributes:
+        names: 127.0.0.1, 127.0.0.2 and so on.
+        sitemaps: addresses of sitemaps that list all their pages.
+        seen: when the first page was asked for, and the last one sent; how many pairs were sent at
+            the same moment, and how many of these to two clients that call themselves differently.
+    """
+
+    names: list[str]
+    sitemaps: list[str]
+    seen: SynchronizedArray[float]
+
+
+@contextmanager
+def serve(pages: Sequence[dict[str, bytes]], seconds: float = 0.0, *, in_pairs: bool = False) -> Iterator[Hosts]:
+    """Serve hosts in a process of their own.
+
+    Args:
+        pages: the pages of each host, by path.
+        seconds: after which an answer is sent.
+        in_pairs: whether a page waits for the one with its path on the host beside it.
+    """
+    seen = multiprocessing.get_context("spawn").Array("d", 4)
+    names = [f"127.0.0.{number}" for number in range(1, len(pages) + 1)]
+    with in_process(_serve, names, pages, None if in_pairs else seconds, seen) as port:
+        yield Hosts(names, [f"http://{name}:{port}/sitemap.xml" for name in names], seen)
+
+
+def _serve(
+    names: list[str],
+    pages: Sequence[dict[str, bytes]],
+    seconds: float | None,
+    seen: SynchronizedArray[float],
+    pipe: Connection,
+) -> None:
+    waiting: dict[tuple[int, str], tuple[bytes, asyncio.Event]] = {}
+    addresses: list[str] = []
+
+    async def wait_for_other(place: int, path: str, agent: bytes) -> None:
+        first = waiting.pop((place // 2, path), None)
+        if first is not None:
+            seen[2] += 1
+            seen[3] += first[0] != agent
+            first[1].set()
+            return
+        event = asyncio.Event()
+        waiting[place // 2, path] = agent, event
+        try:
+            async with asyncio.timeout(_LONGEST_WAIT):
+                await event.wait()
+        except TimeoutError:
+            waiting.pop((place // 2, path), None)
+
+    async def answer(place: int, path: str, request: bytes) -> bytes:
+        body = pages[place].get(path)
+        if body is not None:
+            seen[0] = seen[0] or time.time()
+            agent = _AGENT.search(request)
+            if seconds is None:
+                await wait_for_other(place, path, agent[1] if agent else b"")
+            else:
+                await asyncio.sleep(seconds)
+            seen[1] = time.time()
+            return reply(body)
+        if path != "/sitemap.xml":
+            return reply(b"", 404, "application/xml")
+        locations = (f"<url><loc>{addresses[place]}{each}</loc></url>" for each in pages[place])
+        return reply(_SITEMAP.format("".join(locations)).encode(), kind="application/xml")
+
+    def tell(port: int) -> None:
+        addresses.extend(f"http://{name}:{port}" for name in names)
+        pipe.send(port)
+
+    answer_requests(names, answer, tell)

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.labelled import family, licences, notes, records, versions
-from benchmarks.labelled.debian import version_of
-from benchmarks.labelled.sets import LabelledWriter
+from benchmarks.labelled.family import FAMILIES
+from benchmarks.labelled.licences import SHELVES
+from benchmarks.labelled.notes import NOTES
+from benchmarks.labelled.packages import version_of
+from benchmarks.labelled.records import all_templates
+from benchmarks.labelled.sets import LabelledWriter, Source
+from benchmarks.labelled.versions import PROJECTS
 from dedup.errors import InputError
 
-KINDS: dict[str, Callable[[Path, Path], Iterator[LabelledWriter]]] = {
-    "versions": versions.build,
-    "notes": notes.build,
-    "licences": licences.build,
-    "family": family.build,
-    "records": records.build,
+KINDS: dict[str, Sequence[Source]] = {
+    "versions": PROJECTS,
+    "notes": NOTES,
+    "licences": SHELVES,
+    "family": FAMILIES,
+    "records": all_templates(),
 }
-"""What makes the sets of each kind."""
+"""What the sets of each kind are made from."""
 
 
 def run(*, out: Path, cache: Path | None = None, kinds: list[str] | None = None) -> dict[str, Any]:
@@ -42,7 +46,13 @@ def run(*, out: Path, cache: Path | None = None, kinds: list[str] | None = None)
     counts: Counter[str] = Counter()
     left_out: list[str] = []
     for kind in kinds or KINDS:
-        for writer in KINDS[kind](out, packages):
+        for source in KINDS[kind]:
+            writer = LabelledWriter(out / source.half / f"{kind}-{source.title}", source.origin, source.language)
+            try:
+                source.fill(writer, packages)
+            except InputError as error:
+                print(f"{writer.folder.name}: left out: {error}", file=sys.stderr)
+                continue
             if not writer.pairs:
                 left_out.append(f"{writer.folder.name}: no pairs")
                 continue

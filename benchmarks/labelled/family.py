@@ -10,17 +10,12 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
-from benchmarks.labelled.blocks import Page
-from benchmarks.labelled.debian import unpacked
-from benchmarks.labelled.descriptions import DESCRIPTIONS, translations
-from benchmarks.labelled.frames import site_of
-from benchmarks.labelled.help_pages import docbook_pages, office_functions, office_pages
-from benchmarks.labelled.man_pages import man_pages
+from benchmarks.labelled.packages import translations, unpacked_debian
 from benchmarks.labelled.page_sets import Document, PageSet
-from benchmarks.labelled.sets import LabelledWriter, hardest_pairs, make_each
+from benchmarks.labelled.pages import Page, site_of
+from benchmarks.labelled.readers import descriptions, docbook_pages, man_pages, office_functions, office_pages
+from benchmarks.labelled.sets import LabelledWriter, Source, hardest_pairs, words_of
 from dedup.rules.word_comparison import jaccard, shingles_of
-from dedup.signature.schemes import find_scheme
-from dedup.signature.signing import make_signature
 
 _MOST_DOCUMENTS = 400
 _FEWEST_WORDS = {"en": 40, "de": 40, "zh": 60}
@@ -34,80 +29,63 @@ _ON_ONE_SUBJECT = {("shared-01-06010101", "shared-optionen-01010400")}
 Reader = Callable[[Path], Iterator[tuple[str, Page]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+@dataclass(frozen=True)
+class Family(Source):
     """A family of pages.
 
     Attributes:
-        half: learn or confirm.
-        language: two letters.
-        package: of Debian, "" for the descriptions of all packages.
-        folder: of the package, that the pages are in.
         reader: what reads them.
-        name: of the set, where it is not that of the package.
+        folder: of the package, that the pages are in; "" for the descriptions of all packages.
         layout: of the site that they are on; "" for bare texts.
+        package: of Debian, where the name is not its own.
     """
 
-    half: str
-    language: str
-    package: str
-    folder: str
     reader: Reader
-    name: str = ""
+    folder: str = ""
     layout: str = ""
+    package: str = ""
+
+    def fill(self, writer: LabelledWriter, cache: Path) -> None:
+        """Add pages, copies of some, and others that are most alike."""
+        seed = f"family {self.language} {self.name}"
+        are_packages = not self.folder
+        folder = (
+            translations(cache) if are_packages else unpacked_debian(self.package or self.name, cache) / self.folder
+        )
+        found = _fit_pages(self.reader(folder), self.language)
+        documents = [Document(key, page) for key, page in _that_have_siblings(found)]
+        home = site_of(self.language, seed, self.layout) if self.layout else None
+        pages = PageSet(writer, documents, home, seed)
+        pages.add_originals()
+        pages.add_copies(Random(seed).sample(documents, min(len(documents), _MOST_WITH_COPIES)))
+        pages.add_others("sibling", _doubtful(documents, are_packages=are_packages))
 
 
 _OFFICE = "usr/share/libreoffice/help"
 _MAN = "usr/share/man"
 _GIMP = "usr/share/gimp/2.0/help"
 
-SOURCES = [
-    Source("learn", "en", "libssl-doc", f"{_MAN}/man3", man_pages),
-    Source("learn", "en", "libreoffice-help-en-us", _OFFICE, office_pages, layout="docs"),
-    Source("learn", "en", "libreoffice-help-en-us", _OFFICE, office_functions, "libreoffice-functions", layout="left"),
-    Source("learn", "de", "libreoffice-help-de", _OFFICE, office_pages),
-    Source("learn", "de", "libreoffice-help-de", _OFFICE, office_functions, "libreoffice-functions", layout="portal"),
-    Source("learn", "zh", "libreoffice-help-zh-cn", _OFFICE, office_pages, layout="section"),
-    Source("learn", "zh", "libreoffice-help-zh-cn", _OFFICE, office_functions, "libreoffice-functions"),
-    Source("confirm", "en", "manpages-dev", _MAN, man_pages, layout="divs"),
-    Source("confirm", "en", "gimp-help-en", _GIMP, docbook_pages),
-    Source("confirm", "de", "manpages-de-dev", _MAN, man_pages),
-    Source("confirm", "de", "gimp-help-de", _GIMP, docbook_pages, layout="blog"),
-    Source("confirm", "zh", "manpages-zh", f"{_MAN}/zh_CN", man_pages, layout="left"),
-    Source("confirm", "en", "", "", DESCRIPTIONS["en"], "debian-descriptions", layout="docs"),
-    Source("confirm", "de", "", "", DESCRIPTIONS["de"], "debian-descriptions", layout="article"),
-    Source("confirm", "zh", "", "", DESCRIPTIONS["zh"], "debian-descriptions"),
+FAMILIES = [
+    Family("learn", "en", "libssl-doc", man_pages, f"{_MAN}/man3"),
+    Family("learn", "en", "libreoffice-help-en-us", office_pages, _OFFICE, "docs"),
+    Family("learn", "en", "libreoffice-functions", office_functions, _OFFICE, "left", "libreoffice-help-en-us"),
+    Family("learn", "de", "libreoffice-help-de", office_pages, _OFFICE),
+    Family("learn", "de", "libreoffice-functions", office_functions, _OFFICE, "portal", "libreoffice-help-de"),
+    Family("learn", "zh", "libreoffice-help-zh-cn", office_pages, _OFFICE, "section"),
+    Family("learn", "zh", "libreoffice-functions", office_functions, _OFFICE, "", "libreoffice-help-zh-cn"),
+    Family("confirm", "en", "manpages-dev", man_pages, _MAN, "divs"),
+    Family("confirm", "en", "gimp-help-en", docbook_pages, _GIMP),
+    Family("confirm", "de", "manpages-de-dev", man_pages, _MAN),
+    Family("confirm", "de", "gimp-help-de", docbook_pages, _GIMP, "blog"),
+    Family("confirm", "zh", "manpages-zh", man_pages, f"{_MAN}/zh_CN", "left"),
+    Family("confirm", "en", "debian-descriptions", partial(descriptions, "en"), layout="docs"),
+    Family("confirm", "de", "debian-descriptions", partial(descriptions, "de"), layout="article"),
+    Family("confirm", "zh", "debian-descriptions", partial(descriptions, "zh")),
 ]
-"""All families; a project lies wholly in one half."""
+"""All families of pages."""
 
 
-def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
-    """Make a set of each family."""
-    return make_each(
-        "family",
-        (
-            (f"{source.language} {source.name or source.package}", partial(_make_set, source, out, cache))
-            for source in SOURCES
-        ),
-    )
-
-
-def _make_set(source: Source, out: Path, cache: Path) -> LabelledWriter:
-    name = source.name or source.package
-    writer = LabelledWriter(out / source.half / f"family-{source.language}-{name}", name, source.language)
-    seed = f"family {source.language} {name}"
-    folder = unpacked(source.package, cache) / source.folder if source.package else translations(cache)
-    found = _fit_pages(source.reader(folder), source.language)
-    documents = [Document(key, page) for key, page in _that_have_siblings(found)]
-    home = site_of(source.language, seed, source.layout) if source.layout else None
-    pages = PageSet(writer, documents, home, seed)
-    pages.add_originals()
-    pages.add_copies(Random(seed).sample(documents, min(len(documents), _MOST_WITH_COPIES)))
-    pages.add_others("sibling", _doubtful(documents, are_packages=not source.package))
-    return writer
-
-
-def _doubtful(documents: list[Document], are_packages: bool) -> set[tuple[str, str]]:
+def _doubtful(documents: list[Document], *, are_packages: bool) -> set[tuple[str, str]]:
     """Return the pairs that may be about one subject: those of one title, and some that were read.
 
     Args:
@@ -130,8 +108,9 @@ def _fit_pages(pages: Iterator[tuple[str, Page]], language: str) -> list[tuple[s
     """Return pages of a fit length that are in the language, none of them twice."""
     fit: dict[str, tuple[str, Page]] = {}
     for key, page in pages:
-        words = make_signature(page.text, find_scheme("words")).words.count(b"\n") + 1
-        if _FEWEST_WORDS[language] <= words <= _MOST_WORDS and (language != "zh" or _is_chinese(page.text)):
+        if _FEWEST_WORDS[language] <= len(words_of(page.text)) <= _MOST_WORDS and (
+            language != "zh" or _is_chinese(page.text)
+        ):
             fit.setdefault("\n".join(block.text for block in page.blocks), (key, page))
     return list(fit.values())
 
@@ -139,7 +118,7 @@ def _fit_pages(pages: Iterator[tuple[str, Page]], language: str) -> list[tuple[s
 def _that_have_siblings(pages: list[tuple[str, Page]]) -> list[tuple[str, Page]]:
     """Return the pages that are most like another, but one only of those that are all but the same."""
     texts = [(key, page.text) for key, page in pages]
-    words = {key: shingles_of(make_signature(text, find_scheme("words")).words.split(b"\n")) for key, text in texts}
+    words = {key: shingles_of(words_of(text)) for key, text in texts}
     chosen: set[str] = set()
     same: set[str] = set()
     for a, b in hardest_pairs(texts, 0.35, len(texts) ** 2):

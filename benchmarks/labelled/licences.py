@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from random import Random
 
 from rapidfuzz.distance import Indel
 
-from benchmarks.labelled.alike import has_fit_length, ratio, spread, words_of
-from benchmarks.labelled.dress import as_comment, rewrapped
-from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
+from benchmarks.labelled.framed import add_framed, as_comment, rewrapped
 from benchmarks.labelled.packages import PYPI, Package, read_texts
-from benchmarks.labelled.sets import OTHER, UNDECIDED, LabelledWriter
-from dedup.errors import InputError
+from benchmarks.labelled.sets import OTHER, UNDECIDED, LabelledWriter, Source, has_fit_length, ratio, spread, words_of
 from dedup.rules.word_comparison import jaccard, shingles_of
 
 _PACKAGE = Package(PYPI, "licensedcode-data", "33.0.0rc1")
@@ -40,27 +37,41 @@ _CONDITION = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
+@dataclass(frozen=True)
+class Shelf(Source):
     """Licences that are one set.
 
     Attributes:
-        half: "learn" or "confirm".
-        name: what the set is called by.
-        language: two letters.
         fields: what the metadata of a licence have to match, by regular expressions.
         in_clauses: each clause is a document: there are too few licences in that language.
     """
 
-    half: str
-    name: str
-    language: str
     fields: tuple[tuple[str, str], ...]
     in_clauses: bool = False
 
+    @property
+    def origin(self) -> str:
+        """The package of all licences."""
+        return _PACKAGE.name
+
+    def fill(self, writer: LabelledWriter, cache: Path) -> None:
+        """Add licences that are alike, others in one frame, and copies."""
+        chosen = {fields["name"]: text for fields, text in _licences(cache) if _matches(fields, self)}
+        texts = _clauses(chosen, self.language) if self.in_clauses else chosen
+        texts = {name: text for name, text in sorted(texts.items()) if has_fit_length(text)}
+        if not self.in_clauses:
+            _add_others(writer, texts)
+        edits = {
+            "comment": as_comment,
+            "wrapped": rewrapped,
+            "holder": _other_holder,
+            "preface": _preface_of(self.language),
+        }
+        add_framed(writer, texts, list(chosen), _MOST_OF_A_KIND, edits)
+
 
 def _shelf(half: str, name: str, category: str) -> Shelf:
-    return Shelf(half, name, "en", (("category", category), ("language", "en")))
+    return Shelf(half, "en", name, (("category", category), ("language", "en")))
 
 
 SHELVES = [
@@ -68,11 +79,11 @@ SHELVES = [
     _shelf("learn", "restricted", "Free Restricted|Commercial|Patent License"),
     _shelf("confirm", "copyleft", "Copyleft|Copyleft Limited"),
     _shelf("confirm", "non-free", "Proprietary Free|Non-Commercial|Source-available"),
-    Shelf("learn", "german", "de", (("key", r"(?!cc-).*"), ("language", "de"))),
-    Shelf("confirm", "creative-commons", "de", (("key", "cc-.*"), ("language", "de"))),
-    Shelf("learn", "german-clauses", "de", (("key", r"(?!cc-).*"), ("language", "de")), in_clauses=True),
-    Shelf("learn", "mulan", "zh", (("key", "mulan.*"), ("language", "zh.*")), in_clauses=True),
-    Shelf("confirm", "openatom", "zh", (("key", "openatom.*"), ("language", "zh.*")), in_clauses=True),
+    Shelf("learn", "de", "german", (("key", r"(?!cc-).*"), ("language", "de"))),
+    Shelf("confirm", "de", "creative-commons", (("key", "cc-.*"), ("language", "de"))),
+    Shelf("learn", "de", "german-clauses", (("key", r"(?!cc-).*"), ("language", "de")), in_clauses=True),
+    Shelf("learn", "zh", "mulan", (("key", "mulan.*"), ("language", "zh.*")), in_clauses=True),
+    Shelf("confirm", "zh", "openatom", (("key", "openatom.*"), ("language", "zh.*")), in_clauses=True),
 ]
 """The sets: all licences of one category are in one half."""
 
@@ -94,51 +105,18 @@ _PREFACES = {
 }
 
 
-def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
-    """Yield the sets of this kind, not yet written; what cannot be fetched is left out.
-
-    Args:
-        out: the folder with both halves.
-        cache: the folder that packages are kept in.
-    """
-    try:
-        licences = list(_licences(cache))
-    except InputError as error:
-        print(f"licences: left out: {error}", file=sys.stderr)
-        return
-    for shelf in SHELVES:
-        yield _make_set(shelf, licences, out)
-
-
-def _make_set(shelf: Shelf, licences: list[tuple[dict[str, str], str]], out: Path) -> LabelledWriter:
-    folder = out / shelf.half / f"licences-{shelf.language}-{shelf.name}"
-    writer = LabelledWriter(folder, _PACKAGE.name, shelf.language)
-    chosen = {fields["name"]: text for fields, text in licences if _matches(fields, shelf)}
-    texts = _clauses(chosen, shelf.language) if shelf.in_clauses else chosen
-    texts = {name: text for name, text in sorted(texts.items()) if has_fit_length(text)}
-    random = Random(folder.name)
-    if not shelf.in_clauses:
-        _add_others(writer, texts)
-    add_others_in_one_frame(writer, list(texts.items()), list(chosen), _MOST_OF_A_KIND, random)
-    edits = {
-        "comment": as_comment,
-        "wrapped": rewrapped,
-        "holder": _other_holder,
-        "preface": _preface_of(shelf.language),
-    }
-    copies = [(key, text, text) for key, text in spread(list(texts.items()), _MOST_OF_A_KIND)]
-    add_copies(writer, copies, list(chosen), edits, random)
-    return writer
-
-
-def _licences(cache: Path) -> Iterator[tuple[dict[str, str], str]]:
-    for content in read_texts(_PACKAGE, cache, _PATTERN).values():
+@cache
+def _licences(folder: Path) -> list[tuple[dict[str, str], str]]:
+    """Return the metadata and the text of each licence."""
+    licences = []
+    for content in read_texts(_PACKAGE, folder, _PATTERN).values():
         found = _FRONT_MATTER.match(content)
         if not found:
             continue
         fields = dict(re.findall(r"^(\w+): *(.+)$", found[1], re.MULTILINE))
         if not re.search(r"^is_(?:deprecated|generic|unknown): yes|^key: .*-plus", found[1], re.MULTILINE):
-            yield {"language": "en", "name": fields["key"]} | fields, found[2].strip()
+            licences.append(({"language": "en", "name": fields["key"]} | fields, found[2].strip()))
+    return licences
 
 
 def _matches(fields: dict[str, str], shelf: Shelf) -> bool:
@@ -161,9 +139,7 @@ def _add_others(writer: LabelledWriter, texts: dict[str, str]) -> None:
             kept[OTHER if _has_another_clause(texts[a], texts[b]) else UNDECIDED].append((a, b))
     for label, most in ((OTHER, _MOST_OF_A_KIND), (UNDECIDED, _MOST_UNDECIDED)):
         for a, b in spread(kept[label], most):
-            writer.add_text(a, texts[a])
-            writer.add_text(b, texts[b])
-            writer.add_pair(a, b, label, "licence")
+            writer.add_texts((a, texts[a], a), (b, texts[b], b), label, "licence")
 
 
 def _alike(texts: dict[str, str]) -> list[tuple[str, str]]:

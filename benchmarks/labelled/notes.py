@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from random import Random
 
-from benchmarks.labelled.alike import has_fit_length, ratio, spread
-from benchmarks.labelled.dress import trimmed, with_other_bullets
-from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
-from benchmarks.labelled.markup import HTML, MARKDOWN, REST, plain_text
+from benchmarks.labelled.framed import add_framed, trimmed, with_other_bullets
 from benchmarks.labelled.packages import DEBIAN, NPM, PYPI, Package, read_texts
-from benchmarks.labelled.sets import OTHER, UNDECIDED, LabelledWriter, hardest_pairs, make_each
+from benchmarks.labelled.readers import HTML, MARKDOWN, REST, plain_text
+from benchmarks.labelled.sets import (
+    OTHER,
+    UNDECIDED,
+    LabelledWriter,
+    Source,
+    hardest_pairs,
+    has_fit_length,
+    ratio,
+)
 
 NEWS = "news"
 """What the metadata of a package say of its releases, in many languages."""
@@ -33,45 +38,60 @@ _MARKDOWN_HEADING = r"(?=^#{1,3} [^\n]*\d+\.\d+)"
 _NEW_IN = r"(?:(?:Neuigkeiten|Neuerungen|New features)[^\n]* |^(?=[^\n]*新)[^\n]*)Edu (\d+)"
 
 
-@dataclass(frozen=True, slots=True)
-class Notes:
+@dataclass(frozen=True)
+class Notes(Source):
     """Where the release notes of a project are.
 
     Attributes:
-        half: "learn" or "confirm".
-        language: two letters.
         packages: releases of the package, the newest last: it has the last word on what was published.
         pattern: what the paths of the files with notes are like.
         markup: of the files.
         heading: a regular expression that finds where a release begins; "": each file is one.
     """
 
-    half: str
-    language: str
     packages: tuple[Package, ...]
     pattern: str
     markup: str
     heading: str
 
+    def fill(self, writer: LabelledWriter, cache: Path) -> None:
+        """Add notes of releases that are alike, others in one frame, and copies."""
+        releases = dict(list(_releases(self, cache).items())[:_MOST_RELEASES])
+        titles = [text.partition("\n")[0][:80] for text in releases.values()]
+        _add_others(writer, releases)
+        edits = {
+            "trimmed": trimmed,
+            "bullets": with_other_bullets,
+            "references": _without_references,
+            "headline": _headline_of(self.language),
+        }
+        add_framed(writer, releases, titles, _MOST_OF_A_KIND, edits)
+
+
+def _of(
+    half: str, language: str, packages: Sequence[Package], pattern: str, markup: str = "", *, heading: str = ""
+) -> Notes:
+    return Notes(half, language, packages[0].name, tuple(packages), pattern, markup, heading)
+
 
 def _rest(half: str, name: str, version: str, pattern: str, heading: str = _REST_HEADING) -> Notes:
-    return Notes(half, "en", (Package(PYPI, name, version),), pattern, REST, heading)
+    return _of(half, "en", [Package(PYPI, name, version)], pattern, REST, heading=heading)
 
 
 def _markdown(half: str, language: str, name: str, version: str, pattern: str = r"CHANGELOG\.md") -> Notes:
-    return Notes(half, language, (Package(NPM, name, version),), pattern, MARKDOWN, _MARKDOWN_HEADING)
+    return _of(half, language, [Package(NPM, name, version)], pattern, MARKDOWN, heading=_MARKDOWN_HEADING)
 
 
 def _news(half: str, language: str, packages: str) -> Notes:
-    pairs = [each.split("@") for each in packages.split()]
-    return Notes(
-        half, language, tuple(Package(NPM, f"iobroker.{name}", of) for name, of in pairs), r"io-package\.json", NEWS, ""
-    )
+    releases = [Package(NPM, *f"iobroker.{each}".split("@")) for each in packages.split()]
+    return _of(half, language, releases, r"io-package\.json", NEWS)
 
 
 def _manual(folder: str) -> Notes:
     package = Package(DEBIAN, f"debian-edu-doc-{folder}")
-    return Notes("confirm", folder[:2], (package,), r".*/debian-edu-(?:bookworm|bullseye)-manual\.html", HTML, _NEW_IN)
+    return _of(
+        "confirm", folder[:2], [package], r".*/debian-edu-(?:bookworm|bullseye)-manual\.html", HTML, heading=_NEW_IN
+    )
 
 
 _ADAPTERS_TO_LEARN = (
@@ -83,7 +103,7 @@ _ADAPTERS_TO_CONFIRM = (
     "tr-064@4.2.18 alexa2@3.28.3"
 )
 
-PROJECTS = [
+NOTES = [
     _rest("learn", "django", "5.1.15", r"docs/releases/\d[\d.]+\.txt", ""),
     _rest("learn", "pytest", "8.1.2", r"doc/en/changelog\.rst"),
     _rest("learn", "celery", "5.3.6", r"Changelog\.rst"),
@@ -91,60 +111,26 @@ PROJECTS = [
     _rest("confirm", "aiohttp", "3.9.5", r"CHANGES\.rst"),
     _rest("confirm", "twisted", "23.10.0", r"NEWS\.rst"),
     _rest("confirm", "pillow", "10.4.0", r"docs/releasenotes/\d[\d.]+\.rst", ""),
-    Notes("learn", "en", (Package(DEBIAN, "git"),), r"usr/share/doc/git/RelNotes/2\.[\d.]+\.txt(?:\.gz)?", "", ""),
+    _of("learn", "en", [Package(DEBIAN, "git")], r"usr/share/doc/git/RelNotes/2\.[\d.]+\.txt(?:\.gz)?"),
     _markdown("learn", "zh", "antd", "3.26.20", r"CHANGELOG\.zh-CN\.md"),
     _markdown("learn", "zh", "tdesign-vue-next", "1.20.8"),
     _markdown("confirm", "zh", "element-ui", "2.15.14", r"CHANGELOG\.zh-CN\.md"),
     _markdown("confirm", "zh", "mand-mobile", "2.7.0"),
-    Notes("confirm", "zh", (Package(NPM, "uview-ui", "2.0.36"),), r"changelog\.md", MARKDOWN, r"(?=^## \d)"),
-    Notes("learn", "zh", (Package(PYPI, "rqalpha", "6.4.2"),), r"CHANGELOG\.rst", REST, _REST_HEADING),
+    _of("confirm", "zh", [Package(NPM, "uview-ui", "2.0.36")], r"changelog\.md", MARKDOWN, heading=r"(?=^## \d)"),
+    _of("learn", "zh", [Package(PYPI, "rqalpha", "6.4.2")], r"CHANGELOG\.rst", REST, heading=_REST_HEADING),
     _markdown("confirm", "en", "element-ui", "2.15.14", r"CHANGELOG\.en-US\.md"),
     *(_news("learn", language, _ADAPTERS_TO_LEARN) for language in ("de", "zh")),
     *(_news("confirm", language, _ADAPTERS_TO_CONFIRM) for language in ("de", "zh")),
     _manual("de"),
     _manual("zh-cn"),
 ]
-"""Which notes are read; all that is of one project is in one half."""
+"""Which notes are read."""
 
 _HEADLINES = {
     "en": "Out now: {title}\nPublished on {day} June 2021, read in {number} minutes",
     "de": "Neu erschienen: {title}\nVeröffentlicht am {day}. Juni 2021, Lesezeit {number} Minuten",
     "zh": "新版发布：{title}\n发布于 2021 年 6 月 {day} 日，阅读需 {number} 分钟",
 }
-
-
-def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
-    """Yield the sets of this kind, not yet written; what cannot be fetched is left out.
-
-    Args:
-        out: the folder with both halves.
-        cache: the folder that packages are kept in.
-    """
-    return make_each(
-        "notes",
-        ((f"{notes.language} {notes.packages[0].name}", partial(_make_set, notes, out, cache)) for notes in PROJECTS),
-    )
-
-
-def _make_set(notes: Notes, out: Path, cache: Path) -> LabelledWriter:
-    name = notes.packages[0].name
-    writer = LabelledWriter(out / notes.half / f"notes-{notes.language}-{name}", name, notes.language)
-    releases = _releases(notes, cache)
-    if len(releases) > _MOST_RELEASES:
-        releases = dict(list(releases.items())[:_MOST_RELEASES])
-    random = Random(writer.folder.name)
-    titles = [text.partition("\n")[0][:80] for text in releases.values()]
-    _add_others(writer, releases)
-    add_others_in_one_frame(writer, list(releases.items()), titles, _MOST_OF_A_KIND, random)
-    edits = {
-        "trimmed": trimmed,
-        "bullets": with_other_bullets,
-        "references": _without_references,
-        "headline": _headline_of(notes.language),
-    }
-    copies = [(key, text, text) for key, text in spread(list(releases.items()), _MOST_OF_A_KIND)]
-    add_copies(writer, copies, titles, edits, random)
-    return writer
 
 
 def _releases(notes: Notes, cache: Path) -> dict[str, str]:
@@ -199,9 +185,7 @@ def _add_others(writer: LabelledWriter, releases: dict[str, str]) -> None:
         label = (
             OTHER if alike <= _MOST_RATIO_OF_OTHERS or _have_fixes_of_their_own(releases[a], releases[b]) else UNDECIDED
         )
-        writer.add_text(a, releases[a])
-        writer.add_text(b, releases[b])
-        writer.add_pair(a, b, label, "release")
+        writer.add_texts((a, releases[a], a), (b, releases[b], b), label, "release")
 
 
 def _have_fixes_of_their_own(a: str, b: str) -> bool:

@@ -9,15 +9,24 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.labelled.debian import unpacked
 from dedup.errors import InputError
 
 PYPI, NPM, DEBIAN = "pypi", "npm", "debian"
 """Where packages come from."""
+
+APT_HELPER = "/usr/lib/apt/apt-helper"
+"""Reads the lists of packages, which are compressed."""
+
+_WAYS_OUT = {
+    "unearth": "pip install unearth",
+    "npm": "install Node.js",
+    **dict.fromkeys(("apt-get", "dpkg-deb"), "Debian packages are read on Debian and its kin only"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,8 @@ def read_texts(package: Package, cache: Path, pattern: str) -> dict[str, str]:
     Raises:
         InputError: it cannot be fetched, or has no such files.
     """
-    members = _files(unpacked(package.name, cache)) if package.registry == DEBIAN else _members(_fetch(package, cache))
+    is_debian = package.registry == DEBIAN
+    members = _files(unpacked_debian(package.name, cache)) if is_debian else _members(_archive_of(package, cache))
     texts = {}
     for path, data in members:
         if re.fullmatch(pattern, path):
@@ -57,6 +67,99 @@ def read_texts(package: Package, cache: Path, pattern: str) -> dict[str, str]:
     if not texts:
         raise InputError(f"{package.name} {package.version}: no file matches {pattern}; pin another version")
     return dict(sorted(texts.items()))
+
+
+def unpacked_debian(package: str, cache: Path) -> Path:
+    """Return the folder of an unpacked Debian package, in the version that the release of this machine has.
+
+    Raises:
+        InputError: there is no apt-get or dpkg-deb, or it cannot be fetched.
+    """
+
+    def fetch(folder: Path) -> None:
+        archives = cache / "archives" / package
+        archives.mkdir(parents=True, exist_ok=True)
+        # Where apt-get is run by root it fetches as another user, who may not write here.
+        command = ["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", package]
+        run_tool(command, package, archives, "; try apt-get update first")
+        run_tool(["dpkg-deb", "-x", str(max(archives.glob("*.deb")).resolve()), str(folder.resolve())], package)
+
+    return _kept(cache / DEBIAN / package, fetch)
+
+
+def version_of(package: str, cache: Path) -> str:
+    """Return the version of a Debian package that was fetched, as its archive is called; "" if there is none."""
+    names = sorted(each.name for each in (cache / "archives" / package).glob("*.deb"))
+    return names[-1].split("_")[1].replace("%3a", ":") if names else ""
+
+
+def unpacked_wheel(package: str, version: str, cache: Path) -> Path:
+    """Return the folder of an unpacked wheel, fetched where the cache has it not.
+
+    Raises:
+        InputError: it cannot be fetched.
+    """
+
+    def fetch(folder: Path) -> None:
+        archives = cache / "archives" / package
+        options = ["-q", "--no-deps", "--only-binary", ":all:", "-d", str(archives)]
+        command = [sys.executable, "-m", "pip", "download", *options, f"{package}=={version}"]
+        run_tool(command, f"{package} {version}")
+        with zipfile.ZipFile(max(archives.glob("*.whl"))) as archive:
+            archive.extractall(folder)
+
+    return _kept(cache / "wheels" / f"{package}-{version}", fetch)
+
+
+def translations(cache: Path) -> Path:
+    """Return the folder with lists of descriptions of Debian packages, fetched where the cache has none.
+
+    Raises:
+        InputError: there is no apt-get, or they cannot be fetched.
+    """
+
+    def fetch(folder: Path) -> None:
+        (folder / "partial").mkdir()
+        options = [f"Dir::State::lists={folder.resolve()}", "Acquire::Languages=en,de,zh_CN", "APT::Sandbox::User=root"]
+        run_tool(["apt-get", "update", "-qq", *(word for each in options for word in ("-o", each))], "descriptions")
+
+    return _kept(cache / "descriptions", fetch)
+
+
+def run_tool(command: list[str], what: str, folder: Path | None = None, way_out: str = "") -> str:
+    """Run a tool and return what it prints.
+
+    Args:
+        command: its name and arguments.
+        what: is fetched or read, as errors call it.
+        folder: where it runs; None: here.
+        way_out: what an error says at its end.
+
+    Raises:
+        InputError: this machine has it not, or it failed.
+    """
+    name = Path(command[0]).name
+    path = shutil.which(
+        command[0], path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    )
+    if path is None:
+        raise InputError(f"{what}: {name} is not on this machine: {_WAYS_OUT.get(name, 'install it')}")
+    done = subprocess.run([path, *command[1:]], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise InputError(f"{what}: {name} failed ({said}){way_out}")
+    return done.stdout
+
+
+def _kept(folder: Path, fetch: Callable[[Path], None]) -> Path:
+    """Return a folder of the cache; where it is missing it is filled, and has another name as long as that takes."""
+    if not folder.is_dir():
+        half_done = folder.with_name(f"{folder.name}.part")
+        shutil.rmtree(half_done, ignore_errors=True)
+        half_done.mkdir(parents=True)
+        fetch(half_done)
+        half_done.rename(folder)
+    return folder
 
 
 def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
@@ -73,35 +176,17 @@ def _members(archive: Path) -> Iterator[tuple[str, bytes]]:
                 yield member.name.partition("/")[2], content.read()
 
 
-def _fetch(package: Package, cache: Path) -> Path:
-    folder = cache / package.registry / f"{package.name.replace('/', '-')}-{package.version}"
-    if not list(folder.glob("*gz")):
-        half_done = folder.with_name(folder.name + ".part")
-        shutil.rmtree(half_done, ignore_errors=True)
-        half_done.mkdir(parents=True)
-        (_fetch_from_npm if package.registry == NPM else _fetch_from_pypi)(package, half_done)
-        half_done.rename(folder)
-    archives = sorted(folder.glob("*gz"))
+def _archive_of(package: Package, cache: Path) -> Path:
+    def fetch(folder: Path) -> None:
+        if package.registry == NPM:
+            command = ["npm", "pack", "--ignore-scripts", f"{package.name}@{package.version}"]
+        else:
+            # pip runs code of a source package to find out what it needs, unearth only fetches it.
+            command = ["unearth", f"{package.name}=={package.version}", "--no-binary", "--download", "."]
+        run_tool(command, f"{package.name} {package.version}", folder)
+
+    name = f"{package.name.replace('/', '-')}-{package.version}"
+    archives = sorted(_kept(cache / package.registry / name, fetch).glob("*gz"))
     if not archives:
         raise InputError(f"{package.name} {package.version}: no archive that tar can read; pin another version")
     return archives[0]
-
-
-def _fetch_from_pypi(package: Package, folder: Path) -> None:
-    # pip runs code of a source package to find out what it needs, unearth only fetches it.
-    _run("unearth", [f"{package.name}=={package.version}", "--no-binary", "--download", str(folder)], package, folder)
-
-
-def _fetch_from_npm(package: Package, folder: Path) -> None:
-    _run("npm", ["pack", "--ignore-scripts", f"{package.name}@{package.version}"], package, folder)
-
-
-def _run(tool: str, arguments: list[str], package: Package, folder: Path) -> None:
-    path = shutil.which(tool, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-    if path is None:
-        way_out = "pip install unearth" if tool == "unearth" else "install Node.js"
-        raise InputError(f"{package.name}: {tool} is not on this machine: {way_out}")
-    done = subprocess.run([path, *arguments], cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise InputError(f"{package.name} {package.version}: {tool} failed ({said})")

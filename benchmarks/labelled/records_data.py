@@ -6,12 +6,12 @@ import csv
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.labelled.wheels import unpacked_wheel
+from benchmarks.labelled.packages import unpacked_wheel
 
 Record = dict[str, Any]
 """Values of a template's fields: texts, and lists of texts or of rows."""
@@ -94,10 +94,26 @@ class WorldData:
         return list(self.words(language, "address")["street"]["name"])
 
 
+@cache
+def world_data(folder: Path) -> WorldData:
+    """Return the data of the packages that are kept in a folder."""
+    return WorldData(folder)
+
+
 def facts(template: str) -> list[str]:
     """Return what is kept beside a template, a record a line, its facts parted by bars."""
     path = Path(__file__).with_name("templates") / "data" / f"{template}.txt"
     return path.read_text(encoding="utf-8").splitlines()
+
+
+def records_in(template: str, *names: str) -> Iterator[Record]:
+    """Yield the records that are kept beside a template, with names of their facts."""
+    return (dict(zip(names, line.split("|"), strict=True)) for line in facts(template))
+
+
+def leaflets(template: str) -> Iterator[Record]:
+    """Yield what English and German leaflets say of substances."""
+    return records_in(template, "substance", "name", "group", "use", "strength", "dose", "contra", "effect")
 
 
 def _all_of(surnames: Any) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
-from benchmarks.labelled.records_data import Record, WorldData, facts, products
+from benchmarks.labelled.records_data import Record, WorldData, facts, leaflets, products
 
 _PARTIES = ["CDU", "SPD", "Grüne", "FDP", "Freie Wähler", "Die Linke", "AfD", "Bürgerliste"]
 _PRODUCTS = {
@@ -154,9 +154,7 @@ def _tenders(data: WorldData, random: Random) -> Iterator[Record]:
 
 
 def _leaflets(data: WorldData, random: Random) -> Iterator[Record]:
-    names = ("substance", "name", "group", "use", "strength", "dose", "contra", "effect")
-    for line in facts("de-beipackzettel"):
-        yield dict(zip(names, line.split("|"), strict=True))
+    return leaflets("de-beipackzettel")
 
 
 GERMAN: dict[str, Callable[[WorldData, Random], Iterator[Record]]] = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from random import Random
 
-from benchmarks.labelled.records_data import Record, WorldData, facts
+from benchmarks.labelled.records_data import Record, WorldData, facts, leaflets
 
 _CANDIDATES = ["Harold Whitcomb", "Maria Delgado", "Ellen Strand", "Robert Okafor", "Janet Pruitt"]
 
@@ -63,11 +63,10 @@ def _table(names: list[str], votes: int, random: Random) -> list[tuple[str, str,
 
 
 def _leaflets(data: WorldData, random: Random) -> Iterator[Record]:
-    names = ("substance", "name", "group", "use", "strength", "dose", "contra", "effect")
-    for line in facts("en-leaflet"):
+    for record in leaflets("en-leaflet"):
         colour, form = random.choice(["white", "pink", "yellow"]), random.choice(["round", "oval", "oblong"])
         packs = random.choice(["20, 50 and 100", "28 and 84", "30, 60 and 90", "10 and 30"])
-        yield {**dict(zip(names, line.split("|"), strict=True)), "look": f"{colour} and {form}", "packs": packs}
+        yield record | {"look": f"{colour} and {form}", "packs": packs}
 
 
 def _threads(data: WorldData, random: Random) -> Iterator[Record]:

@@ -7,7 +7,7 @@ from random import Random
 
 from babel import Locale
 
-from benchmarks.labelled.records_data import Record, WorldData, facts, products
+from benchmarks.labelled.records_data import Record, WorldData, products, records_in
 
 _PRODUCTS = {
     "电热水壶": ("容量一点七升，水开后自动断电，壶口宽大便于清洗。", "不锈钢"),
@@ -162,10 +162,9 @@ def _hotels(data: WorldData, random: Random) -> Iterator[Record]:
 
 
 def _leaflets(data: WorldData, random: Random) -> Iterator[Record]:
-    names = ("name", "strength", "use", "dose", "contra", "effect", "look")
-    for line in facts("zh-leaflet"):
+    for record in records_in("zh-leaflet", "name", "strength", "use", "dose", "contra", "effect", "look"):
         numbers = {"pack": random.choice([10, 12, 20, 24, 30]), "months": random.choice([24, 36])}
-        yield {**dict(zip(names, line.split("|"), strict=True)), **numbers}
+        yield record | numbers
 
 
 CHINESE: dict[str, Callable[[WorldData, Random], Iterator[Record]]] = {

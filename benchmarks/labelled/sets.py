@@ -1,29 +1,60 @@
-"""Writing labelled sets, see `dedup.evaluation`, and finding the pairs that are hard to tell."""
+"""Labelled sets, see `dedup.evaluation`: what they are made from, how they are written, which pairs are hard."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
+from collections.abc import Hashable, Sequence, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz.distance import Indel
 
-from dedup.errors import InputError
-from dedup.rules.word_comparison import shingles_of
+from dedup.rules.word_comparison import jaccard, shingles_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signing import make_signature
 
-_AT_ONCE = 20_000
+T = TypeVar("T")
+
+FEWEST_WORDS, MOST_WORDS = 30, 5_000
+"""Shorter and longer documents are left out."""
 
 COPY, OTHER, UNDECIDED = 1, 0, None
 """The labels: duplicates; documents that a reader would miss, each of them; neither."""
+
+_AT_ONCE = 20_000
+
+
+@lru_cache(maxsize=100_000)
+def words_of(text: str) -> tuple[bytes, ...]:
+    """Return the words of a text as the stage reads them."""
+    return tuple(make_signature(text, find_scheme("words")).words.split(b"\n"))
+
+
+def has_fit_length(text: str, fewest: int = FEWEST_WORDS) -> bool:
+    """Say whether a text is neither too short nor too long for a set."""
+    return fewest <= len(words_of(text)) <= MOST_WORDS
+
+
+def ratio(a: str, b: str) -> float:
+    """Return the share of words that two texts have in common in the same order, from 0 to 1."""
+    return Indel.normalized_similarity(words_of(a), words_of(b))
+
+
+def resemblance(a: str, b: str) -> float:
+    """Return the Jaccard similarity of the shingles of two texts."""
+    return jaccard(shingles_of(words_of(a)), shingles_of(words_of(b)))
+
+
+def spread(rows: Sequence[T], most: int) -> list[T]:
+    """Return at most so many of the rows, evenly from first to last."""
+    return [rows[at * len(rows) // most] for at in range(most)] if len(rows) > most else list(rows)
 
 
 @dataclass
@@ -53,6 +84,12 @@ class LabelledWriter:
         self.documents[key] = {"id": key, "cluster": cluster or key, "html": name, "gold": gold}
         self.pages[name] = html.encode()
 
+    def add_texts(self, a: tuple[str, str, str], b: tuple[str, str, str], label: int | None, kind: str) -> None:
+        """Add two documents, of each its key, text and cluster, and their pair."""
+        self.add_text(*a)
+        self.add_text(*b)
+        self.add_pair(a[0], b[0], label, kind)
+
     def add_pair(self, a: str, b: str, label: int | None, kind: str) -> None:
         """Say of two documents what they are: one of the labels; the first word on a pair stands."""
         if a != b:
@@ -68,18 +105,41 @@ class LabelledWriter:
         _write_lines(self.folder / "pairs.jsonl", [{"a": a, "b": b} | rest for (a, b), rest in self.pairs.items()])
 
 
-def make_each(kind: str, makers: Iterable[tuple[str, Callable[[], LabelledWriter]]]) -> Iterator[LabelledWriter]:
-    """Yield the sets of a kind, not yet written; one whose packages cannot be fetched is left out, and that is said.
+@dataclass(frozen=True)
+class Source:
+    """What one set is made from.
 
-    Args:
-        kind: what they are called by.
-        makers: names of sources, and what makes their sets.
+    Attributes:
+        half: "learn" or "confirm"; all that is of one project is in one half.
+        language: two letters.
+        name: what the set is called by.
     """
-    for name, make in makers:
-        try:
-            yield make()
-        except InputError as error:
-            print(f"{kind} {name}: left out: {error}", file=sys.stderr)
+
+    half: str
+    language: str
+    name: str
+
+    @property
+    def title(self) -> str:
+        """Language and name, such as de-git."""
+        return f"{self.language}-{self.name}"
+
+    @property
+    def origin(self) -> str:
+        """The package or project that its texts are of."""
+        return self.name
+
+    def fill(self, writer: LabelledWriter, cache: Path) -> None:
+        """Add all documents and pairs.
+
+        Args:
+            writer: the set, empty.
+            cache: the folder that packages are kept in.
+
+        Raises:
+            InputError: a package cannot be fetched.
+        """
+        raise NotImplementedError
 
 
 def hardest_pairs(texts: Sequence[tuple[str, str]], least: float, most: int) -> list[tuple[str, str]]:
@@ -93,7 +153,7 @@ def hardest_pairs(texts: Sequence[tuple[str, str]], least: float, most: int) -> 
     Returns:
         Their keys.
     """
-    shingles = [shingles_of(make_signature(text, find_scheme("words")).words.split(b"\n")) for _, text in texts]
+    shingles = [shingles_of(words_of(text)) for _, text in texts]
     alike = _resemblances(shingles)
     pairs = np.argwhere(np.triu(alike >= least, 1)).tolist()
     found = {(texts[a][0], texts[b][0]): float(alike[a, b]) for a, b in pairs}

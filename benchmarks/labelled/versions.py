@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from random import Random
 
 from rapidfuzz.distance import Indel
 
-from benchmarks.labelled.alike import has_fit_length, ratio, resemblance, spread, words_of
-from benchmarks.labelled.dress import trimmed
-from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
-from benchmarks.labelled.markup import HTML, MARKDOWN, REST, plain_text
+from benchmarks.labelled.framed import add_framed, trimmed
 from benchmarks.labelled.packages import DEBIAN, NPM, PYPI, Package, read_texts
-from benchmarks.labelled.sets import COPY, OTHER, UNDECIDED, LabelledWriter, hardest_pairs, make_each
+from benchmarks.labelled.readers import HTML, MARKDOWN, REST, plain_text
+from benchmarks.labelled.sets import (
+    COPY,
+    OTHER,
+    UNDECIDED,
+    LabelledWriter,
+    Source,
+    hardest_pairs,
+    has_fit_length,
+    ratio,
+    resemblance,
+    spread,
+    words_of,
+)
 
 _MOST_OF_A_KIND = 30
 _MOST_UNDECIDED = 20
@@ -44,14 +52,11 @@ class Release:
     pattern: str
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+@dataclass(frozen=True)
+class Project(Source):
     """A project whose documentation is compared.
 
     Attributes:
-        half: "learn" or "confirm".
-        language: two letters.
-        name: what the set is called by.
         old: one release.
         new: another, or the same book for another kind of machine.
         markup: of the pages.
@@ -59,14 +64,26 @@ class Project:
         machines: names of the two kinds of machines that a book is written for; "": it is one release after the other.
     """
 
-    half: str
-    language: str
-    name: str
     old: Release
     new: Release
     markup: str = REST
     heading: int = 0
     machines: str = ""
+
+    @property
+    def origin(self) -> str:
+        """The package of the old release."""
+        return self.old.package.name
+
+    def fill(self, writer: LabelledWriter, cache: Path) -> None:
+        """Add pages in two releases, sister pages of one, others in one frame, and copies."""
+        old, new = (_pages(release, self, cache) for release in (self.old, self.new))
+        titles = [text.partition("\n")[0] for text in new.values()]
+        _add_versions(writer, old, new, self.machines)
+        _add_sisters(writer, old, new)
+        copied = [(a, old[a], new[a]) for a in spread(_copies(writer), _MOST_OF_A_KIND)]
+        edits = {"trimmed": trimmed, "release": _as_it_is}
+        add_framed(writer, new, titles, _MOST_OF_A_KIND, edits, copied=copied)
 
 
 def _source(half: str, name: str, old: str, new: str, pattern: str = r"docs?/(.+)\.(?:rst|txt)") -> Project:
@@ -120,34 +137,7 @@ PROJECTS = [
     _manual("de"),
     _manual("zh-cn"),
 ]
-"""Which releases are compared; all that is of one project is in one half."""
-
-
-def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
-    """Yield the sets of this kind, not yet written; what cannot be fetched is left out.
-
-    Args:
-        out: the folder with both halves.
-        cache: the folder that packages are kept in.
-    """
-    return make_each(
-        "versions",
-        ((f"{project.language} {project.name}", partial(_make_set, project, out, cache)) for project in PROJECTS),
-    )
-
-
-def _make_set(project: Project, out: Path, cache: Path) -> LabelledWriter:
-    folder = out / project.half / f"versions-{project.language}-{project.name}"
-    writer = LabelledWriter(folder, project.old.package.name, project.language)
-    old, new = (_pages(release, project, cache) for release in (project.old, project.new))
-    random = Random(writer.folder.name)
-    titles = [text.partition("\n")[0] for text in new.values()]
-    _add_versions(writer, old, new, project.machines)
-    _add_sisters(writer, old, new)
-    add_others_in_one_frame(writer, list(new.items()), titles, _MOST_OF_A_KIND, random)
-    copies = [(a, old[a], new[a]) for a in spread(_copies(writer), _MOST_OF_A_KIND)]
-    add_copies(writer, copies, titles, {"trimmed": trimmed, "release": _as_it_is}, random)
-    return writer
+"""Which releases are compared."""
 
 
 def _pages(release: Release, project: Project, cache: Path) -> dict[str, str]:
@@ -205,9 +195,7 @@ def _add_versions(writer: LabelledWriter, old: dict[str, str], new: dict[str, st
     chosen: list[tuple[str, int | None]] = [(name, COPY) for name in copies]
     chosen += [(name, UNDECIDED) for _, name in spread(sorted(kept[UNDECIDED]), _MOST_UNDECIDED)]
     for name, label in chosen:
-        writer.add_text(f"old/{name}", old[name], name)
-        writer.add_text(f"new/{name}", new[name], name)
-        writer.add_pair(f"old/{name}", f"new/{name}", label, "version")
+        writer.add_texts((f"old/{name}", old[name], name), (f"new/{name}", new[name], name), label, "version")
 
 
 def _is_other_subject(old: str, new: str) -> bool:
@@ -236,6 +224,4 @@ def _add_sisters(writer: LabelledWriter, old: dict[str, str], new: dict[str, str
     for number, (a, b) in enumerate(pairs):
         side = ("old", old[b]) if number % 2 and b in old else ("new", new[b])
         label = UNDECIDED if max(ratio(new[a], new[b]), ratio(new[a], side[1])) > _MOST_RATIO_OF_SISTERS else OTHER
-        writer.add_text(f"new/{a}", new[a], a)
-        writer.add_text(f"{side[0]}/{b}", side[1], b)
-        writer.add_pair(f"new/{a}", f"{side[0]}/{b}", label, "sister")
+        writer.add_texts((f"new/{a}", new[a], a), (f"{side[0]}/{b}", side[1], b), label, "sister")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import decisions
-from benchmarks.edited_texts import EDITS
+from benchmarks.texts import EDITS
 from tests.report.test_evaluate import write_set
 from tests.texts import document
 

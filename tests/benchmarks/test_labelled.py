@@ -6,13 +6,19 @@ from random import Random
 
 import pytest
 
-from benchmarks.labelled.alike import ratio, words_of
 from benchmarks.labelled.build import run
-from benchmarks.labelled.dress import as_comment, make_frame, rewrapped, trimmed, with_other_bullets
-from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
-from benchmarks.labelled.markup import HTML, MARKDOWN, REST, plain_text
+from benchmarks.labelled.framed import (
+    add_copies,
+    add_others_in_one_frame,
+    as_comment,
+    make_frame,
+    rewrapped,
+    trimmed,
+    with_other_bullets,
+)
 from benchmarks.labelled.packages import NPM, PYPI, Package, read_texts
-from benchmarks.labelled.sets import COPY, OTHER, LabelledWriter
+from benchmarks.labelled.readers import HTML, MARKDOWN, REST, plain_text
+from benchmarks.labelled.sets import COPY, OTHER, LabelledWriter, ratio, words_of
 from dedup.errors import InputError
 
 TEXTS = [(f"page{n}", "\n".join(f"Line {m} of subject {n} tells {n * 31 + m}." for m in range(12))) for n in range(6)]

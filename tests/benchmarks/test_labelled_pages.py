@@ -6,11 +6,9 @@ from random import Random
 
 import pytest
 
-from benchmarks.labelled.blocks import HEADING, PARAGRAPH, ROW, Block, Page
-from benchmarks.labelled.edits import COPIES, mirrored, trimmed, words
-from benchmarks.labelled.frames import LAYOUTS, Site, page_html
-from benchmarks.labelled.man_pages import man_pages
-from benchmarks.labelled.page_sets import Document, PageSet
+from benchmarks.labelled.page_sets import COPIES, Document, PageSet, mirrored, trimmed, words
+from benchmarks.labelled.pages import HEADING, LAYOUTS, PARAGRAPH, ROW, Block, Page, Site, page_html
+from benchmarks.labelled.readers import man_pages
 from benchmarks.labelled.records import TEMPLATES, read_template
 from benchmarks.labelled.sets import COPY, OTHER, LabelledWriter, hardest_pairs
 from dedup.rules.word_comparison import jaccard, shingles_of

@@ -47,7 +47,7 @@ def test_a_copy_of_another_page_is_misplaced_and_one_that_is_similar_is_kept():
 
 
 def test_records_of_one_name_are_one_thing_until_no_other_name_comes(monkeypatch, tmp_path):
-    template = Template("en-lamps", "learn", "article", ("Lamp {name}", "It costs {price}."))
+    template = Template("learn", "en", "lamps", "article", ("Lamp {name}", "It costs {price}."))
     made = {0: ["a", "b", "a"], 1: ["b", "c"], 2: ["a", "c"]}
     monkeypatch.setattr(
         "benchmarks.templates.records_of",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import pkgutil
 import re
 import shlex
@@ -19,7 +18,7 @@ from scrapy.settings import Settings
 
 import crawler.commands
 import dedup.stage.commands
-from benchmarks.__main__ import BENCHMARKS
+from benchmarks.__main__ import BENCHMARKS, source_of
 from crawler.spider.arguments import NAMES
 from dedup.cli.main import main
 from tests.docs.pages import ROOT
@@ -151,9 +150,7 @@ def _check_benchmark(options: list[str]) -> None:
     name, *given = options
     if name not in BENCHMARKS:
         raise WrongCommandError(f"there is no benchmark {name}")
-    # Read, not imported: it needs packages that only who measures has.
-    module = ast.parse((ROOT / "benchmarks" / f"{BENCHMARKS[name].replace('.', '/')}.py").read_text(encoding="utf-8"))
-    [run] = [node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == "run"]
+    _, run = source_of(name)
     arguments = {f"--{each.arg.replace('_', '-')}" for each in run.args.kwonlyargs}
     flags = {option for option in given if option.startswith("--")}
     if unknown := flags - arguments - {"--json"}:

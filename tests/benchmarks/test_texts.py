@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.edited_texts import EDITS, Texts
+from benchmarks.texts import EDITS, Texts
 from dedup.signature.signature import compare
 from dedup.signature.signing import make_signature
 from tests.texts import words

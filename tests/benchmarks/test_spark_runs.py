@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import spark_log
+from benchmarks.spark_runs import read_log
 
 SQL = "org.apache.spark.sql.execution.ui."
 
@@ -40,7 +40,7 @@ def test_shuffles_joins_and_broadcasts_are_added_up(tmp_path: Path) -> None:
         {"Event": "SparkListenerJobEnd", "Completion Time": 3500},
     ]
     (tmp_path / "local-1").write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
-    work = spark_log.read(tmp_path)
+    work = read_log(tmp_path)
     assert (work.seconds, work.shuffled_bytes, work.largest_result_bytes, work.result_bytes) == (2.5, 300, 30, 40)
     assert (work.join_rows, work.broadcast_bytes) == (15, 999)
     assert set(work.nodes) == {"BroadcastHashJoin", "BroadcastExchange", "Scan parquet "}
