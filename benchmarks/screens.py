@@ -20,8 +20,8 @@ from urllib.parse import quote
 
 from benchmarks.browser import open_chromium
 from benchmarks.texts import chinese, english
-from crawler.frontier.entries import Changes, Entry
 from crawler.frontier.leases import worker_name
+from crawler.frontier.schema import Changes, Entry
 from crawler.frontier.store import FrontierStore
 from dedup import DedupSettings, make_signature
 from dedup.ledger.deduplicator import Deduplicator

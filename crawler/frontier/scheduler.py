@@ -21,7 +21,9 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 from w3lib.url import canonicalize_url
 
-from crawler.frontier.entries import (
+from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, worker_name
+from crawler.frontier.schema import (
+    SUSPECT,
     Changes,
     ExchangeResult,
     FrontierSpider,
@@ -33,8 +35,6 @@ from crawler.frontier.entries import (
     to_entry,
     to_request,
 )
-from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, worker_name
-from crawler.frontier.schema import SUSPECT
 from crawler.frontier.store import MAX_ATTEMPTS, FrontierSettings, FrontierStore
 from crawler.frontier.unfinished import find_unfinished, save_options
 from crawler.output import skip

@@ -13,9 +13,24 @@ from scrapy.crawler import Crawler
 from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
 
 from crawler.frontier import schema
-from crawler.frontier.entries import Changes, ExchangeResult, LeaveResult, OpenResult, TakenUrl, WorkerState
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, HostLeases, is_gone, next_urls
-from crawler.frontier.schema import QUEUED_BY_HOST, ROWS_OF_RUNS, TABLES, State, hosts, options, runs, urls, workers
+from crawler.frontier.schema import (
+    QUEUED_BY_HOST,
+    ROWS_OF_RUNS,
+    TABLES,
+    Changes,
+    ExchangeResult,
+    LeaveResult,
+    OpenResult,
+    State,
+    TakenUrl,
+    WorkerState,
+    hosts,
+    options,
+    runs,
+    urls,
+    workers,
+)
 from crawler.page import read_setting
 from dedup.errors import SettingsError
 from dedup.ledger.runs import register_rows

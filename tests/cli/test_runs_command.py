@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crawler.frontier.entries import Entry
+from crawler.frontier.schema import Entry
 from crawler.frontier.store import Changes, FrontierStore
 from dedup.cli.main import main
 from dedup.sql.database import Database

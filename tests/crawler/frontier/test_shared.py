@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.frontier.entries import Changes, Entry, ExchangeResult, LeaveResult, OpenResult, TakenUrl, WorkerState
 from crawler.frontier.leases import LEASE_SECONDS, MOST_HOSTS, RENEWAL_SECONDS, TURN_SECONDS
+from crawler.frontier.schema import Changes, Entry, ExchangeResult, LeaveResult, OpenResult, TakenUrl, WorkerState
 from crawler.frontier.store import FrontierStore
 from dedup.sql.database import Database
 from tests.crawler.frontier.test_store import ATTEMPTS, DELAY, Workers, new_databases

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.frontier.entries import Changes, Entry, ExchangeResult, OpenResult, TakenUrl, WorkerState
 from crawler.frontier.leases import LEASE_SECONDS, is_gone, worker_name
+from crawler.frontier.schema import Changes, Entry, ExchangeResult, OpenResult, TakenUrl, WorkerState
 from crawler.frontier.store import FrontierStore
 from dedup.sql.database import Database
 from tests.crawling import ask

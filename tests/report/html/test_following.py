@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from crawler.frontier.entries import Changes
 from crawler.frontier.leases import LEASE_SECONDS, worker_name
+from crawler.frontier.schema import Changes
 from crawler.frontier.store import FrontierStore
 from dedup import DedupSettings
 from dedup.errors import DatabaseError
