@@ -15,8 +15,7 @@ from scrapy.http import Response
 from crawler.page import DESCRIBED, NOT_STORED, NotStored, OverLimit, Page, Unseen, read_setting, stopping
 from crawler.pages.extraction import Description, describe_page
 from crawler.pages.revisits import Gone, Revisits
-from crawler.pages.store import PageStore, Settled
-from crawler.pages.visits import Visit
+from crawler.pages.store import PageStore, Settled, Visit
 from crawler.runs import name_of_run
 from crawler.runtime import Workers
 from crawler.warc.recording import RecordingMiddleware
@@ -115,7 +114,7 @@ class StoragePipeline:
     - Metadata cost as much as the text, so only pages that are kept pay for them.
     - A page that is unchanged and stored already is not described again; text and metadata come
       from the database, so that feeds are complete.
-    - A stored page that has become a duplicate is taken away; see `crawler.pages.visits`.
+    - A stored page that has become a duplicate is taken away; see `crawler.pages.store`.
     - Every page that was seen, kept or dropped, has a row of the table `visits`.
     - A page that is a better copy takes the place of those that it replaces. Where a duplicate has shown two
       clusters to be one, the copies of one of them are taken away.
