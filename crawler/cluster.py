@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from crawler.demo.__main__ import server_at_its_usual_address
+from crawler.demo.site import server_at_its_usual_address
 from dedup.ledger.runs import name_by_time
 
 T = TypeVar("T")

@@ -84,7 +84,7 @@ class Command(BaseRunSpiderCommand):
 
 
 def _demo_site(port: int) -> AbstractContextManager[object]:
-    from crawler.demo.server import DemoServer
+    from crawler.demo.site import DemoServer
 
     if not port:
         return nullcontext()

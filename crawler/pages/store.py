@@ -72,7 +72,7 @@ _ROWS_OF_RUNS = (
 )
 """What `dedup runs cancel` takes back of the tables of pages and visits."""
 
-_TABLES = TableSet("pages", metadata)
+TABLES = TableSet("pages", metadata)
 """The tables of pages and visits, and the version that they have."""
 
 
@@ -270,7 +270,7 @@ class PageStore:
             index_elements=[visits.c.url_digest],
             set_={**{name: visit.excluded[name] for name in _WRITTEN}, "gone": None, "moved_to_digest": None},
         )
-        open_tables(database, _TABLES)
+        open_tables(database, TABLES)
         register_rows(database, _ROWS_OF_RUNS)
 
     @_whole

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, text
 
 from crawler.frontier import schema as frontier
 from crawler.frontier.store import FrontierStore
-from crawler.pages import visits
+from crawler.pages import store as pages
 from crawler.pages.store import PageStore
 from dedup import DedupSettings
 from dedup.errors import DatabaseError, OutageError
@@ -157,7 +157,7 @@ def test_database_of_another_make_is_refused_and_left_alone(change: str, told: s
     assert ask(f"sqlite:///{database}", "SELECT * FROM dedup_runs") == []
 
 
-@pytest.mark.parametrize("tables", [visits.TABLES, frontier.TABLES], ids=lambda tables: tables.name)
+@pytest.mark.parametrize("tables", [pages.TABLES, frontier.TABLES], ids=lambda tables: tables.name)
 def test_tables_of_an_unreleased_crawler_are_refused(tables: TableSet, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     with closing(Database(url)) as database, database.write() as connection:

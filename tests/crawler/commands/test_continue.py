@@ -15,9 +15,9 @@ from subprocess import Popen
 import pytest
 from scrapy.utils.test import get_crawler
 
-from crawler.demo.truth import expected_totals
 from crawler.runs import RunOptions, without_password
 from crawler.spider.site import SiteSpider
+from tests.crawler.demo.truth import expected_totals
 from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, scrapy, start
 from tests.feeds import read_feed
 from tests.localsite import EndlessSite, LocalSite, Page, article

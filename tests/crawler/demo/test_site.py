@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from crawler.demo import __main__ as demo_command
-from crawler.demo.server import DemoServer
-from crawler.demo.truth import TRUTH, Expectation, expected_totals
+from crawler.demo import site as demo_site
+from crawler.demo.site import DemoServer
+from tests.crawler.demo.truth import TRUTH, Expectation, expected_totals
 from tests.crawling import Crawl, crawl
 from tests.feeds import read_feed
 
@@ -155,7 +155,7 @@ def test_it_is_said_that_the_usual_port_is_taken(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with DemoServer() as first:
-        monkeypatch.setattr(demo_command, "USUAL_PORT", first.port)
-        with demo_command.server_at_its_usual_address() as second:
+        monkeypatch.setattr(demo_site, "USUAL_PORT", first.port)
+        with demo_site.server_at_its_usual_address() as second:
             assert second.port != first.port
             assert capsys.readouterr().err == f"port {first.port} is taken, the demo site is at {second.url}/\n"

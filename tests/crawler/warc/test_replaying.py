@@ -21,7 +21,7 @@ from sqlalchemy.exc import OperationalError
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from crawler.demo.server import DemoServer
+from crawler.demo.site import DemoServer
 from crawler.warc import replaying
 from settings import site
 from tests.crawler.warc.archives import of_kind, read_warc
