@@ -41,11 +41,11 @@ from crawler.output import skip
 from crawler.page import KIND, ROW, UNSETTLED, NotStored, OverLimit
 from crawler.pages.pipeline import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
-from crawler.runs import RunOptions, UnfinishedRun, name_of_run, name_unfinished
+from crawler.runs import RunOptions, UnfinishedRun, command_to_continue, name_of_run, name_unfinished
 from dedup.console import plain
 from dedup.errors import DedupError
 from dedup.sql.database import Database
-from dedup.stage.failures import CrawlStopper, outages_of, refuse_to_start
+from dedup.stage.failures import CrawlStopper, mark_failed, outages_of, refuse_to_start
 from dedup.stage.origins import Undecided
 from dedup.stage.pipelines import RUN_GOES_ON
 
@@ -278,7 +278,8 @@ class FrontierScheduler(BaseScheduler):
       database work is done in a thread, many changes in one transaction.
     - Order: the highest priority first, then the earliest found.
     - A URL that `MAX_ATTEMPTS` processes died with is given up.
-    - A run is forgotten when it finishes: a crawl of that name starts again from nothing.
+    - A run is forgotten when it finishes, which it has once its feeds are written: a crawl of that name starts again
+      from nothing.
     - With `CRAWLER_SHARED_RUN` other processes crawl the run at the same time, see
       `FrontierStore`. Who ends it gets the stats of all as its own, and so does who goes on with a run.
     - Of a host that is left alone nothing is handed out, see `Hosts`; what is ready of it goes back.
@@ -306,11 +307,14 @@ class FrontierScheduler(BaseScheduler):
         self._unfinished: list[UnfinishedRun] = []
         self._pacer: Pacer | None = None
         self._has_failed = False
+        self._is_ending = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         scheduler = cls(crawler, FrontierSettings.read(crawler))
         crawler.signals.connect(scheduler.spider_opened, signals.spider_opened)
+        # Not weakly: the engine has let go of its scheduler by then.
+        crawler.signals.connect(scheduler.engine_stopped, signals.engine_stopped, weak=False)
         return scheduler
 
     def open(self, spider: Spider) -> None:
@@ -354,6 +358,21 @@ class FrontierScheduler(BaseScheduler):
 
     def close(self, reason: str) -> Deferred[None] | None:
         return deferred_from_coro(self._close(reason))
+
+    async def engine_stopped(self) -> None:
+        """Handle the signal: the feeds are written, and whatever else is written of a run that ends."""
+        try:
+            if self._is_ending:
+                await self._in_thread(partial(self._outages.survive, self._opened_store.end))
+        except DedupError as error:
+            command = command_to_continue(self._crawler, name_of_run(self._crawler))
+            logger.error("%s; the end of the run is not written: %s", error, command)  # noqa: TRY400 -- in one line
+            mark_failed(self._crawler, "database_error")
+        finally:
+            self._crawler.signals.disconnect(self.engine_stopped, signals.engine_stopped)
+            self._thread.shutdown()
+            if self._store is not None:
+                self._store.close()
 
     def has_pending_requests(self) -> bool:
         return not self._has_failed and (self._is_left or len(self._ready) > 0)
@@ -444,10 +463,6 @@ class FrontierScheduler(BaseScheduler):
                 self._note_end(await self._survive(leave, self._worker_state()))
         except Exception as error:  # as above; the crawl ends all the same, with status 1
             self._fail(error)
-        finally:
-            self._thread.shutdown()
-            if self._store is not None:
-                self._store.close()
 
     def _open_store(self, run: str) -> OpenResult:
         if self._store is None:
@@ -505,6 +520,7 @@ class FrontierScheduler(BaseScheduler):
         if result.goes_on:
             stats.set_value(RUN_GOES_ON, True)
             return
+        self._is_ending = True
         for name, count in result.counts.items():
             stats.set_value(name, count)
         if self._settings.is_shared:

@@ -276,7 +276,7 @@ workers = Table(
     Column("counts", Text, nullable=False),
     Column("has_closed", Integer, nullable=False),
     comment="one row a worker of a run; lease_until: empty once it has left; kept: pages; counts: JSON of its stats; "
-    "has_closed: whether it ended the run",
+    "has_closed: whether it ended the run, or does so now if it has a lease",
 )
 
 OF_RUN = urls.c.run_id == bindparam("run")

@@ -90,8 +90,8 @@ class FrontierStore:
     - A host belongs to one worker at a time: only this one takes its URLs, see `HostLeases`.
     - A worker that says nothing for `LEASE_SECONDS`, or whose process on this machine is gone, has ended: others get
       its hosts and URLs.
-    - The first worker that finds nothing left ends the run, and no other does. The run is remembered, so that a worker
-      that comes later has nothing to do.
+    - The first worker that finds nothing left ends the run, and no other does unless this one dies on it. The run is
+      remembered, so that a worker that comes later has nothing to do.
 
     The clock is that of the database, where it is a server. All methods raise `DatabaseError` where it fails.
 
@@ -134,6 +134,7 @@ class FrontierStore:
         self._kept = 0
         self._kept_unregistered = 0
         self._parked: frozenset[str] = frozenset()
+        self._is_end = False
         dialect = database.engine.dialect.name
         statement = insert_into(urls, dialect)
         statement = statement.on_conflict_do_nothing(index_elements=[urls.c.run_id, urls.c.url_digest])
@@ -228,7 +229,9 @@ class FrontierStore:
         return ExchangeResult(added, taken, is_left, given_up, lost, leaving, delays, elsewhere)
 
     def leave(self, changes: Changes, worker: WorkerState, *, is_finished: bool) -> LeaveResult:
-        """Write what happened at last, put back what is not done, and end the run if nobody else does.
+        """Write what happened at last, put back what is not done, and begin to end the run if nobody else does.
+
+        The run has not ended before `end` is called: whoever goes on with it does again what is done in between.
 
         Args:
             changes: what happened since the last exchange.
@@ -246,14 +249,15 @@ class FrontierStore:
             parked = {host: int(count) for host, count in counted}
             is_left = any(connection.execute(schema.IS_LEFT, self._names).one()) or bool(parked)
             connection.execute(_ME.values(lease_until=None), self._names)
-            is_end = is_finished and not is_left
-            if not has_finished and is_end:
-                connection.execute(update(runs).where(runs.c.id == self._run).values(finished=self._clock()))
-            if not has_finished and (is_end or not self._still_there(self._living(connection))):
-                connection.execute(_ME.values(has_closed=1), self._names)
+            self._is_end = is_finished and not is_left and not has_finished
+            if self._is_end or not (has_finished or self._still_there(self._living(connection))):
+                # A run that is only interrupted can be joined by others meanwhile, which end it themselves.
+                is_ending = self._is_end or not self._is_shared
+                until = self._clock() + LEASE_SECONDS if is_ending else None
+                connection.execute(_ME.values(has_closed=1, lease_until=until), self._names)
             run = connection.execute(_RUN, self._names).first()
             rows = connection.execute(_WORKERS, self._names).all()
-        if not is_left:
+        if has_finished:
             self.forget()
         has_closed = any(row.has_closed for row in rows if row.name == self._me)
         return LeaveResult(
@@ -264,6 +268,16 @@ class FrontierStore:
             seconds=0.0 if run is None else self._clock() - run.started,
             parked=parked,
         )
+
+    def end(self) -> None:
+        """End the run, if nothing is left of it; to be called by the worker that it does not go on without."""
+        with self._database.write() as connection:
+            ending = update(workers).where(workers.c.run_id == self._run, workers.c.has_closed == 1)
+            connection.execute(ending.values(lease_until=None))
+            if self._is_end:
+                connection.execute(update(runs).where(runs.c.id == self._run).values(finished=self._clock()))
+        if self._is_end:
+            self.forget()
 
     def count_left(self) -> int:
         """Return how many URLs of the run are queued, taken or parked, by whomever."""
@@ -308,8 +322,13 @@ class FrontierStore:
         return int(run)
 
     def _has_finished(self, connection: Connection) -> bool:
+        """Say whether the run has finished, or another worker is about to end it."""
         run = connection.execute(_RUN, self._names).first()
-        return run is None or run.finished is not None
+        if run is None or run.finished is not None or not self._is_shared:
+            return run is None or run.finished is not None
+        rows = connection.execute(_WORKERS, self._names).all()
+        ending = [row.name for row in rows if row.has_closed and row.name != self._me and self._has_lease(row)]
+        return bool(self._still_there(ending))
 
     def _write(self, connection: Connection, changes: Changes, worker: WorkerState) -> tuple[int, int]:
         """Write what happened; return how many URLs were new, and how many pages this worker has kept by now."""
@@ -398,9 +417,12 @@ class FrontierStore:
         return given_up
 
     def _living(self, connection: Connection) -> list[str]:
-        """Return the names of the workers whose leases have not ended."""
+        """Return the names of the workers whose leases have not ended, and that do not end the run."""
         rows = connection.execute(_WORKERS, self._names).all()
-        return [row.name for row in rows if row.lease_until is not None and row.lease_until >= self._clock()]
+        return [row.name for row in rows if self._has_lease(row) and not row.has_closed]
+
+    def _has_lease(self, worker: Row[Any]) -> bool:
+        return worker.lease_until is not None and worker.lease_until >= self._clock()
 
     def _still_there(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if not self._has_ended(name, self._me)]
@@ -436,7 +458,7 @@ class FrontierStore:
         return given_up
 
     def _is_gone(self, worker: Row[Any], *, is_expired: bool) -> bool:
-        if worker.lease_until is None:
+        if worker.lease_until is None or worker.has_closed:
             return False
         return (is_expired and worker.lease_until < self._clock()) or self._has_ended(worker.name, self._me)
 

@@ -6,13 +6,17 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, delete, func, insert, inspect, select
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, inspect, select
 
 from crawler.frontier import schema
 from crawler.frontier.leases import is_gone
-from crawler.frontier.schema import State, options, runs, urls
+from crawler.frontier.schema import State, options, runs, urls, workers
 from crawler.runs import UnfinishedRun
 from dedup.sql.database import Database
+
+_ENDING = select(workers.c.name, workers.c.lease_until).where(
+    workers.c.run_id == bindparam("run"), workers.c.has_closed == 1, workers.c.lease_until.is_not(None)
+)
 
 
 def save_options(database: Database, run: str, value: str) -> None:
@@ -35,7 +39,7 @@ def save_options(database: Database, run: str, value: str) -> None:
 def find_unfinished(
     database: Database, me: str, *, but: str = "", has_ended: Callable[[str, str], bool] = is_gone
 ) -> list[UnfinishedRun]:
-    """Return the runs that have URLs left, the one that was started or continued last first.
+    """Return the runs that have URLs left, or died as they ended, the one that was started or continued last first.
 
     Args:
         database: where the frontier is, if there is one.
@@ -54,7 +58,7 @@ def find_unfinished(
         query = query.outerjoin(options, options.c.run_id == runs.c.id).order_by(started.desc(), runs.c.id.desc())
         rows = connection.execute(query).all()
         found = [_read(connection, row, lambda worker: has_ended(worker, me)) for row in rows]
-    return [run for run in found if run.left]
+    return [run for run in found if run.left or run.is_ending]
 
 
 class Begun(NamedTuple):
@@ -92,6 +96,8 @@ def _read(connection: Connection, row: Row[Any, Any, Any], has_ended: Callable[[
     left = sum(counts.get(state.value, (0, 0))[0] for state in (State.QUEUED, State.TAKEN, State.PARKED))
     _, kept = counts.get(State.DONE.value, (0, 0))
     leased = select(urls.c.worker).where(schema.OF_RUN, schema.is_in(State.TAKEN), urls.c.lease_until >= time.time())
-    workers = connection.execute(leased.distinct(), of_run).scalars()
-    is_under_way = any(not has_ended(worker) for worker in workers)
-    return UnfinishedRun(row.name, row.options, int(kept), left, is_under_way)
+    ending = connection.execute(_ENDING, of_run).all()
+    names = [worker.name for worker in ending if worker.lease_until >= time.time()]
+    names += connection.execute(leased.distinct(), of_run).scalars()
+    is_under_way = any(not has_ended(worker) for worker in names)
+    return UnfinishedRun(row.name, row.options, int(kept), left, is_under_way, bool(ending))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import resource
+import shlex
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +27,18 @@ from dedup.errors import DatabaseError, OutageError
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.sql import database as outages_module
 from dedup.sql.database import Database, Outages, TableSet
-from tests.crawling import NO_NETWORK, Crawl, ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, start
+from tests.crawling import (
+    NO_NETWORK,
+    Crawl,
+    ExitedError,
+    ask,
+    crawl,
+    crawl_command,
+    crawl_site_here,
+    finish,
+    run,
+    start,
+)
 from tests.localsite import Asked, LocalSite, Page, article
 from tests.texts import document
 from tests.waiting import HANG
@@ -287,6 +299,24 @@ def test_what_could_not_be_stored_does_not_count_as_kept(tmp_path: Path, site: L
     [stored] = ask(pages, "SELECT count(*) AS count FROM pages")
     assert result.summed_up("kept") == stored["count"] < len(TEXTS)
     assert "not stored" in result.summary["kept"]
+
+
+def test_run_whose_end_could_not_be_written_is_ended_by_the_command_that_is_named(
+    tmp_path: Path, site: LocalSite
+) -> None:
+    database = tmp_path / "crawl.db"
+    with closing(Database(f"sqlite:///{database}")) as opened:
+        FrontierStore(opened, "run", 1, "me")
+        with opened.write() as connection:
+            fail = "BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END"
+            connection.exec_driver_sql(f"CREATE TRIGGER full BEFORE UPDATE ON frontier_runs {fail}")
+    result = crawl(database, url=f"{site.url}/")
+    fails(result, "full", "the end of the run is not written: ")
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("DROP TRIGGER full")
+    words = shlex.split(result.errors[0].partition("is not written: ")[2])
+    assert run(words).status == 0
+    assert ask(f"sqlite:///{database}", "SELECT * FROM frontier_runs") == []
 
 
 class Server:

@@ -170,6 +170,8 @@ def test_finished_run_is_forgotten_and_its_name_begins_anew(workers: Workers, mo
     finish(store, *take(store, 10))
     assert store.count_left() == 0
     store.leave(Changes(), WorkerState(), is_finished=True)
+    assert len(workers.states()) == 10
+    store.end()
     assert ask(workers.database_url, "SELECT name FROM frontier_runs") == [{"name": "another run"}]
     assert workers.states() == {1: "queued"}
     store, opened = workers.begin("two")
