@@ -55,10 +55,10 @@ class PageLimitPipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        arguments = getattr(crawler.spider, "arguments", None)
-        if arguments is None or arguments.max_pages is None:
+        limit: int | None = crawler.spider.arguments.max_pages  # type: ignore[union-attr]
+        if limit is None:
             raise NotConfigured
-        pipeline = cls(crawler, arguments.max_pages)
+        pipeline = cls(crawler, limit)
         crawler.signals.connect(pipeline.item_scraped, signals.item_scraped)
         crawler.signals.connect(pipeline.item_dropped, signals.item_dropped)
         crawler.signals.connect(pipeline.item_error, signals.item_error)

@@ -9,7 +9,6 @@ from typing import Self
 from scrapy import Request, signals
 from scrapy.core.downloader import Slot
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
 from scrapy.extensions.throttle import AutoThrottle
 from scrapy.http import Response
 
@@ -93,8 +92,6 @@ class PausingMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        if getattr(crawler.spider, "arguments", None) is None:
-            raise NotConfigured
         return cls(crawler)
 
     async def process_request(self, request: Request) -> Request | None:

@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured, StopDownload
+from scrapy.exceptions import StopDownload
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 from scrapy.utils.request import RequestFingerprinter
@@ -63,18 +63,16 @@ class ConditionalMiddleware:
     - It has to be closer to the downloader than Scrapy's middlewares for redirects and compression.
     """
 
-    def __init__(self, crawler: Crawler, arguments: SiteArguments) -> None:
+    def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        arguments: SiteArguments = crawler.spider.arguments  # type: ignore[union-attr]
         self._is_recrawl = arguments.recrawl
         self._seen_since = math.inf if arguments.max_age is None else time.time() - arguments.max_age
         self._follows_duplicates = read_item_settings(crawler).follow_duplicates
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        arguments = getattr(crawler.spider, "arguments", None)
-        if arguments is None:
-            raise NotConfigured
-        return cls(crawler, arguments)
+        return cls(crawler)
 
     async def process_request(self, request: Request) -> Response | None:
         if not self._is_recrawl or request.meta.get(KIND) != PAGE:
@@ -164,10 +162,7 @@ class BreakingOffMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        arguments = getattr(crawler.spider, "arguments", None)
-        if arguments is None:
-            raise NotConfigured
-        middleware = cls(arguments)
+        middleware = cls(crawler.spider.arguments)  # type: ignore[union-attr]
         crawler.signals.connect(middleware.headers_received, signals.headers_received)
         return middleware
 

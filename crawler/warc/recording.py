@@ -69,9 +69,8 @@ class RecordingMiddleware:
     - It has to be closer to the downloader than what decodes, redirects, or answers by itself.
     """
 
-    def __init__(self, crawler: Crawler, arguments: Any, file: WarcFile, duplicates: Duplicates) -> None:
-        self._crawler = crawler
-        self._arguments = arguments
+    def __init__(self, crawler: Crawler, file: WarcFile, duplicates: Duplicates) -> None:
+        self._arguments = crawler.spider.arguments  # type: ignore[union-attr]
         self._file = file
         self._duplicates = duplicates
         self._stopper = CrawlStopper.of(crawler)
@@ -79,9 +78,6 @@ class RecordingMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        arguments = getattr(crawler.spider, "arguments", None)
-        if arguments is None:
-            raise NotConfigured
         try:
             target = find_target(crawler)
             if target is None:
@@ -93,7 +89,7 @@ class RecordingMiddleware:
             file = WarcFile(target.path, overwrite=overwrites, made_by=_made_by(crawler))
         except SettingsError as error:
             refuse_to_start(error)
-        _recordings[crawler] = recording = cls(crawler, arguments, file, duplicates)
+        _recordings[crawler] = recording = cls(crawler, file, duplicates)
         return recording
 
     @staticmethod
