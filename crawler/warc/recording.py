@@ -18,7 +18,6 @@ from w3lib.url import file_uri_to_path
 
 from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Exchange, Page, is_page
 from crawler.warc.file import (
-    IDENTICAL_PAYLOAD,
     NEAR_DUPLICATE,
     NOT_MODIFIED,
     NOT_MODIFIED_STATUS,
@@ -111,7 +110,7 @@ class RecordingMiddleware:
         if may_be_page and (response.status == _FOUND or is_same):
             request.meta[EXCHANGE] = exchange
         elif _is_of_the_crawl(request) and not is_same and not _is_mended_by_time(response.status):
-            self._write(exchange, self._find_same(exchange), [], request)
+            self._write(exchange, self._file.find_same(exchange), [], request)
         return response
 
     def write_page(self, page: Page, decision: Decision | None = None, request: Request | None = None) -> bool:
@@ -129,7 +128,7 @@ class RecordingMiddleware:
         if exchange is None:
             return True
         original = decision.original if decision is not None and decision.verdict.is_duplicate else None
-        refers = self._find_same(exchange)
+        refers = self._file.find_same(exchange)
         if exchange.status == NOT_MODIFIED_STATUS:
             refers = Refers(NOT_MODIFIED, exchange.url, as_date(exchange.seen_before) if exchange.seen_before else None)
         elif refers is None and original is not None:
@@ -143,10 +142,6 @@ class RecordingMiddleware:
         """Say whether it is a feed that the crawl starts with."""
         kind = (response.headers.get("Content-Type") or b"").lower()
         return b"xml" in kind and b"html" not in kind and bool(self._arguments.is_start(request))
-
-    def _find_same(self, exchange: Exchange) -> Refers | None:
-        same = self._file.find_same(exchange) if exchange.body else None
-        return None if same is None else Refers(IDENTICAL_PAYLOAD, *same)
 
     def _write(
         self, exchange: Exchange, refers: Refers | None, notes: list[tuple[str, str]], request: Request | None
