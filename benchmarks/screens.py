@@ -197,7 +197,7 @@ def _edited(text: str, edits: int) -> str:
 def _queue(url: str, run: str) -> None:
     database = Database(url)
     with closing(database):
-        store = FrontierStore(database, run, 3, worker_name())
+        store = FrontierStore(database, run, worker_name())
         store.open()
         hosts = [f"news-{number}.example" for number in range(6)] + [_LONG.split("/")[2]]
         entries = [

@@ -476,7 +476,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _make_store(self, run: str) -> FrontierStore:
         settings, delay = self._settings, self._hosts.least_delay
-        return FrontierStore(self._database, run, MAX_ATTEMPTS, self._me, is_shared=settings.is_shared, delay=delay)
+        return FrontierStore(self._database, run, self._me, is_shared=settings.is_shared, delay=delay)
 
     def _end_if_over(self, store: FrontierStore) -> None:
         """End the process if other workers have finished the run."""

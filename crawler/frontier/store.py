@@ -98,7 +98,6 @@ class FrontierStore:
     Args:
         database: where; the tables are made if they are not there.
         run: the run's name.
-        most_attempts: a URL that so many processes died with is given up.
         worker: this worker's name.
         is_shared: whether other workers crawl the run at the same time.
         delay: returns the seconds between two requests to a host, as far as they are known here.
@@ -113,7 +112,6 @@ class FrontierStore:
         self,
         database: Database,
         run: str,
-        most_attempts: int,
         worker: str,
         *,
         is_shared: bool = False,
@@ -123,7 +121,6 @@ class FrontierStore:
     ) -> None:
         self._database = database
         self._name = run
-        self._most_attempts = most_attempts
         self._me = worker
         self._is_shared = is_shared
         self._delay = delay
@@ -442,7 +439,7 @@ class FrontierStore:
         ended = [worker for worker in others if self._has_ended(worker, self._me)]
         latest = self._clock() if is_expired else 0.0
         lost = and_(schema.OF_OTHERS, or_(urls.c.lease_until < latest, urls.c.worker.in_(ended)))
-        is_last = urls.c.attempts + 1 >= self._most_attempts
+        is_last = urls.c.attempts + 1 >= MAX_ATTEMPTS
         given_up = list(connection.execute(select(urls.c.url).where(lost, is_last), self._names).scalars())
         for condition, state in ((is_last, State.FAILED), (~is_last, State.QUEUED)):
             change = update(urls).where(lost, condition)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from hashlib import blake2b
+from http import HTTPStatus
 from typing import Self
 from urllib.parse import urljoin
 
@@ -26,13 +27,11 @@ from dedup.stage.failures import read_item_settings
 from dedup.stage.pipelines import NearDuplicatePipeline
 
 _MAX_VALIDATOR = 256
-_NOT_MODIFIED_STATUS = 304
 _FOR_GOOD = (301, 308)
 
 
 # Smaller ones are fetched whole: their status tells more than their type.
 _STOP_ABOVE_BYTES = 65_536
-_FIRST_ERROR = 400
 
 
 def read_validators(headers: Headers) -> tuple[str | None, str | None]:
@@ -97,7 +96,7 @@ class ConditionalMiddleware:
         if revisits is None or not is_page(request.meta.get(KIND)):
             return response
         visit = request.meta.get(LAST_VISIT)
-        if response.status == _NOT_MODIFIED_STATUS and visit is not None:
+        if response.status == HTTPStatus.NOT_MODIFIED and visit is not None:
             return await _as_seen(revisits, visit, request, NOT_MODIFIED, response.headers)
         location = response.headers.get("Location")
         if response.status in _FOR_GOOD and location:
@@ -183,7 +182,7 @@ class BreakingOffMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> Response | None:
         response = exception.response if isinstance(exception, StopDownload) else None
-        if response is None or response.status < _FIRST_ERROR:
+        if response is None or response.status < HTTPStatus.BAD_REQUEST:
             return None
         # Nothing is there to be decoded.
         headers = response.headers.copy()

@@ -32,8 +32,6 @@ NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 NEAR_DUPLICATE = "urn:scrapy-neardup:revisit:near-duplicate"
 """The profiles of records that hold no content, as it is that of another record, or nearly."""
 
-NOT_MODIFIED_STATUS = 304
-
 # Of what Python offers no more than a tenth smaller at twice the time.
 _LEVEL = 6
 # Archives are given away.

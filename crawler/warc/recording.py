@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from enum import StrEnum
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -16,11 +17,10 @@ from scrapy.extensions.feedexport import apply_uri_params
 from scrapy.http import Response
 from w3lib.url import file_uri_to_path
 
-from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Exchange, Page, is_page
+from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Exchange, Page, is_mended_by_time, is_page
 from crawler.warc.file import (
     NEAR_DUPLICATE,
     NOT_MODIFIED,
-    NOT_MODIFIED_STATUS,
     ArchiveError,
     Refers,
     WarcFile,
@@ -36,11 +36,6 @@ FORMATS = ("gz", "warc")
 """What Scrapy takes for the formats of `crawl.warc.gz`, and of `crawl.warc`, which is refused with the way out."""
 
 _ENDING = ".warc.gz"
-_FOUND = 200
-_TOO_MANY_REQUESTS = 429
-_FIRST_FAILURE = 500
-
-
 _going_on: WeakSet[Crawler] = WeakSet()
 _recordings: WeakKeyDictionary[Crawler, RecordingMiddleware] = WeakKeyDictionary()
 
@@ -105,11 +100,11 @@ class RecordingMiddleware:
             return response
         exchange = read_exchange(request, response)
         visit = request.meta.get(LAST_VISIT)
-        is_same = response.status == NOT_MODIFIED_STATUS and visit is not None
+        is_same = response.status == HTTPStatus.NOT_MODIFIED and visit is not None
         may_be_page = is_page(request.meta.get(KIND)) and not self._is_feed(request, response)
-        if may_be_page and (response.status == _FOUND or is_same):
+        if may_be_page and (response.status == HTTPStatus.OK or is_same):
             request.meta[EXCHANGE] = exchange
-        elif _is_of_the_crawl(request) and not is_same and not _is_mended_by_time(response.status):
+        elif _is_of_the_crawl(request) and not is_same and not is_mended_by_time(response.status):
             self._write(exchange, self._file.find_same(exchange), [], request)
         return response
 
@@ -129,7 +124,7 @@ class RecordingMiddleware:
             return True
         original = decision.original if decision is not None and decision.verdict.is_duplicate else None
         refers = self._file.find_same(exchange)
-        if exchange.status == NOT_MODIFIED_STATUS:
+        if exchange.status == HTTPStatus.NOT_MODIFIED:
             refers = Refers(NOT_MODIFIED, exchange.url, as_date(exchange.seen_before) if exchange.seen_before else None)
         elif refers is None and original is not None:
             if self._duplicates is Duplicates.OMIT:
@@ -216,10 +211,6 @@ def _is_of_the_crawl(request: Request) -> bool:
     """Say whether an address was asked for because a site named it, or for its robots.txt."""
     # Others are made up, to see what a host says of what is not there.
     return KIND in request.meta or RESOURCE in request.meta or urlsplit(request.url).path == "/robots.txt"
-
-
-def _is_mended_by_time(status: int) -> bool:
-    return status == _TOO_MANY_REQUESTS or status >= _FIRST_FAILURE
 
 
 def _notes(page: Page, decision: Decision | None) -> list[tuple[str, str]]:

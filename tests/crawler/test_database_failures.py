@@ -306,7 +306,7 @@ def test_run_whose_end_could_not_be_written_is_ended_by_the_command_that_is_name
 ) -> None:
     database = tmp_path / "crawl.db"
     with closing(Database(f"sqlite:///{database}")) as opened:
-        FrontierStore(opened, "run", 1, "me")
+        FrontierStore(opened, "run", "me")
         with opened.write() as connection:
             fail = "BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END"
             connection.exec_driver_sql(f"CREATE TRIGGER full BEFORE UPDATE ON frontier_runs {fail}")
@@ -402,7 +402,7 @@ def test_commits_of_which_nothing_is_heard_count_once(
     assert ask(sqlite_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "finished"}]
     if is_shared:
         with closing(Database(sqlite_url)) as database:
-            assert FrontierStore(database, "x", 5, "late", is_shared=True).is_over()
+            assert FrontierStore(database, "x", "late", is_shared=True).is_over()
 
 
 def test_pages_that_were_decided_but_not_stored_are_stored_by_the_next_crawl_in_a_database_of_their_own(

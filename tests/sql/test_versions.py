@@ -123,7 +123,7 @@ def open_pages(url: str) -> None:
 
 def open_frontier(url: str) -> None:
     with closing(Database(url)) as database:
-        FrontierStore(database, "run", 3, "worker")
+        FrontierStore(database, "run", "worker")
 
 
 @pytest.mark.parametrize("opened", [open_pages, open_frontier])

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from crawler.frontier.leases import LEASE_SECONDS, MOST_HOSTS, RENEWAL_SECONDS, TURN_SECONDS
 from crawler.frontier.schema import Changes, Entry, ExchangeResult, LeaveResult, OpenResult, TakenUrl, WorkerState
-from crawler.frontier.store import FrontierStore
+from crawler.frontier.store import MAX_ATTEMPTS, FrontierStore
 from dedup.sql.database import Database
-from tests.crawler.frontier.test_store import ATTEMPTS, DELAY, Workers, new_databases
+from tests.crawler.frontier.test_store import DELAY, Workers, new_databases
 from tests.crawler.frontier.test_store import entry as entry_of
 from tests.crawling import ask
 
@@ -226,7 +226,7 @@ def test_url_that_kills_is_given_up_and_the_others_are_not(crew: Crew) -> None:
             worker.finish_all()
         crew.kill(f"worker {deaths}")
     assert given_up == ["https://a/1"]
-    assert deaths == ATTEMPTS + 1
+    assert deaths == MAX_ATTEMPTS + 1
 
 
 def test_worker_that_starts_right_after_an_outage_takes_nothing_from_the_others(crew: Crew) -> None:
@@ -326,7 +326,7 @@ def test_run_that_has_finished_stays_so_for_workers_that_come_late_and_a_single_
     one.store.end()
     assert three.store.is_over()
     assert crew.rows("SELECT count(*) FROM frontier") == [(0,)]
-    with closing(FrontierStore(Database(crew.database_url), "run", ATTEMPTS, "alone")) as alone:
+    with closing(FrontierStore(Database(crew.database_url), "run", "alone")) as alone:
         assert alone.open() == OpenResult(0, 0, 0, [])
     assert crew.rows("SELECT count(*) FROM frontier_workers") == [(0,)]
 
@@ -346,7 +346,7 @@ def test_run_whose_worker_dies_as_it_ends_it_is_ended_by_the_next_one(crew: Crew
 
 
 def test_workers_go_on_with_what_a_single_one_began(crew: Crew) -> None:
-    alone = FrontierStore(Database(crew.database_url), "run", ATTEMPTS, "alone")
+    alone = FrontierStore(Database(crew.database_url), "run", "alone")
     alone.open()
     [first, _] = [entry("a", 1), entry("a", 2)]
     alone.exchange(Changes(found=[first, entry("a", 2)]), 0)

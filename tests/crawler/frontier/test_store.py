@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from crawler.frontier.leases import LEASE_SECONDS, is_gone, worker_name
 from crawler.frontier.schema import Changes, Entry, ExchangeResult, OpenResult, TakenUrl, WorkerState
-from crawler.frontier.store import FrontierStore
+from crawler.frontier.store import MAX_ATTEMPTS, FrontierStore
 from dedup.sql.database import Database
 from tests.crawling import ask
 
-ATTEMPTS = 5
 DELAY = 0.5
 
 
@@ -55,7 +54,6 @@ class Workers:
         store = FrontierStore(
             Database(self.database_url),
             run,
-            ATTEMPTS,
             name,
             is_shared=self._is_shared,
             delay=lambda host: DELAY,
@@ -278,7 +276,7 @@ class Played:
     def crash(self, _: object) -> None:
         for number in self.taken:
             self.model.attempts[number] += 1
-            self.model.state[number] = "failed" if self.model.attempts[number] >= ATTEMPTS else "queued"
+            self.model.state[number] = "failed" if self.model.attempts[number] >= MAX_ATTEMPTS else "queued"
         self.workers.ended.add(f"worker {self.count}")
         self._reopen()
 

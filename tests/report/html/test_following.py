@@ -51,7 +51,7 @@ class Crawl:
 
     def queue(self, run: str, count: int, taken: int = 0) -> None:
         with closing(Database(self.database_url)) as database:
-            store = FrontierStore(database, run, 3, worker_name())
+            store = FrontierStore(database, run, worker_name())
             store.open()
             store.exchange(Changes(found=[entry(number) for number in range(count)]), taken)
 
