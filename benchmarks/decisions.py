@@ -18,7 +18,7 @@ from sqlalchemy import create_engine, text
 
 from benchmarks.edited_texts import EDITS, real_texts
 from benchmarks.stored import SETTINGS, Signing, fill, fill_words, key_of, look_up, may_meet
-from crawler.cluster import PostgresqlServer, postgresql_server
+from crawler.cluster import PostgresqlServer
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document
 from dedup.rules.verification import check
@@ -101,7 +101,7 @@ def run(*, data: Path, n: list[int] | None = None, databases: list[str] | None =
     rows = []
     with TemporaryDirectory(prefix="benchmark-decisions-", ignore_cleanup_errors=True) as name, ExitStack() as stack:
         folder = Path(name)
-        server = stack.enter_context(postgresql_server(folder / "server")) if "postgresql" in kinds else None
+        server = stack.enter_context(closing(PostgresqlServer(folder / "server"))) if "postgresql" in kinds else None
         signing = stack.enter_context(closing(Signing(real_texts(data))))
         stored = signing.many(sizes[-1], folder)
         new = list(signing.texts(range(sizes[-1], sizes[-1] + NEW)))

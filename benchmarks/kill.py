@@ -26,7 +26,7 @@ from sqlalchemy import text
 
 from benchmarks.kill_crawls import DATABASE, Crawled, Moment, crawl_alone, crawl_together
 from benchmarks.kill_site import Site, make_site, serve
-from crawler.cluster import postgresql_server
+from crawler.cluster import PostgresqlServer
 from crawler.pages.extraction import LinkRules, extract_page
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import check
@@ -204,7 +204,7 @@ def _crawl_together(
     site: Site, hosts: int, folder: Path, moments: list[Moment], *, workers: int, seed: int
 ) -> tuple[_Result, Crawled]:
     """Crawl it with several, on a server that is stopped at some moments too."""
-    with serve(site, hosts) as served, postgresql_server(folder) as server:
+    with serve(site, hosts) as served, closing(PostgresqlServer(folder)) as server:
         crawled = crawl_together(served, server, moments, workers, random.Random(seed))
         return _read(server.url(DATABASE)), crawled
 

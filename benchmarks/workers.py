@@ -17,7 +17,7 @@ from sqlalchemy import text
 from benchmarks.kill_site import edited
 from benchmarks.texts import english
 from benchmarks.workers_site import Hosts, serve
-from crawler.cluster import PostgresqlServer, postgresql_server, start_worker
+from crawler.cluster import PostgresqlServer, start_worker
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature
@@ -50,7 +50,10 @@ def run(*, pairs: int = 2000, pages: int = 480, most: int = 4) -> dict[str, Any]
     Raises:
         ValueError: a worker failed.
     """
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, postgresql_server(Path(folder)) as server:
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        closing(PostgresqlServer(Path(folder))) as server,
+    ):
         raced = _race(server, pairs, most)
         print(
             f"{raced['pairs']:,} pairs, {raced['at_once']:,} of them sent at the same moment, {raced['apart']:,} to "

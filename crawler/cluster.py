@@ -99,13 +99,6 @@ def once_started(start: Callable[[], T]) -> T:
     return start()
 
 
-@contextmanager
-def postgresql_server(folder: Path) -> Iterator[PostgresqlServer]:
-    """Start a server with its data in a folder, and stop it at the end."""
-    with closing(PostgresqlServer(folder)) as server:
-        yield server
-
-
 def start_worker(
     database: str,
     run: str,
@@ -197,7 +190,7 @@ def _database() -> Iterator[str]:
     if url := os.environ.get("DEDUP_DATABASE_URL"):
         yield url
         return
-    with postgresql_server(_FOLDER) as server:
+    with closing(PostgresqlServer(_FOLDER)) as server:
         yield server.url(_DATABASE)
 
 
