@@ -51,7 +51,7 @@ class Command(crawl.Command):
     def _take_over(self, name: str, opts: argparse.Namespace) -> None:
         """Let settings and arguments be those of the run, but for what was given here."""
         from crawler.frontier.leases import worker_name
-        from crawler.frontier.unfinished import find_unfinished
+        from crawler.frontier.store import find_unfinished
         from crawler.runs import choose_run, take_over
         from dedup.console import counted
         from dedup.rules.settings import DedupSettings

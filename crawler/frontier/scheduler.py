@@ -35,8 +35,7 @@ from crawler.frontier.schema import (
     to_entry,
     to_request,
 )
-from crawler.frontier.store import MAX_ATTEMPTS, FrontierSettings, FrontierStore
-from crawler.frontier.unfinished import find_unfinished, save_options
+from crawler.frontier.store import MAX_ATTEMPTS, FrontierSettings, FrontierStore, find_unfinished
 from crawler.output import skip
 from crawler.page import KIND, ROW, UNSETTLED, NotStored, OverLimit
 from crawler.pages.pipeline import PageLimitPipeline
@@ -469,7 +468,7 @@ class FrontierScheduler(BaseScheduler):
             self._store = self._make_store(run)
         opened = self._store.open()
         if not opened.is_over:
-            save_options(self._database, run, RunOptions.of(self._crawler).dump())
+            self._store.save_options(RunOptions.of(self._crawler).dump())
         if not self._settings.is_shared and not opened.done:
             self._unfinished = find_unfinished(self._database, self._me, but=run)
         return opened

@@ -1,4 +1,4 @@
-"""The frontier in the database: what is known, taken, done, in whole transactions."""
+"""The frontier in the database: what is known, taken, done, in whole transactions, and which runs have not ended."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy.crawler import Crawler
-from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, inspect, or_, select, update
 
 from crawler.frontier import schema
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, HostLeases, is_gone, next_urls
@@ -32,6 +32,7 @@ from crawler.frontier.schema import (
     workers,
 )
 from crawler.page import read_setting
+from crawler.runs import UnfinishedRun
 from dedup.errors import SettingsError
 from dedup.ledger.runs import register_rows
 from dedup.rules.setting_values import to_bool
@@ -47,6 +48,9 @@ DELETED_AT_ONCE = 10_000
 
 _WORKERS = select(workers).where(workers.c.run_id == bindparam("run"))
 _RUN = select(runs.c.started, runs.c.finished).where(runs.c.id == bindparam("run"))
+_ENDING = select(workers.c.name, workers.c.lease_until).where(
+    workers.c.run_id == bindparam("run"), workers.c.has_closed == 1, workers.c.lease_until.is_not(None)
+)
 _ME = update(workers).where(workers.c.run_id == bindparam("run"), workers.c.name == bindparam("me"))
 
 
@@ -276,6 +280,12 @@ class FrontierStore:
         if self._is_end:
             self.forget()
 
+    def save_options(self, value: str) -> None:
+        """Remember with what the run was started, for `find_unfinished`; it is forgotten with the run."""
+        with self._database.write() as connection:
+            connection.execute(delete(options).where(options.c.run_id == self._run))
+            connection.execute(insert(options), {"run_id": self._run, "options": value, "saved": time.time()})
+
     def count_left(self) -> int:
         """Return how many URLs of the run are queued, taken or parked, by whomever."""
         left = or_(*map(schema.is_in, (State.QUEUED, State.TAKEN, State.PARKED)))
@@ -466,3 +476,67 @@ def _sum_of_counts(rows: Sequence[Row[Any]]) -> dict[str, float]:
     for row in rows:
         counts.update(json.loads(row.counts))
     return dict(counts)
+
+
+def find_unfinished(database: Database, me: str, *, but: str = "") -> list[UnfinishedRun]:
+    """Return the runs that have URLs left, or died as they ended, the one that was started or continued last first.
+
+    Args:
+        database: where the frontier is, if there is one.
+        me: the name of this process, see `worker_name`.
+        but: the name of a run that is of no interest.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        if not inspect(connection).has_table(runs.name):
+            return []
+        started = func.coalesce(options.c.saved, runs.c.started)
+        query = select(runs.c.id, runs.c.name, options.c.options).where(runs.c.finished.is_(None), runs.c.name != but)
+        query = query.outerjoin(options, options.c.run_id == runs.c.id).order_by(started.desc(), runs.c.id.desc())
+        rows = connection.execute(query).all()
+        found = [_read(connection, row, me) for row in rows]
+    return [run for run in found if run.left or run.is_ending]
+
+
+class Begun(NamedTuple):
+    """A run that is known to the frontier.
+
+    Attributes:
+        started: when it began, in seconds since 1970.
+        options: what `FrontierStore.save_options` has saved last; None where that is not known.
+        is_over: whether it has finished.
+    """
+
+    started: float
+    options: str | None
+    is_over: bool
+
+
+def find_begun(database: Database, run: str) -> Begun | None:
+    """Return what the frontier knows of the run of this name; None if nothing, as of most runs that have finished.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    query = select(runs.c.started, options.c.options, runs.c.finished.is_not(None).label("is_over"))
+    query = query.outerjoin(options, options.c.run_id == runs.c.id).where(runs.c.name == run)
+    with database.read() as connection:
+        if not {runs.name, options.name} <= set(inspect(connection).get_table_names()):
+            return None
+        row = connection.execute(query).first()
+    return None if row is None else Begun(*row)
+
+
+def _read(connection: Connection, row: Row[Any, Any, Any], me: str) -> UnfinishedRun:
+    of_run = {"run": row.id}
+    counts = {state: (count, kept) for state, count, kept in connection.execute(schema.COUNTS, of_run)}
+    left = sum(counts.get(state.value, (0, 0))[0] for state in (State.QUEUED, State.TAKEN, State.PARKED))
+    _, kept = counts.get(State.DONE.value, (0, 0))
+    leased = select(urls.c.worker).where(schema.OF_RUN, schema.is_in(State.TAKEN), urls.c.lease_until >= time.time())
+    ending = connection.execute(_ENDING, of_run).all()
+    names = [worker.name for worker in ending if worker.lease_until >= time.time()]
+    names += connection.execute(leased.distinct(), of_run).scalars()
+    is_under_way = any(not is_gone(worker, me) for worker in names)
+    return UnfinishedRun(row.name, row.options, int(kept), left, is_under_way, bool(ending))
