@@ -18,6 +18,7 @@ from scrapy.utils.test import get_crawler
 from crawler.frontier.scheduler import MOST_IN_VAIN
 from crawler.runs import RunOptions, without_password
 from crawler.spider.site import SiteSpider
+from tests.crawler.conftest import count_rows
 from tests.crawler.demo.truth import expected_totals
 from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, scrapy, start
 from tests.feeds import read_feed
@@ -44,18 +45,9 @@ def kept(database: Path) -> list[str]:
     return sorted(row["url"] for row in ask(url_of(database), "SELECT url FROM pages"))
 
 
-def count(database: Path, rows: str) -> int:
-    """How many rows there are; 0 where their table is not there yet."""
-    try:
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-            return int(connection.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
-
-
 def done(database: Path) -> int:
     """How many addresses the frontier knows to be dealt with."""
-    return count(database, "frontier WHERE state = 'done'")
+    return count_rows(database, "frontier WHERE state = 'done'")
 
 
 def interrupt(process: Popen[str], site: LocalSite, condition: Callable[[], bool], number: int) -> Crawl:
@@ -137,7 +129,7 @@ def test_run_that_was_killed_before_its_feed_was_written_has_not_ended_and_conti
     os.mkfifo(feed)  # whoever writes it waits for a reader
     with LocalSite(forty_pages()) as site:
         process = begin(database, site, "-O", str(feed), **limit)
-        wait_until(lambda: count(database, "frontier_workers WHERE has_closed = 1") > 0)
+        wait_until(lambda: count_rows(database, "frontier_workers WHERE has_closed = 1") > 0)
         refused = go_on(database)
         os.killpg(process.pid, signal.SIGKILL)
         finish(process, accidents=True)
