@@ -73,9 +73,8 @@ OTHERS = "".join(f"User-agent: {other}\nDisallow: /\n\n" for other in ("near", "
         ({"-5": rules(PRIVATE)}, True),
         ({"": redirect("/robots.txt", 301)}, False),
         ({"": rules(OTHERS + PRIVATE, "utf-16")}, True),
-        ({"": rules("User-agent: *\nDisallow: /\n\nUser-agent: neardup/2.0\nDisallow: /private\n")}, True),
     ],
-    ids=["not there", "redirects to another host", "redirects without an end", "names of others, UTF-16", "own group"],
+    ids=["not there", "redirects to another host", "redirects without an end", "names of others, UTF-16"],
 )
 def test_what_robots_txt_says_is_obeyed(
     answers: dict[str, Reply], is_private: bool, tmp_path: Path, site: LocalSite

@@ -298,9 +298,6 @@ def test_sitemap_auto_reads_those_that_robots_txt_names_or_says_that_there_are_n
     assert crawling.kept == ["/b", "/island", "/island/2", "/news/2"]
 
 
-# Sitemaps
-
-
 # The limit of pages
 
 
