@@ -177,13 +177,6 @@ def test_tables_of_an_unreleased_crawler_are_refused(tables: TableSet, tmp_path:
     fails(crawl(url, url=NOBODY), f"the {tables.name} of database {url} ", OTHER)
 
 
-def test_real_command_that_is_refused_prints_one_error_and_no_summary() -> None:
-    result = crawl("postgresql://me:open-sesame@127.0.0.1:1/crawl", url=NOBODY)
-    fails(result, "check that the server runs")
-    assert result.stdout == ""
-    assert "open-sesame" not in result.stderr
-
-
 def test_new_database_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
     def open_for_pages(url: str) -> None:
         PageStore(Database(url), Outages(0)).close()
