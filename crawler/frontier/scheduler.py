@@ -262,10 +262,6 @@ class Ready:
             del self._taken[row]
         return removed
 
-    def clear(self) -> None:
-        """Remove all of them."""
-        self._taken.clear()
-
 
 class FrontierScheduler(BaseScheduler):
     """Scrapy scheduler, and duplicate filter, on a table of the pages' database.
@@ -538,7 +534,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _fail(self, error: Exception) -> None:
         self._has_failed = True
-        self._ready.clear()
+        self._ready = Ready()
         if not isinstance(error, DedupError):
             error = DedupError(f"the frontier failed: {type(error).__name__}: {error}")
         self._stopper.stop(error, "database_error")
