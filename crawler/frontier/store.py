@@ -48,6 +48,8 @@ DELETED_AT_ONCE = 10_000
 
 _WORKERS = select(workers).where(workers.c.run_id == bindparam("run"))
 _RUN = select(runs.c.started, runs.c.finished).where(runs.c.id == bindparam("run"))
+_LEFT = or_(*map(schema.is_in, (State.QUEUED, State.TAKEN, State.PARKED)))
+_COUNT_LEFT = select(func.count()).select_from(urls).where(schema.OF_RUN, _LEFT)
 _ENDING = select(workers.c.name, workers.c.lease_until).where(
     workers.c.run_id == bindparam("run"), workers.c.has_closed == 1, workers.c.lease_until.is_not(None)
 )
@@ -248,9 +250,9 @@ class FrontierStore:
                     self._hosts.free_all(connection, self._clock(), worker)
             counted = connection.execute(schema.COUNT_PARKED, self._names)
             parked = {host: int(count) for host, count in counted}
-            is_left = any(connection.execute(schema.IS_LEFT, self._names).one()) or bool(parked)
+            left = connection.execute(_COUNT_LEFT, self._names).scalar_one()
             connection.execute(_ME.values(lease_until=None), self._names)
-            self._is_end = is_finished and not is_left and not has_finished
+            self._is_end = is_finished and not left and not has_finished
             if self._is_end or not (has_finished or self._still_there(self._living(connection))):
                 # A run that is only interrupted can be joined by others meanwhile, which end it themselves.
                 is_ending = self._is_end or not self._is_shared
@@ -262,7 +264,7 @@ class FrontierStore:
             self.forget()
         has_closed = any(row.has_closed for row in rows if row.name == self._me)
         return LeaveResult(
-            left=self.count_left() if is_left else 0,
+            left=left,
             goes_on=self._is_shared and not has_closed,
             counts=_sum_of_counts(rows) if len(rows) > 1 else {},
             workers=len(rows),
@@ -285,13 +287,6 @@ class FrontierStore:
         with self._database.write() as connection:
             connection.execute(delete(options).where(options.c.run_id == self._run))
             connection.execute(insert(options), {"run_id": self._run, "options": value, "saved": time.time()})
-
-    def count_left(self) -> int:
-        """Return how many URLs of the run are queued, taken or parked, by whomever."""
-        left = or_(*map(schema.is_in, (State.QUEUED, State.TAKEN, State.PARKED)))
-        with self._database.read() as connection:
-            query = select(func.count()).select_from(urls).where(schema.OF_RUN, left)
-            return int(connection.execute(query, {"run": self._run}).scalar_one())
 
     def forget(self) -> None:
         """Forget a run that has finished: its URLs, and all of it where it was not shared."""
