@@ -308,8 +308,6 @@ class FrontierScheduler(BaseScheduler):
     def from_crawler(cls, crawler: Crawler) -> Self:
         scheduler = cls(crawler, FrontierSettings.read(crawler))
         crawler.signals.connect(scheduler.spider_opened, signals.spider_opened)
-        # Not weakly: the engine has let go of its scheduler by then.
-        crawler.signals.connect(scheduler.engine_stopped, signals.engine_stopped, weak=False)
         return scheduler
 
     def open(self, spider: Spider) -> None:
@@ -357,17 +355,16 @@ class FrontierScheduler(BaseScheduler):
     async def engine_stopped(self) -> None:
         """Handle the signal: the feeds are written, and whatever else is written of a run that ends."""
         try:
-            if self._is_ending:
-                await self._in_thread(partial(self._outages.survive, self._opened_store.end))
+            if self._pacer is not None:
+                await self._pacer.close()
+            await self._in_thread(partial(self._outages.survive, self._opened_store.end))
         except DedupError as error:
             command = command_to_continue(self._crawler, name_of_run(self._crawler))
             logger.error("%s; the end of the run is not written: %s", error, command)  # noqa: TRY400 -- in one line
             mark_failed(self._crawler, "database_error")
         finally:
             self._crawler.signals.disconnect(self.engine_stopped, signals.engine_stopped)
-            self._thread.shutdown()
-            if self._store is not None:
-                self._store.close()
+            self._let_go()
 
     def has_pending_requests(self) -> bool:
         return not self._has_failed and (self._is_left or len(self._ready) > 0)
@@ -458,6 +455,23 @@ class FrontierScheduler(BaseScheduler):
                 self._note_end(await self._survive(leave, self._worker_state()))
         except Exception as error:  # as above; the crawl ends all the same, with status 1
             self._fail(error)
+        if not self._is_ending:
+            self._let_go()
+            return
+        # Large feeds take longer than a lease.
+        self._pacer = Pacer(self._renew)
+        # Not weakly: by then the engine has let go of its scheduler.
+        self._crawler.signals.connect(self.engine_stopped, signals.engine_stopped, weak=False)
+
+    def _let_go(self) -> None:
+        self._thread.shutdown()
+        if self._store is not None:
+            self._store.close()
+
+    async def _renew(self) -> float:
+        with suppress(DedupError):  # at worst another process writes the same feeds
+            await self._in_thread(self._opened_store.renew)
+        return RENEWAL_SECONDS
 
     def _open_store(self, run: str) -> OpenResult:
         if self._store is None:

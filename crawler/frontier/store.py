@@ -272,6 +272,12 @@ class FrontierStore:
             parked=parked,
         )
 
+    def renew(self) -> None:
+        """Say that this worker is still about to end the run."""
+        with self._database.write() as connection:
+            ending = _ME.where(workers.c.lease_until.is_not(None))
+            connection.execute(ending.values(lease_until=self._clock() + LEASE_SECONDS), self._names)
+
     def end(self) -> None:
         """End the run, if nothing is left of it; to be called by the worker that it does not go on without."""
         with self._database.write() as connection:

@@ -337,6 +337,10 @@ def test_run_whose_worker_dies_as_it_ends_it_is_ended_by_the_next_one(crew: Crew
     one.take()
     one.finish_all()
     assert [worker.leave().goes_on for worker in (one, two)] == [False, True]
+    for _ in range(2):
+        crew.now += LEASE_SECONDS - 1
+        one.store.renew()
+    assert crew.start("late").opened.is_over
     crew.kill("one")
     three = crew.start("three")
     assert (three.opened.is_over, three.opened.done, three.take()) == (False, 1, [])
