@@ -23,7 +23,7 @@ from sqlalchemy import Connection, create_engine, func, insert, select, text
 
 from benchmarks.processes import scratch_folder
 from benchmarks.texts import EDITS, Texts, real_texts
-from crawler.cluster import PostgresqlServer, postgresql_server
+from crawler.cluster import PostgresqlServer
 from dedup.index import MOST_READ
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.key_table import KeyTable, Looked, fill_keys
@@ -119,7 +119,7 @@ def run(*, data: Path, n: list[int] | None = None, databases: list[str] | None =
         raise ValueError(f"--n and --databases: expected numbers from 1 on, and {' or '.join(_SETTLED)}")
     rows = []
     with scratch_folder() as folder, ExitStack() as stack:
-        server = stack.enter_context(postgresql_server(folder / "server")) if "postgresql" in kinds else None
+        server = stack.enter_context(closing(PostgresqlServer(folder / "server"))) if "postgresql" in kinds else None
         signing = stack.enter_context(closing(Signing(real_texts(data))))
         stored = signing.many(sizes[-1], folder)
         new = list(signing.texts(range(sizes[-1], sizes[-1] + NEW)))

@@ -31,7 +31,7 @@ from sqlalchemy import text
 
 from benchmarks.kill_site import LONGEST_CRAWL, WORKER_SETTINGS, Served, Site, drops_in, make_site, serve
 from benchmarks.processes import PROJECT, scratch_folder
-from crawler.cluster import PostgresqlServer, postgresql_server, start_worker
+from crawler.cluster import PostgresqlServer, start_worker
 from crawler.pages.extraction import LinkRules, extract_page
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import check
@@ -219,7 +219,7 @@ def _crawl_together(
     site: Site, hosts: int, folder: Path, moments: list[Moment], *, workers: int, seed: int
 ) -> tuple[_Result, Crawled]:
     """Crawl it with several, on a server that is stopped at some moments too."""
-    with serve(site, hosts) as served, postgresql_server(folder) as server:
+    with serve(site, hosts) as served, closing(PostgresqlServer(folder)) as server:
         crawled = crawl_together(served, server, moments, workers, random.Random(seed))
         return _read(server.url(_DATABASE)), crawled
 

@@ -26,8 +26,8 @@ from rich.terminal_theme import TerminalTheme
 from benchmarks.browser import open_chromium
 from benchmarks.processes import PROJECT, scratch_folder
 from benchmarks.texts import chinese, english
-from crawler.frontier.entries import Changes, Entry
 from crawler.frontier.leases import worker_name
+from crawler.frontier.schema import Changes, Entry
 from crawler.frontier.store import FrontierStore
 from dedup import DedupSettings, make_signature
 from dedup.console import as_text
@@ -211,7 +211,7 @@ def _edited(text: str, edits: int) -> str:
 def _queue(url: str, run: str) -> None:
     database = Database(url)
     with closing(database):
-        store = FrontierStore(database, run, 3, worker_name())
+        store = FrontierStore(database, run, worker_name())
         store.open()
         hosts = [f"news-{number}.example" for number in range(6)] + [_LONG.split("/")[2]]
         entries = [

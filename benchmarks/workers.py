@@ -22,7 +22,7 @@ from benchmarks.kill_site import LONGEST_CRAWL, WORKER_SETTINGS, drops_in, edite
 from benchmarks.processes import scratch_folder
 from benchmarks.site import answer_requests, in_process, reply
 from benchmarks.texts import english
-from crawler.cluster import PostgresqlServer, postgresql_server, start_worker
+from crawler.cluster import PostgresqlServer, start_worker
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signing import make_signature
@@ -50,7 +50,7 @@ def run(*, pairs: int = 2000, pages: int = 480, most: int = 4) -> dict[str, Any]
     Raises:
         ValueError: a worker failed.
     """
-    with scratch_folder() as folder, postgresql_server(folder) as server:
+    with scratch_folder() as folder, closing(PostgresqlServer(folder)) as server:
         raced = _race(server, pairs, most)
         print(
             f"{raced['pairs']:,} pairs, {raced['at_once']:,} of them sent at the same moment, {raced['apart']:,} to "

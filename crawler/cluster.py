@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -18,8 +17,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg import sql
 
-from crawler.demo.__main__ import server_at_its_usual_address
+from crawler.demo.site import server_at_its_usual_address
 from dedup.ledger.runs import name_by_time
 
 T = TypeVar("T")
@@ -49,20 +49,11 @@ class PostgresqlServer:
         self._server = once_started(lambda: package.get_server(folder / "data", cleanup_mode="stop"))
 
     def url(self, name: str) -> str:
-        """Return the URL of a database, which is made if it is not there.
-
-        Args:
-            name: letters, digits and underscores.
-
-        Raises:
-            ValueError: it has anything else.
-        """
-        if not re.fullmatch("[a-z0-9_]+", name):
-            raise ValueError(f"{name!r} cannot be the name of a database")
+        """Return the URL of the database of this name, which is made if it is not there."""
         with closing(psycopg.connect(self._server.get_uri(), autocommit=True)) as connection:
             found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone()
             if found is None:
-                connection.execute(f'CREATE DATABASE "{name}"')
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         return str(self._server.get_uri(database=name))
 
     def crash(self) -> None:
@@ -97,13 +88,6 @@ def once_started(start: Callable[[], T]) -> T:
         with suppress(subprocess.TimeoutExpired):
             return start()
     return start()
-
-
-@contextmanager
-def postgresql_server(folder: Path) -> Iterator[PostgresqlServer]:
-    """Start a server with its data in a folder, and stop it at the end."""
-    with closing(PostgresqlServer(folder)) as server:
-        yield server
 
 
 def start_worker(
@@ -197,7 +181,7 @@ def _database() -> Iterator[str]:
     if url := os.environ.get("DEDUP_DATABASE_URL"):
         yield url
         return
-    with postgresql_server(_FOLDER) as server:
+    with closing(PostgresqlServer(_FOLDER)) as server:
         yield server.url(_DATABASE)
 
 

@@ -34,10 +34,9 @@ from scrapy.extensions.postprocessing import PostProcessingManager
 from scrapy.utils.defer import ensure_awaitable
 from sqlalchemy import bindparam, select
 
-from crawler.frontier.store import FrontierSettings
-from crawler.frontier.unfinished import Begun, find_begun
+from crawler.frontier.store import Begun, FrontierSettings, find_begun
 from crawler.page import DESCRIBED, Page
-from crawler.pages.visits import pages, visits
+from crawler.pages.store import pages, visits
 from crawler.runs import RunOptions, command_to_export, file_of, name_of_run
 from crawler.spider.site import SiteSpider
 from crawler.warc.recording import find_target, is_warc, note_going_on

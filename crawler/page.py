@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 from scrapy import Request
@@ -280,6 +281,11 @@ def has_bad_certificate(error: BaseException) -> bool:
 def is_away(error: BaseException) -> bool:
     """Say whether a request failed since its host is away, as far as anybody can know."""
     return isinstance(error, _AWAY) and not has_bad_certificate(error)
+
+
+def is_mended_by_time(status: int) -> bool:
+    """Say whether another answer may come later in the place of one with this status."""
+    return status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def reason_of(error: BaseException) -> tuple[str, str]:

@@ -123,7 +123,7 @@ def _without_passwords(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class UnfinishedRun:
-    """A run that has URLs left to fetch.
+    """A run that has not ended.
 
     Attributes:
         name: its name.
@@ -131,6 +131,7 @@ class UnfinishedRun:
         kept: how many pages it has kept.
         left: how many URLs are left, as far as they are known.
         is_under_way: whether a process is at it now, as far as the database knows.
+        is_ending: whether a process has begun to end it, perhaps for now, and its feeds may not be written yet.
     """
 
     name: str
@@ -138,6 +139,7 @@ class UnfinishedRun:
     kept: int
     left: int
     is_under_way: bool
+    is_ending: bool = False
 
 
 def command_to_continue(crawler: Crawler, run: str = "", arguments: Sequence[str] = ()) -> str:
@@ -288,9 +290,9 @@ def take_over(
 
 
 def _has_all(run: UnfinishedRun, arguments: Mapping[str, str]) -> bool:
-    """Say whether a run has kept as many pages as it may: it would end again at once."""
+    """Say whether a run has kept as many pages as it may, and all is written: it would end again at once."""
     limit = arguments.get("max_pages", "")
-    return limit.isdecimal() and run.kept >= int(limit)
+    return limit.isdecimal() and run.kept >= int(limit) and not run.is_ending
 
 
 def _more_pages(kept: int) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from sqlalchemy import Connection, Table, select
 
 from crawler.frontier.schema import urls
-from crawler.pages.visits import pages, visits
+from crawler.pages.store import pages, visits
 from dedup.ledger.document_rows import key_digest
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens, keys_of

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from crawler.pages.store import PageStore, Settled
-from crawler.pages.visits import Visit
+from crawler.pages.store import PageStore, Settled, Visit
 from dedup import DedupSettings, make_signature
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.contents import Report, Selection

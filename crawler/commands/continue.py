@@ -6,20 +6,16 @@ import argparse
 import sys
 from contextlib import AbstractContextManager, closing, nullcontext
 
-from scrapy.commands import BaseRunSpiderCommand
 from scrapy.exceptions import UsageError
+
+from crawler.commands import crawl
 
 # Scrapy names a command by its module, and loads this one for every command.
 # ruff: noqa: N999, PLC0415
 
-_WRONG_USE = 2
-_FAILURE = 1
 
-
-class Command(BaseRunSpiderCommand):
+class Command(crawl.Command):
     """Goes on with an unfinished run; what the command line says again takes the place of what was said before."""
-
-    requires_project = True
 
     def syntax(self) -> str:
         return "[options] [RUN]"
@@ -35,7 +31,7 @@ class Command(BaseRunSpiderCommand):
         )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        from dedup.errors import DedupError, SettingsError
+        from dedup.errors import DedupError, exit_status
 
         super().process_options(args, opts)
         unknown = [word for word in args if word.startswith("-")] + args[1:]
@@ -45,24 +41,17 @@ class Command(BaseRunSpiderCommand):
             self._take_over(args[0] if args else "", opts)
         except DedupError as error:
             sys.stderr.write(f"error: {error}\n")
-            sys.exit(_WRONG_USE if isinstance(error, SettingsError) else _FAILURE)
+            sys.exit(exit_status(error))
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from crawler.page import has_failed
-
-        assert self.crawler_process is not None
         assert self.settings is not None
-        crawler = self._create_crawler(self._spider)
         with _demo_site(self.settings.getint("DEMO_PORT")):
-            self.crawler_process.crawl(crawler, **opts.spargs)
-            self.crawler_process.start()
-        if self.crawler_process.bootstrap_failed or has_failed(crawler):
-            self.exitcode = _FAILURE
+            super().run([self._spider], opts)
 
     def _take_over(self, name: str, opts: argparse.Namespace) -> None:
         """Let settings and arguments be those of the run, but for what was given here."""
         from crawler.frontier.leases import worker_name
-        from crawler.frontier.unfinished import find_unfinished
+        from crawler.frontier.store import find_unfinished
         from crawler.runs import choose_run, take_over
         from dedup.console import counted
         from dedup.rules.settings import DedupSettings
@@ -84,7 +73,7 @@ class Command(BaseRunSpiderCommand):
 
 
 def _demo_site(port: int) -> AbstractContextManager[object]:
-    from crawler.demo.server import DemoServer
+    from crawler.demo.site import DemoServer
 
     if not port:
         return nullcontext()
@@ -92,4 +81,4 @@ def _demo_site(port: int) -> AbstractContextManager[object]:
         return DemoServer(port)
     except OSError as error:
         sys.stderr.write(f"error: the demo site cannot be served at port {port}: {error.strerror}\n")
-        sys.exit(_FAILURE)
+        sys.exit(1)

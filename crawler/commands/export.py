@@ -81,7 +81,7 @@ class Command(ScrapyCommand):
         from scrapy.statscollectors import StatsCollector
 
         from crawler.feeds import Feeds, choose_run
-        from crawler.frontier.unfinished import find_begun
+        from crawler.frontier.store import find_begun
         from crawler.spider.site import SiteSpider
         from crawler.warc.recording import is_warc
         from dedup.console import counted, plain

@@ -16,8 +16,7 @@ from pathlib import Path
 from threading import Event
 
 from crawler.demo.frames import Reply
-from crawler.demo.server import DemoServer
-from crawler.demo.site import build_site
+from crawler.demo.site import DemoServer, build_site, server_at_its_usual_address
 
 FOLDER = "spark-demo"
 """Where files and results are left."""
@@ -25,9 +24,6 @@ FOLDER = "spark-demo"
 _ORIGINALS = ("/stories/", "/zh/stories/")
 _COPIES = ("/2026/", "/editions/", "/mirror/", "/phone/", "/print/", "/reprints/", "/wire/", "/zh/")
 _SHOWN = 12
-
-
-USUAL_PORT = 8817
 
 
 def spark(arguments: list[str]) -> int:
@@ -123,17 +119,6 @@ def crawl(scrapy_arguments: list[str]) -> int:
         command += ["-s", f"DEMO_PORT={server.port}"]
         finished = subprocess.run([*command, *scrapy_arguments], check=False)  # noqa: S603 -- the user's own arguments
         return finished.returncode
-
-
-def server_at_its_usual_address() -> DemoServer:
-    """Return a server of the site, at its usual port if that is free."""
-    # A second crawl then finds the same pages again, and not copies of them at another address.
-    try:
-        return DemoServer(USUAL_PORT)
-    except OSError:
-        server = DemoServer()
-        print(f"port {USUAL_PORT} is taken, the demo site is at {server.url}/", file=sys.stderr)
-        return server
 
 
 if __name__ == "__main__":

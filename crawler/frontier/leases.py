@@ -14,8 +14,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, select, union_all, update
 
-from crawler.frontier.entries import WorkerState
-from crawler.frontier.schema import COLUMNS, OF_RUN, SUSPECT, State, hosts, is_in, urls
+from crawler.frontier.schema import COLUMNS, OF_RUN, SUSPECT, State, WorkerState, hosts, is_in, urls
 from dedup.sql.database import insert_into
 
 LEASE_SECONDS = 60.0

@@ -21,7 +21,9 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 from w3lib.url import canonicalize_url
 
-from crawler.frontier.entries import (
+from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, worker_name
+from crawler.frontier.schema import (
+    SUSPECT,
     Changes,
     ExchangeResult,
     FrontierSpider,
@@ -33,19 +35,16 @@ from crawler.frontier.entries import (
     to_entry,
     to_request,
 )
-from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, worker_name
-from crawler.frontier.schema import SUSPECT
-from crawler.frontier.store import MAX_ATTEMPTS, FrontierSettings, FrontierStore
-from crawler.frontier.unfinished import find_unfinished, save_options
+from crawler.frontier.store import MAX_ATTEMPTS, FrontierSettings, FrontierStore, find_unfinished
 from crawler.output import skip
 from crawler.page import KIND, ROW, UNSETTLED, NotStored, OverLimit
 from crawler.pages.pipeline import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
-from crawler.runs import RunOptions, UnfinishedRun, name_of_run, name_unfinished
+from crawler.runs import RunOptions, UnfinishedRun, command_to_continue, name_of_run, name_unfinished
 from dedup.console import plain
 from dedup.errors import DedupError
 from dedup.sql.database import Database
-from dedup.stage.failures import CrawlStopper, outages_of, refuse_to_start
+from dedup.stage.failures import CrawlStopper, mark_failed, outages_of, refuse_to_start
 from dedup.stage.origins import Undecided
 from dedup.stage.pipelines import RUN_GOES_ON
 
@@ -263,10 +262,6 @@ class Ready:
             del self._taken[row]
         return removed
 
-    def clear(self) -> None:
-        """Remove all of them."""
-        self._taken.clear()
-
 
 class FrontierScheduler(BaseScheduler):
     """Scrapy scheduler, and duplicate filter, on a table of the pages' database.
@@ -278,7 +273,8 @@ class FrontierScheduler(BaseScheduler):
       database work is done in a thread, many changes in one transaction.
     - Order: the highest priority first, then the earliest found.
     - A URL that `MAX_ATTEMPTS` processes died with is given up.
-    - A run is forgotten when it finishes: a crawl of that name starts again from nothing.
+    - A run is forgotten when it finishes, which it has once its feeds are written: a crawl of that name starts again
+      from nothing.
     - With `CRAWLER_SHARED_RUN` other processes crawl the run at the same time, see
       `FrontierStore`. Who ends it gets the stats of all as its own, and so does who goes on with a run.
     - Of a host that is left alone nothing is handed out, see `Hosts`; what is ready of it goes back.
@@ -306,6 +302,7 @@ class FrontierScheduler(BaseScheduler):
         self._unfinished: list[UnfinishedRun] = []
         self._pacer: Pacer | None = None
         self._has_failed = False
+        self._is_ending = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -354,6 +351,20 @@ class FrontierScheduler(BaseScheduler):
 
     def close(self, reason: str) -> Deferred[None] | None:
         return deferred_from_coro(self._close(reason))
+
+    async def engine_stopped(self) -> None:
+        """Handle the signal: the feeds are written, and whatever else is written of a run that ends."""
+        try:
+            if self._pacer is not None:
+                await self._pacer.close()
+            await self._in_thread(partial(self._outages.survive, self._opened_store.end))
+        except DedupError as error:
+            command = command_to_continue(self._crawler, name_of_run(self._crawler))
+            logger.error("%s; the end of the run is not written: %s", error, command)  # noqa: TRY400 -- in one line
+            mark_failed(self._crawler, "database_error")
+        finally:
+            self._crawler.signals.disconnect(self.engine_stopped, signals.engine_stopped)
+            self._let_go()
 
     def has_pending_requests(self) -> bool:
         return not self._has_failed and (self._is_left or len(self._ready) > 0)
@@ -444,24 +455,37 @@ class FrontierScheduler(BaseScheduler):
                 self._note_end(await self._survive(leave, self._worker_state()))
         except Exception as error:  # as above; the crawl ends all the same, with status 1
             self._fail(error)
-        finally:
-            self._thread.shutdown()
-            if self._store is not None:
-                self._store.close()
+        if not self._is_ending:
+            self._let_go()
+            return
+        # Large feeds take longer than a lease.
+        self._pacer = Pacer(self._renew)
+        # Not weakly: by then the engine has let go of its scheduler.
+        self._crawler.signals.connect(self.engine_stopped, signals.engine_stopped, weak=False)
+
+    def _let_go(self) -> None:
+        self._thread.shutdown()
+        if self._store is not None:
+            self._store.close()
+
+    async def _renew(self) -> float:
+        with suppress(DedupError):  # at worst another process writes the same feeds
+            await self._in_thread(self._opened_store.renew)
+        return RENEWAL_SECONDS
 
     def _open_store(self, run: str) -> OpenResult:
         if self._store is None:
             self._store = self._make_store(run)
         opened = self._store.open()
         if not opened.is_over:
-            save_options(self._database, run, RunOptions.of(self._crawler).dump())
+            self._store.save_options(RunOptions.of(self._crawler).dump())
         if not self._settings.is_shared and not opened.done:
             self._unfinished = find_unfinished(self._database, self._me, but=run)
         return opened
 
     def _make_store(self, run: str) -> FrontierStore:
         settings, delay = self._settings, self._hosts.least_delay
-        return FrontierStore(self._database, run, MAX_ATTEMPTS, self._me, is_shared=settings.is_shared, delay=delay)
+        return FrontierStore(self._database, run, self._me, is_shared=settings.is_shared, delay=delay)
 
     def _end_if_over(self, store: FrontierStore) -> None:
         """End the process if other workers have finished the run."""
@@ -505,6 +529,7 @@ class FrontierScheduler(BaseScheduler):
         if result.goes_on:
             stats.set_value(RUN_GOES_ON, True)
             return
+        self._is_ending = True
         for name, count in result.counts.items():
             stats.set_value(name, count)
         if self._settings.is_shared:
@@ -523,7 +548,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _fail(self, error: Exception) -> None:
         self._has_failed = True
-        self._ready.clear()
+        self._ready = Ready()
         if not isinstance(error, DedupError):
             error = DedupError(f"the frontier failed: {type(error).__name__}: {error}")
         self._stopper.stop(error, "database_error")

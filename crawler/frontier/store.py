@@ -1,4 +1,4 @@
-"""The frontier in the database: what is known, taken, done, in whole transactions."""
+"""The frontier in the database: what is known, taken, done, in whole transactions, and which runs have not ended."""
 
 from __future__ import annotations
 
@@ -7,16 +7,32 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy.crawler import Crawler
-from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, inspect, or_, select, update
 
 from crawler.frontier import schema
-from crawler.frontier.entries import Changes, ExchangeResult, LeaveResult, OpenResult, TakenUrl, WorkerState
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, HostLeases, is_gone, next_urls
-from crawler.frontier.schema import QUEUED_BY_HOST, ROWS_OF_RUNS, TABLES, State, hosts, options, runs, urls, workers
+from crawler.frontier.schema import (
+    QUEUED_BY_HOST,
+    ROWS_OF_RUNS,
+    TABLES,
+    Changes,
+    ExchangeResult,
+    LeaveResult,
+    OpenResult,
+    State,
+    TakenUrl,
+    WorkerState,
+    hosts,
+    options,
+    runs,
+    urls,
+    workers,
+)
 from crawler.page import read_setting
+from crawler.runs import UnfinishedRun
 from dedup.errors import SettingsError
 from dedup.ledger.runs import register_rows
 from dedup.rules.setting_values import to_bool
@@ -32,6 +48,11 @@ DELETED_AT_ONCE = 10_000
 
 _WORKERS = select(workers).where(workers.c.run_id == bindparam("run"))
 _RUN = select(runs.c.started, runs.c.finished).where(runs.c.id == bindparam("run"))
+_LEFT = or_(*map(schema.is_in, (State.QUEUED, State.TAKEN, State.PARKED)))
+_COUNT_LEFT = select(func.count()).select_from(urls).where(schema.OF_RUN, _LEFT)
+_ENDING = select(workers.c.name, workers.c.lease_until).where(
+    workers.c.run_id == bindparam("run"), workers.c.has_closed == 1, workers.c.lease_until.is_not(None)
+)
 _ME = update(workers).where(workers.c.run_id == bindparam("run"), workers.c.name == bindparam("me"))
 
 
@@ -75,15 +96,14 @@ class FrontierStore:
     - A host belongs to one worker at a time: only this one takes its URLs, see `HostLeases`.
     - A worker that says nothing for `LEASE_SECONDS`, or whose process on this machine is gone, has ended: others get
       its hosts and URLs.
-    - The first worker that finds nothing left ends the run, and no other does. The run is remembered, so that a worker
-      that comes later has nothing to do.
+    - The first worker that finds nothing left ends the run, and no other does unless this one dies on it. The run is
+      remembered, so that a worker that comes later has nothing to do.
 
     The clock is that of the database, where it is a server. All methods raise `DatabaseError` where it fails.
 
     Args:
         database: where; the tables are made if they are not there.
         run: the run's name.
-        most_attempts: a URL that so many processes died with is given up.
         worker: this worker's name.
         is_shared: whether other workers crawl the run at the same time.
         delay: returns the seconds between two requests to a host, as far as they are known here.
@@ -98,7 +118,6 @@ class FrontierStore:
         self,
         database: Database,
         run: str,
-        most_attempts: int,
         worker: str,
         *,
         is_shared: bool = False,
@@ -108,7 +127,6 @@ class FrontierStore:
     ) -> None:
         self._database = database
         self._name = run
-        self._most_attempts = most_attempts
         self._me = worker
         self._is_shared = is_shared
         self._delay = delay
@@ -119,6 +137,7 @@ class FrontierStore:
         self._kept = 0
         self._kept_unregistered = 0
         self._parked: frozenset[str] = frozenset()
+        self._is_end = False
         dialect = database.engine.dialect.name
         statement = insert_into(urls, dialect)
         statement = statement.on_conflict_do_nothing(index_elements=[urls.c.run_id, urls.c.url_digest])
@@ -213,7 +232,9 @@ class FrontierStore:
         return ExchangeResult(added, taken, is_left, given_up, lost, leaving, delays, elsewhere)
 
     def leave(self, changes: Changes, worker: WorkerState, *, is_finished: bool) -> LeaveResult:
-        """Write what happened at last, put back what is not done, and end the run if nobody else does.
+        """Write what happened at last, put back what is not done, and begin to end the run if nobody else does.
+
+        The run has not ended before `end` is called: whoever goes on with it does again what is done in between.
 
         Args:
             changes: what happened since the last exchange.
@@ -229,20 +250,21 @@ class FrontierStore:
                     self._hosts.free_all(connection, self._clock(), worker)
             counted = connection.execute(schema.COUNT_PARKED, self._names)
             parked = {host: int(count) for host, count in counted}
-            is_left = any(connection.execute(schema.IS_LEFT, self._names).one()) or bool(parked)
+            left = connection.execute(_COUNT_LEFT, self._names).scalar_one()
             connection.execute(_ME.values(lease_until=None), self._names)
-            is_end = is_finished and not is_left
-            if not has_finished and is_end:
-                connection.execute(update(runs).where(runs.c.id == self._run).values(finished=self._clock()))
-            if not has_finished and (is_end or not self._still_there(self._living(connection))):
-                connection.execute(_ME.values(has_closed=1), self._names)
+            self._is_end = is_finished and not left and not has_finished
+            if self._is_end or not (has_finished or self._still_there(self._living(connection))):
+                # A run that is only interrupted can be joined by others meanwhile, which end it themselves.
+                is_ending = self._is_end or not self._is_shared
+                until = self._clock() + LEASE_SECONDS if is_ending else None
+                connection.execute(_ME.values(has_closed=1, lease_until=until), self._names)
             run = connection.execute(_RUN, self._names).first()
             rows = connection.execute(_WORKERS, self._names).all()
-        if not is_left:
+        if has_finished:
             self.forget()
         has_closed = any(row.has_closed for row in rows if row.name == self._me)
         return LeaveResult(
-            left=self.count_left() if is_left else 0,
+            left=left,
             goes_on=self._is_shared and not has_closed,
             counts=_sum_of_counts(rows) if len(rows) > 1 else {},
             workers=len(rows),
@@ -250,12 +272,27 @@ class FrontierStore:
             parked=parked,
         )
 
-    def count_left(self) -> int:
-        """Return how many URLs of the run are queued, taken or parked, by whomever."""
-        left = or_(*map(schema.is_in, (State.QUEUED, State.TAKEN, State.PARKED)))
-        with self._database.read() as connection:
-            query = select(func.count()).select_from(urls).where(schema.OF_RUN, left)
-            return int(connection.execute(query, {"run": self._run}).scalar_one())
+    def renew(self) -> None:
+        """Say that this worker is still about to end the run."""
+        with self._database.write() as connection:
+            ending = _ME.where(workers.c.lease_until.is_not(None))
+            connection.execute(ending.values(lease_until=self._clock() + LEASE_SECONDS), self._names)
+
+    def end(self) -> None:
+        """End the run, if nothing is left of it; to be called by the worker that it does not go on without."""
+        with self._database.write() as connection:
+            ending = update(workers).where(workers.c.run_id == self._run, workers.c.has_closed == 1)
+            connection.execute(ending.values(lease_until=None))
+            if self._is_end:
+                connection.execute(update(runs).where(runs.c.id == self._run).values(finished=self._clock()))
+        if self._is_end:
+            self.forget()
+
+    def save_options(self, value: str) -> None:
+        """Remember with what the run was started, for `find_unfinished`; it is forgotten with the run."""
+        with self._database.write() as connection:
+            connection.execute(delete(options).where(options.c.run_id == self._run))
+            connection.execute(insert(options), {"run_id": self._run, "options": value, "saved": time.time()})
 
     def forget(self) -> None:
         """Forget a run that has finished: its URLs, and all of it where it was not shared."""
@@ -293,8 +330,13 @@ class FrontierStore:
         return int(run)
 
     def _has_finished(self, connection: Connection) -> bool:
+        """Say whether the run has finished, or another worker is about to end it."""
         run = connection.execute(_RUN, self._names).first()
-        return run is None or run.finished is not None
+        if run is None or run.finished is not None or not self._is_shared:
+            return run is None or run.finished is not None
+        rows = connection.execute(_WORKERS, self._names).all()
+        ending = [row.name for row in rows if row.has_closed and row.name != self._me and self._has_lease(row)]
+        return bool(self._still_there(ending))
 
     def _write(self, connection: Connection, changes: Changes, worker: WorkerState) -> tuple[int, int]:
         """Write what happened; return how many URLs were new, and how many pages this worker has kept by now."""
@@ -383,9 +425,12 @@ class FrontierStore:
         return given_up
 
     def _living(self, connection: Connection) -> list[str]:
-        """Return the names of the workers whose leases have not ended."""
+        """Return the names of the workers whose leases have not ended, and that do not end the run."""
         rows = connection.execute(_WORKERS, self._names).all()
-        return [row.name for row in rows if row.lease_until is not None and row.lease_until >= self._clock()]
+        return [row.name for row in rows if self._has_lease(row) and not row.has_closed]
+
+    def _has_lease(self, worker: Row[Any]) -> bool:
+        return worker.lease_until is not None and worker.lease_until >= self._clock()
 
     def _still_there(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if not self._has_ended(name, self._me)]
@@ -405,7 +450,7 @@ class FrontierStore:
         ended = [worker for worker in others if self._has_ended(worker, self._me)]
         latest = self._clock() if is_expired else 0.0
         lost = and_(schema.OF_OTHERS, or_(urls.c.lease_until < latest, urls.c.worker.in_(ended)))
-        is_last = urls.c.attempts + 1 >= self._most_attempts
+        is_last = urls.c.attempts + 1 >= MAX_ATTEMPTS
         given_up = list(connection.execute(select(urls.c.url).where(lost, is_last), self._names).scalars())
         for condition, state in ((is_last, State.FAILED), (~is_last, State.QUEUED)):
             change = update(urls).where(lost, condition)
@@ -421,7 +466,7 @@ class FrontierStore:
         return given_up
 
     def _is_gone(self, worker: Row[Any], *, is_expired: bool) -> bool:
-        if worker.lease_until is None:
+        if worker.lease_until is None or worker.has_closed:
             return False
         return (is_expired and worker.lease_until < self._clock()) or self._has_ended(worker.name, self._me)
 
@@ -432,3 +477,67 @@ def _sum_of_counts(rows: Sequence[Row[Any]]) -> dict[str, float]:
     for row in rows:
         counts.update(json.loads(row.counts))
     return dict(counts)
+
+
+def find_unfinished(database: Database, me: str, *, but: str = "") -> list[UnfinishedRun]:
+    """Return the runs that have URLs left, or died as they ended, the one that was started or continued last first.
+
+    Args:
+        database: where the frontier is, if there is one.
+        me: the name of this process, see `worker_name`.
+        but: the name of a run that is of no interest.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        if not inspect(connection).has_table(runs.name):
+            return []
+        started = func.coalesce(options.c.saved, runs.c.started)
+        query = select(runs.c.id, runs.c.name, options.c.options).where(runs.c.finished.is_(None), runs.c.name != but)
+        query = query.outerjoin(options, options.c.run_id == runs.c.id).order_by(started.desc(), runs.c.id.desc())
+        rows = connection.execute(query).all()
+        found = [_read(connection, row, me) for row in rows]
+    return [run for run in found if run.left or run.is_ending]
+
+
+class Begun(NamedTuple):
+    """A run that is known to the frontier.
+
+    Attributes:
+        started: when it began, in seconds since 1970.
+        options: what `FrontierStore.save_options` has saved last; None where that is not known.
+        is_over: whether it has finished.
+    """
+
+    started: float
+    options: str | None
+    is_over: bool
+
+
+def find_begun(database: Database, run: str) -> Begun | None:
+    """Return what the frontier knows of the run of this name; None if nothing, as of most runs that have finished.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    query = select(runs.c.started, options.c.options, runs.c.finished.is_not(None).label("is_over"))
+    query = query.outerjoin(options, options.c.run_id == runs.c.id).where(runs.c.name == run)
+    with database.read() as connection:
+        if not {runs.name, options.name} <= set(inspect(connection).get_table_names()):
+            return None
+        row = connection.execute(query).first()
+    return None if row is None else Begun(*row)
+
+
+def _read(connection: Connection, row: Row[Any, Any, Any], me: str) -> UnfinishedRun:
+    of_run = {"run": row.id}
+    counts = {state: (count, kept) for state, count, kept in connection.execute(schema.COUNTS, of_run)}
+    left = sum(counts.get(state.value, (0, 0))[0] for state in (State.QUEUED, State.TAKEN, State.PARKED))
+    _, kept = counts.get(State.DONE.value, (0, 0))
+    leased = select(urls.c.worker).where(schema.OF_RUN, schema.is_in(State.TAKEN), urls.c.lease_until >= time.time())
+    ending = connection.execute(_ENDING, of_run).all()
+    names = [worker.name for worker in ending if worker.lease_until >= time.time()]
+    names += connection.execute(leased.distinct(), of_run).scalars()
+    is_under_way = any(not is_gone(worker, me) for worker in names)
+    return UnfinishedRun(row.name, row.options, int(kept), left, is_under_way, bool(ending))

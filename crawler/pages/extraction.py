@@ -106,7 +106,7 @@ class LinkRules:
             with it; any other one at those of the web and at those of the starts.
         follow: regular expression that a URL has to match somewhere; empty: any URL.
         ignore: regular expression that a URL must not match anywhere; empty: none.
-        obey_nofollow: whether links with rel=nofollow are left out.
+        obey_robots: whether what pages ask of robots holds; links with rel=nofollow are left out then.
         robot: the name under which pages know this crawler, in lower case; "" for none.
     """
 
@@ -114,7 +114,7 @@ class LinkRules:
     starts: tuple[tuple[str, int], ...] = ()
     follow: str = ""
     ignore: str = ""
-    obey_nofollow: bool = True
+    obey_robots: bool = True
     robot: str = ""
 
     def is_on_site(self, url: str) -> bool:
@@ -319,7 +319,7 @@ def _read_links(tree: HtmlElement, url: str, rules: LinkRules, with_links: bool)
             extraction.canonical = _absolute(base, href)
         elif element.tag == "link" and not (with_links and _leads_on(element, relations)):
             continue
-        elif not (rules.obey_nofollow and "nofollow" in relations):
+        elif not (rules.obey_robots and "nofollow" in relations):
             hrefs[href] = None
     if with_links:
         extraction.links = list(_allowed_links(hrefs, base, rules))

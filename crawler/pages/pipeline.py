@@ -15,8 +15,7 @@ from scrapy.http import Response
 from crawler.page import DESCRIBED, NOT_STORED, NotStored, OverLimit, Page, Unseen, read_setting, stopping
 from crawler.pages.extraction import Description, describe_page
 from crawler.pages.revisits import Gone, Revisits
-from crawler.pages.store import PageStore, Settled
-from crawler.pages.visits import Visit
+from crawler.pages.store import PageStore, Settled, Visit
 from crawler.runs import name_of_run
 from crawler.runtime import Workers
 from crawler.warc.recording import RecordingMiddleware
@@ -56,10 +55,10 @@ class PageLimitPipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        arguments = getattr(crawler.spider, "arguments", None)
-        if arguments is None or arguments.max_pages is None:
+        limit: int | None = crawler.spider.arguments.max_pages  # type: ignore[union-attr]
+        if limit is None:
             raise NotConfigured
-        pipeline = cls(crawler, arguments.max_pages)
+        pipeline = cls(crawler, limit)
         crawler.signals.connect(pipeline.item_scraped, signals.item_scraped)
         crawler.signals.connect(pipeline.item_dropped, signals.item_dropped)
         crawler.signals.connect(pipeline.item_error, signals.item_error)
@@ -115,7 +114,7 @@ class StoragePipeline:
     - Metadata cost as much as the text, so only pages that are kept pay for them.
     - A page that is unchanged and stored already is not described again; text and metadata come
       from the database, so that feeds are complete.
-    - A stored page that has become a duplicate is taken away; see `crawler.pages.visits`.
+    - A stored page that has become a duplicate is taken away; see `crawler.pages.store`.
     - Every page that was seen, kept or dropped, has a row of the table `visits`.
     - A page that is a better copy takes the place of those that it replaces. Where a duplicate has shown two
       clusters to be one, the copies of one of them are taken away.

@@ -13,8 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from crawler.page import AGAIN, NOT_MODIFIED, stopping
-from crawler.pages.store import PageStore
-from crawler.pages.visits import Reason, Target, Visit
+from crawler.pages.store import PageStore, Reason, Target, Visit
 from crawler.runs import name_of_run
 from dedup.signature.normalise import clean
 from dedup.stage.failures import CrawlStopper

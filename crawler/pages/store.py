@@ -1,4 +1,4 @@
-"""Stored pages: what is written when a page is kept, seen again, found to be a copy, or gone."""
+"""Stored pages: their tables, and what is written when a page is kept, seen again, found to be a copy, or gone."""
 
 from __future__ import annotations
 
@@ -7,22 +7,118 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum, StrEnum
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, Insert, and_, bindparam, delete, insert, or_, select, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    DateTime,
+    Float,
+    Index,
+    Insert,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from crawler.page import DESCRIBED
-from crawler.pages.visits import IS_MOVING, ROWS_OF_RUNS, TABLES, Reason, Target, Visit, page_versions, pages, visits
 from dedup.ledger.document_rows import key_digest
-from dedup.ledger.runs import register_rows
-from dedup.sql.database import Database, Outages, insert_into, open_tables
+from dedup.ledger.runs import RunScopedTable, register_rows
+from dedup.sql.database import Database, Outages, TableSet, insert_into, open_tables
+from dedup.sql.schema import Id
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 KEPT_VERSIONS = 10
 """How many versions of one page are kept besides the stored one."""
+
+metadata = MetaData()
+
+visits = Table(
+    "visits",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("url_digest", LargeBinary(16), nullable=False, unique=True),
+    Column("url", Text, nullable=False),
+    Column("depth", Integer, nullable=False),
+    Column("etag", Text),
+    Column("last_modified", Text),
+    Column("body_digest", LargeBinary(16)),
+    Column("seen", Float, nullable=False),
+    Column("run", Text),
+    Column("gone", Float),
+    Column("moved_to_digest", LargeBinary(16)),
+    comment="one row a page, kept or duplicate; gone: since when it is not there; times are seconds since 1970",
+)
+_IS_MOVING = visits.c.moved_to_digest.is_not(None) & visits.c.gone.is_(None)
+Index("visits_moving", visits.c.moved_to_digest, sqlite_where=_IS_MOVING, postgresql_where=_IS_MOVING)
+
+_ROWS_OF_RUNS = (
+    RunScopedTable("pages", "run", key_column="url_digest"),
+    RunScopedTable("page_versions", "run"),
+    RunScopedTable("visits", "run", key_column="url_digest"),
+)
+"""What `dedup runs cancel` takes back of the tables of pages and visits."""
+
+TABLES = TableSet("pages", metadata)
+"""The tables of pages and visits, and the version that they have."""
+
+
+def _contents() -> list[Column[object]]:
+    return [
+        Column("url", Text, nullable=False),
+        Column("canonical", Text),
+        Column("title", Text),
+        Column("author", Text),
+        Column("date", Text),
+        Column("language", Text),
+        Column("description", Text),
+        Column("text", Text, nullable=False),
+        Column("html", LargeBinary, nullable=False),
+        Column("problem", Text),
+        Column("fetched", DateTime(timezone=True), nullable=False),
+        Column("depth", Integer, nullable=False),
+        Column("referrer", Text),
+        Column("run", Text),
+        Column("gone", DateTime(timezone=True)),
+    ]
+
+
+pages = Table(
+    "pages",
+    metadata,
+    Column("id", Id, primary_key=True),
+    # URLs can be longer than an index allows.
+    Column("url_digest", LargeBinary(16), nullable=False, unique=True),
+    *_contents(),
+    comment="one row a kept page, its latest version; html is compressed by zlib; times are UTC; "
+    "gone: since when it is not there any more",
+)
+Index("pages_run", pages.c.run)
+
+page_versions = Table(
+    "page_versions",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("url_digest", LargeBinary(16), nullable=False),
+    *_contents(),
+    Column("reason", Text, nullable=False),
+    Column("replaced", DateTime(timezone=True), nullable=False),
+    comment="what pages held before; reason: updated, duplicate, gone, moved; replaced: when it left pages",
+)
+Index("page_versions_url", page_versions.c.url_digest, page_versions.c.id)
 
 _OF_PAGE = pages.c.url_digest == bindparam("digest")
 _RESTORED = select(*(pages.c[name] for name in (*DESCRIBED, "text", "run"))).where(_OF_PAGE)
@@ -60,7 +156,7 @@ _KNOWN = (
     .limit(bindparam("most"))
 )
 _MOVING = select(visits.c.url, visits.c.moved_to_digest).where(
-    IS_MOVING, visits.c.moved_to_digest.in_(bindparam("targets", expanding=True))
+    _IS_MOVING, visits.c.moved_to_digest.in_(bindparam("targets", expanding=True))
 )
 _MOVE = update(visits).where(_OF_VISITS, visits.c.gone.is_(None)).values(moved_to_digest=bindparam("target"))
 _END = select(visits.c.gone, visits.c.moved_to_digest).where(
@@ -73,6 +169,49 @@ _LEAVE = (
     .where(_OF_VISITS)
     .values(gone=bindparam("since"), run=bindparam("by"), etag=None, last_modified=None, body_digest=None)
 )
+
+
+class Reason(StrEnum):
+    """Why a version is not the stored one any more."""
+
+    UPDATED = "updated"
+    DUPLICATE = "duplicate"
+    GONE = "gone"
+    MOVED = "moved"
+
+
+class Target(Enum):
+    """What a run knows so far of the address that a page redirects to."""
+
+    UNSEEN = 0
+    THERE = 1
+    GONE = 2
+
+
+class Visit(NamedTuple):
+    """What is known of a page from the last time it was seen.
+
+    Attributes:
+        url: its address, after redirects.
+        depth: how many links from the start.
+        etag: what its server calls this version; None where it does not say.
+        last_modified: since when its server has this version, as it says so; None where it does not.
+        body_digest: digest of its bytes; None where they could not be analysed.
+        seen: when, in seconds since 1970.
+        run: the run that saw it, or found it gone.
+        id: its row; 0 for one that is to be written.
+        is_stored: whether it is one of the stored pages; the others are duplicates.
+    """
+
+    url: str
+    depth: int
+    etag: str | None
+    last_modified: str | None
+    body_digest: bytes | None
+    seen: float
+    run: str | None
+    id: int = 0
+    is_stored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +271,7 @@ class PageStore:
             set_={**{name: visit.excluded[name] for name in _WRITTEN}, "gone": None, "moved_to_digest": None},
         )
         open_tables(database, TABLES)
-        register_rows(database, ROWS_OF_RUNS)
+        register_rows(database, _ROWS_OF_RUNS)
 
     @_whole
     def settle(self, settled: Sequence[Settled]) -> list[list[str]]:

@@ -208,12 +208,10 @@ class InnerAddressMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        rules: LinkRules | None = getattr(crawler.spider, "rules", None)
-        if rules is None:
-            raise NotConfigured
         if not is_reactor_installed():
             crawler.signals.connect(_warn, signals.spider_opened)
             raise NotConfigured
+        rules: LinkRules = crawler.spider.rules  # type: ignore[union-attr]
         hosts = [host for host, _ in rules.starts]
         return cls(AddressRules(hosts, read_networks(crawler.settings.get("CRAWLER_ALLOWED_NETWORKS"))))
 

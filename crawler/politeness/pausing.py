@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from http import HTTPStatus
 from typing import Self
 
 from scrapy import Request, signals
 from scrapy.core.downloader import Slot
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
 from scrapy.extensions.throttle import AutoThrottle
 from scrapy.http import Response
 
@@ -20,9 +20,8 @@ from crawler.politeness.robots import RobotsUnreachableError
 logger = logging.getLogger(__name__)
 
 
-_TOO_MANY_REQUESTS = 429
 # They speak of the host, and not of the page alone.
-_SENT_AWAY = (_TOO_MANY_REQUESTS, 503)
+_SENT_AWAY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _OTHER_FAILURES = (408, *range(500, 600))
 # Of one page of a host that is well the others would have to wait.
 _STRIKES = 3
@@ -93,8 +92,6 @@ class PausingMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        if getattr(crawler.spider, "arguments", None) is None:
-            raise NotConfigured
         return cls(crawler)
 
     async def process_request(self, request: Request) -> Request | None:
@@ -149,7 +146,7 @@ class PausingMiddleware:
             request.meta["dont_retry"] = True
             return None
         state.strikes += 1
-        if status == _TOO_MANY_REQUESTS and times == 1 and host not in self._hosts.resting:
+        if status == HTTPStatus.TOO_MANY_REQUESTS and times == 1 and host not in self._hosts.resting:
             slot = self._crawler.engine.downloader.slots.get(host)
             self._hosts.slow_down(host, slot.delay if slot else 0.0)
         if is_sent_away or not is_page or state.strikes >= _STRIKES:

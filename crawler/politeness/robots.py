@@ -18,7 +18,7 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import build_from_crawler
 
-from crawler.page import ROBOTS_UNKNOWN, is_away, reason_of
+from crawler.page import ROBOTS_UNKNOWN, is_away, is_mended_by_time, reason_of
 from crawler.politeness.hosts import Hosts, asked_to_wait, host_of
 from crawler.politeness.inner_addresses import InnerAddressError
 from dedup.console import plain
@@ -36,7 +36,6 @@ _COMPATIBLE = re.compile(r"compatible;\s*([a-z0-9_-]+)", re.IGNORECASE)
 _AGENT = re.compile(r"^([ \t]*user[- ]?agent[ \t]*:[ \t]*)([^\s#]*)[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 # No name of a crawler has it in it.
 _NOBODY = "?"
-_TOO_MANY_REQUESTS = 429
 
 
 _A_DAY = 86_400.0
@@ -78,11 +77,6 @@ def rules_for(text: str, name: str) -> str:
         return line[1] + (name if is_own else "*" if line[2] == "*" else _NOBODY)
 
     return _AGENT.sub(rename, text)
-
-
-def forbids_for_now(status: int) -> bool:
-    """Say whether an answer of this status leaves open what a robots.txt says; other errors mean that there is none."""
-    return status == _TOO_MANY_REQUESTS or status >= 500
 
 
 def crawl_delay(asked_for: float | None) -> float:
@@ -180,7 +174,7 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
         else:
             self._stats.inc_value("robotstxt/response_count")
             self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
-            if forbids_for_now(response.status):
+            if is_mended_by_time(response.status):  # other errors mean that there is none
                 why = f"robots.txt: http {response.status}"
                 raise RobotsUnreachableError(why, response.status, asked_to_wait(response))
             body = response.body if 200 <= response.status < 300 else b""

@@ -13,6 +13,7 @@ from scrapy import Request
 from crawler.pages.extraction import ascii_host
 from dedup.errors import SettingsError
 from dedup.rules.scope import SECONDS
+from dedup.rules.setting_values import to_bool, to_int
 
 NAMES = (
     "url",
@@ -30,14 +31,9 @@ NAMES = (
 
 _OF_THE_WEB = frozenset(("url", "urls_file", "sitemap", "max_depth", "recrawl", "max_age"))
 _AGE = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)([{''.join(SECONDS)}])", re.ASCII)
-_WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 # What people type for a server of their own; of another one a port says nothing of the scheme.
 _LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(?::[0-9]+)?(?:/.*)?", re.IGNORECASE | re.DOTALL)
 _HOST = re.compile(r"[^\s,/\\]+")
-
-
-class ArgumentError(SettingsError):
-    """An argument that cannot be used; its message is one line for the user."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +71,11 @@ class SiteArguments:
         """Read the arguments as they stand on the command line.
 
         Raises:
-            ArgumentError: an argument is unknown or wrong, or none says where to start.
+            SettingsError: an argument is unknown or wrong, or none says where to start.
         """
         unknown = sorted(set(arguments) - set(NAMES))
         if unknown:
-            raise ArgumentError(f"unknown argument {unknown[0]!r}; there are {', '.join(NAMES)}")
+            raise SettingsError(f"unknown argument {unknown[0]!r}; there are {', '.join(NAMES)}")
         urls = _split_urls(arguments.get("url", "")) + _read_urls_file(arguments.get("urls_file", ""))
         for url in urls:
             _check_url("url", url)
@@ -89,14 +85,14 @@ class SiteArguments:
             _check_url("sitemap", url)
         warc = _split(arguments.get("warc", ""))
         if warc and (excess := _OF_THE_WEB.intersection(arguments)):
-            raise ArgumentError(f"{min(excess)} is for the web, and pages are taken from warc: leave one of them out")
+            raise SettingsError(f"{min(excess)} is for the web, and pages are taken from warc: leave one of them out")
         if not urls and not sitemaps and not warc:
             places = "-a url=https://example.com, urls_file=FILE, sitemap=URL or warc=FILE"
-            raise ArgumentError(f"nowhere to start: pass {places}")
+            raise SettingsError(f"nowhere to start: pass {places}")
         max_age = _age("max_age", arguments.get("max_age"))
-        recrawl = _flag("recrawl", arguments.get("recrawl", "false" if max_age is None else "true"))
+        recrawl = to_bool("recrawl", arguments.get("recrawl", "false" if max_age is None else "true"))
         if max_age is not None and not recrawl:
-            raise ArgumentError("max_age is for a re-crawl: leave recrawl out, or say recrawl=true")
+            raise SettingsError("max_age is for a re-crawl: leave recrawl out, or say recrawl=true")
         return cls(
             urls=urls,
             sitemaps=sitemaps,
@@ -148,10 +144,10 @@ def _read_urls_file(name: str) -> tuple[str, ...]:
     try:
         lines = Path(name).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"urls_file {name!r} cannot be read: {error}") from None
+        raise SettingsError(f"urls_file {name!r} cannot be read: {error}") from None
     urls = tuple(_with_scheme(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#"))
     if not urls:
-        raise ArgumentError(f"urls_file {name!r} holds no URL; write one a line")
+        raise SettingsError(f"urls_file {name!r} holds no URL; write one a line")
     return urls
 
 
@@ -164,7 +160,7 @@ def _check_url(name: str, url: str) -> None:
     except ValueError:
         is_usable = False
     if not is_usable:
-        raise ArgumentError(f"{name} {url!r} is no web address; write it like https://example.com/")
+        raise SettingsError(f"{name} {url!r} is no web address; write it like https://example.com/")
 
 
 def _domains(text: str, urls: tuple[str, ...]) -> tuple[str, ...]:
@@ -180,34 +176,24 @@ def _domain(text: str) -> str:
             return ascii_host(text.removeprefix("."))
     except ValueError:
         pass
-    raise ArgumentError(f"allowed_domains {text!r} is no host; write it like example.com, for its subdomains too")
+    raise SettingsError(f"allowed_domains {text!r} is no host; write it like example.com, for its subdomains too")
 
 
 def _pattern(name: str, text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise ArgumentError(f"{name} {text!r} is no regular expression: {error}") from None
+        raise SettingsError(f"{name} {text!r} is no regular expression: {error}") from None
     return text
 
 
 def _number(name: str, text: str | None, least: int) -> int | None:
     if text is None:
         return None
-    try:
-        number = int(text)
-    except ValueError:
-        number = least - 1
+    number = to_int(name, text)
     if number < least:
-        raise ArgumentError(f"{name} {text!r} is no whole number from {least} up")
+        raise SettingsError(f"{name} = {text!r}: expected a whole number from {least} up")
     return number
-
-
-def _flag(name: str, text: str) -> bool:
-    flag = _WORDS.get(text.strip().lower())
-    if flag is None:
-        raise ArgumentError(f"{name} {text!r} is neither true nor false")
-    return flag
 
 
 def _age(name: str, text: str | None) -> float | None:
@@ -215,5 +201,5 @@ def _age(name: str, text: str | None) -> float | None:
         return None
     found = _AGE.fullmatch(text.strip())
     if found is None:
-        raise ArgumentError(f"{name} {text!r} is no time; write it like 90s, 30m, 12h, 7d or 2w")
+        raise SettingsError(f"{name} {text!r} is no time; write it like 90s, 30m, 12h, 7d or 2w")
     return float(found[1]) * SECONDS[found[2]]

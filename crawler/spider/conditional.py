@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from hashlib import blake2b
+from http import HTTPStatus
 from typing import Self
 from urllib.parse import urljoin
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured, StopDownload
+from scrapy.exceptions import StopDownload
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 from scrapy.utils.request import RequestFingerprinter
@@ -20,19 +21,17 @@ from crawler.frontier.scheduler import count_returns
 from crawler.page import AGAIN, KIND, LAST_VISIT, NOT_MODIFIED, PAGE, PASSED_OVER, is_page
 from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.revisits import Revisits
-from crawler.pages.visits import Visit
+from crawler.pages.store import Visit
 from crawler.spider.arguments import SiteArguments
 from dedup.stage.failures import read_item_settings
 from dedup.stage.pipelines import NearDuplicatePipeline
 
 _MAX_VALIDATOR = 256
-_NOT_MODIFIED_STATUS = 304
 _FOR_GOOD = (301, 308)
 
 
 # Smaller ones are fetched whole: their status tells more than their type.
 _STOP_ABOVE_BYTES = 65_536
-_FIRST_ERROR = 400
 
 
 def read_validators(headers: Headers) -> tuple[str | None, str | None]:
@@ -63,18 +62,16 @@ class ConditionalMiddleware:
     - It has to be closer to the downloader than Scrapy's middlewares for redirects and compression.
     """
 
-    def __init__(self, crawler: Crawler, arguments: SiteArguments) -> None:
+    def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
+        arguments: SiteArguments = crawler.spider.arguments  # type: ignore[union-attr]
         self._is_recrawl = arguments.recrawl
         self._seen_since = math.inf if arguments.max_age is None else time.time() - arguments.max_age
         self._follows_duplicates = read_item_settings(crawler).follow_duplicates
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        arguments = getattr(crawler.spider, "arguments", None)
-        if arguments is None:
-            raise NotConfigured
-        return cls(crawler, arguments)
+        return cls(crawler)
 
     async def process_request(self, request: Request) -> Response | None:
         if not self._is_recrawl or request.meta.get(KIND) != PAGE:
@@ -99,7 +96,7 @@ class ConditionalMiddleware:
         if revisits is None or not is_page(request.meta.get(KIND)):
             return response
         visit = request.meta.get(LAST_VISIT)
-        if response.status == _NOT_MODIFIED_STATUS and visit is not None:
+        if response.status == HTTPStatus.NOT_MODIFIED and visit is not None:
             return await _as_seen(revisits, visit, request, NOT_MODIFIED, response.headers)
         location = response.headers.get("Location")
         if response.status in _FOR_GOOD and location:
@@ -164,10 +161,7 @@ class BreakingOffMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        arguments = getattr(crawler.spider, "arguments", None)
-        if arguments is None:
-            raise NotConfigured
-        middleware = cls(arguments)
+        middleware = cls(crawler.spider.arguments)  # type: ignore[union-attr]
         crawler.signals.connect(middleware.headers_received, signals.headers_received)
         return middleware
 
@@ -188,7 +182,7 @@ class BreakingOffMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> Response | None:
         response = exception.response if isinstance(exception, StopDownload) else None
-        if response is None or response.status < _FIRST_ERROR:
+        if response is None or response.status < HTTPStatus.BAD_REQUEST:
             return None
         # Nothing is there to be decoded.
         headers = response.headers.copy()

@@ -207,21 +207,13 @@ class SiteSpider(Spider):
     soft_errors: SoftErrors
     browser: Browser
 
-    def __init__(
-        self,
-        arguments: SiteArguments,
-        rules: LinkRules,
-        scheme: Scheme,
-        *,
-        obey_meta_robots: bool,
-    ) -> None:
+    def __init__(self, arguments: SiteArguments, rules: LinkRules, scheme: Scheme) -> None:
         super().__init__()
         self.arguments = arguments
         self.given: dict[str, Any] = {}
         self.allowed_domains = list(arguments.allowed_domains)
         self.rules = rules
         self._scheme = scheme
-        self._obey_meta_robots = obey_meta_robots
         # Making a Request and its fingerprint costs more than everything else about a link, and
         # most links of a page have been seen on another one.
         self._scheduled = RecentUrls()
@@ -255,21 +247,18 @@ class SiteSpider(Spider):
             arguments = SiteArguments.parse(given)
         except SettingsError as error:
             refuse_to_start(error)
-        obey_meta_robots = read_setting(crawler, "CRAWLER_OBEY_META_ROBOTS", True, to_bool)
         rules = LinkRules(
             arguments.allowed_domains,
             tuple({host_and_port(urlsplit(url).netloc): None for url in arguments.urls + arguments.sitemaps}),
             arguments.follow,
             arguments.ignore,
-            obey_nofollow=obey_meta_robots,
+            obey_robots=read_setting(crawler, "CRAWLER_OBEY_META_ROBOTS", True, to_bool),
             robot=own_name(crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]),
         )
         scheme = find_scheme(read_settings(crawler).scheme)
         is_of_archives = arguments.warc and not cls._is_tried_out()
         kind = cls._reading_archives(crawler, arguments) if is_of_archives else cls
-        spider: Self = super(SiteSpider, kind).from_crawler(
-            crawler, arguments, rules, scheme, obey_meta_robots=obey_meta_robots
-        )
+        spider: Self = super(SiteSpider, kind).from_crawler(crawler, arguments, rules, scheme)
         spider.given = given
         spider.browser = Browser.from_crawler(crawler)
         is_web = not arguments.warc and not cls._is_tried_out()
@@ -444,7 +433,7 @@ class SiteSpider(Spider):
 
     def _directives(self, read: _Read) -> tuple[bool, bool]:
         """Return whether a page asks not to be stored, and that its links are not followed."""
-        if not self._obey_meta_robots:
+        if not self.rules.obey_robots:
             return False, False
         headers = [value.decode("latin-1") for value in read.response.headers.getlist("X-Robots-Tag")]
         noindex, nofollow = read_robots_header(headers, self.rules.robot)

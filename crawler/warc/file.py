@@ -32,8 +32,6 @@ NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 NEAR_DUPLICATE = "urn:scrapy-neardup:revisit:near-duplicate"
 """The profiles of records that hold no content, as it is that of another record, or nearly."""
 
-NOT_MODIFIED_STATUS = 304
-
 # Of what Python offers no more than a tenth smaller at twice the time.
 _LEVEL = 6
 # Archives are given away.
@@ -156,11 +154,6 @@ class ArchiveError(DedupError):
     """A WARC file cannot be written."""
 
 
-class _Known(NamedTuple):
-    url: str
-    date: str
-
-
 class WarcFile:
     """A WARC file, each record a member of gzip, that a crawl adds to and no other process at the same time.
 
@@ -178,7 +171,7 @@ class WarcFile:
 
     def __init__(self, path: Path, *, overwrite: bool, made_by: Pairs) -> None:
         self.path = path
-        self._payloads: OrderedDict[str, _Known] = OrderedDict()
+        self._payloads: OrderedDict[str, Refers] = OrderedDict()
         try:
             self._file = FileIO(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+")
         except OSError as error:
@@ -226,16 +219,16 @@ class WarcFile:
         if headers.get_header("WARC-Type") == "response":
             digest, url, date = map(headers.get_header, ("WARC-Payload-Digest", "WARC-Target-URI", "WARC-Date"))
             if digest and url and date:
-                self._remember(digest, _Known(url, date))
+                self._remember(digest, url, date)
 
-    def _remember(self, digest: str, known: _Known) -> None:
-        self._payloads[digest] = known
+    def _remember(self, digest: str, url: str, date: str) -> None:
+        self._payloads[digest] = Refers(IDENTICAL_PAYLOAD, url, date)
         if len(self._payloads) > MOST_PAYLOADS:
             self._payloads.popitem(last=False)
 
-    def find_same(self, exchange: Exchange) -> tuple[str, str] | None:
-        """Return address and date of a record in the file that has the same content."""
-        return self._payloads.get(exchange.payload_digest)
+    def find_same(self, exchange: Exchange) -> Refers | None:
+        """Return the record in the file that has the same content, if there is any content."""
+        return self._payloads.get(exchange.payload_digest) if exchange.body else None
 
     def write(self, exchange: Exchange, refers: Refers | None, notes: Pairs = ()) -> None:
         """Add the records of an exchange; see `make_records`.
@@ -245,7 +238,7 @@ class WarcFile:
         """
         self._append(make_records(exchange, refers, notes))
         if refers is None:
-            self._remember(exchange.payload_digest, _Known(exchange.url, as_date(exchange.time)))
+            self._remember(exchange.payload_digest, exchange.url, as_date(exchange.time))
 
     def _append(self, content: bytes) -> None:
         start = self._file.tell()

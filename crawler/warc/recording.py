@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from enum import StrEnum
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -16,12 +17,10 @@ from scrapy.extensions.feedexport import apply_uri_params
 from scrapy.http import Response
 from w3lib.url import file_uri_to_path
 
-from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Exchange, Page, is_page
+from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Exchange, Page, is_mended_by_time, is_page
 from crawler.warc.file import (
-    IDENTICAL_PAYLOAD,
     NEAR_DUPLICATE,
     NOT_MODIFIED,
-    NOT_MODIFIED_STATUS,
     ArchiveError,
     Refers,
     WarcFile,
@@ -37,11 +36,6 @@ FORMATS = ("gz", "warc")
 """What Scrapy takes for the formats of `crawl.warc.gz`, and of `crawl.warc`, which is refused with the way out."""
 
 _ENDING = ".warc.gz"
-_FOUND = 200
-_TOO_MANY_REQUESTS = 429
-_FIRST_FAILURE = 500
-
-
 _going_on: WeakSet[Crawler] = WeakSet()
 _recordings: WeakKeyDictionary[Crawler, RecordingMiddleware] = WeakKeyDictionary()
 
@@ -69,9 +63,8 @@ class RecordingMiddleware:
     - It has to be closer to the downloader than what decodes, redirects, or answers by itself.
     """
 
-    def __init__(self, crawler: Crawler, arguments: Any, file: WarcFile, duplicates: Duplicates) -> None:
-        self._crawler = crawler
-        self._arguments = arguments
+    def __init__(self, crawler: Crawler, file: WarcFile, duplicates: Duplicates) -> None:
+        self._arguments = crawler.spider.arguments  # type: ignore[union-attr]
         self._file = file
         self._duplicates = duplicates
         self._stopper = CrawlStopper.of(crawler)
@@ -79,9 +72,6 @@ class RecordingMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        arguments = getattr(crawler.spider, "arguments", None)
-        if arguments is None:
-            raise NotConfigured
         try:
             target = find_target(crawler)
             if target is None:
@@ -93,7 +83,7 @@ class RecordingMiddleware:
             file = WarcFile(target.path, overwrite=overwrites, made_by=_made_by(crawler))
         except SettingsError as error:
             refuse_to_start(error)
-        _recordings[crawler] = recording = cls(crawler, arguments, file, duplicates)
+        _recordings[crawler] = recording = cls(crawler, file, duplicates)
         return recording
 
     @staticmethod
@@ -110,12 +100,12 @@ class RecordingMiddleware:
             return response
         exchange = read_exchange(request, response)
         visit = request.meta.get(LAST_VISIT)
-        is_same = response.status == NOT_MODIFIED_STATUS and visit is not None
+        is_same = response.status == HTTPStatus.NOT_MODIFIED and visit is not None
         may_be_page = is_page(request.meta.get(KIND)) and not self._is_feed(request, response)
-        if may_be_page and (response.status == _FOUND or is_same):
+        if may_be_page and (response.status == HTTPStatus.OK or is_same):
             request.meta[EXCHANGE] = exchange
-        elif _is_of_the_crawl(request) and not is_same and not _is_mended_by_time(response.status):
-            self._write(exchange, self._find_same(exchange), [], request)
+        elif _is_of_the_crawl(request) and not is_same and not is_mended_by_time(response.status):
+            self._write(exchange, self._file.find_same(exchange), [], request)
         return response
 
     def write_page(self, page: Page, decision: Decision | None = None, request: Request | None = None) -> bool:
@@ -133,8 +123,8 @@ class RecordingMiddleware:
         if exchange is None:
             return True
         original = decision.original if decision is not None and decision.verdict.is_duplicate else None
-        refers = self._find_same(exchange)
-        if exchange.status == NOT_MODIFIED_STATUS:
+        refers = self._file.find_same(exchange)
+        if exchange.status == HTTPStatus.NOT_MODIFIED:
             refers = Refers(NOT_MODIFIED, exchange.url, as_date(exchange.seen_before) if exchange.seen_before else None)
         elif refers is None and original is not None:
             if self._duplicates is Duplicates.OMIT:
@@ -147,10 +137,6 @@ class RecordingMiddleware:
         """Say whether it is a feed that the crawl starts with."""
         kind = (response.headers.get("Content-Type") or b"").lower()
         return b"xml" in kind and b"html" not in kind and bool(self._arguments.is_start(request))
-
-    def _find_same(self, exchange: Exchange) -> Refers | None:
-        same = self._file.find_same(exchange) if exchange.body else None
-        return None if same is None else Refers(IDENTICAL_PAYLOAD, *same)
 
     def _write(
         self, exchange: Exchange, refers: Refers | None, notes: list[tuple[str, str]], request: Request | None
@@ -225,10 +211,6 @@ def _is_of_the_crawl(request: Request) -> bool:
     """Say whether an address was asked for because a site named it, or for its robots.txt."""
     # Others are made up, to see what a host says of what is not there.
     return KIND in request.meta or RESOURCE in request.meta or urlsplit(request.url).path == "/robots.txt"
-
-
-def _is_mended_by_time(status: int) -> bool:
-    return status == _TOO_MANY_REQUESTS or status >= _FIRST_FAILURE
 
 
 def _notes(page: Page, decision: Decision | None) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crawler.frontier.entries import Entry
+from crawler.frontier.schema import Entry
 from crawler.frontier.store import Changes, FrontierStore
 from dedup.cli.main import main
 from dedup.sql.database import Database
@@ -131,7 +131,7 @@ def test_pages_and_frontier_in_another_database(database_url: str, tmp_path: Pat
     crawls = Crawls(database_url)
     crawls.run("run", (BUDGET, "some text of a page"))
     crawls.deduplicator.database.close()
-    stores = [FrontierStore(Database(other), run, 5, "worker") for run in ("run", "another")]
+    stores = [FrontierStore(Database(other), run, "worker") for run in ("run", "another")]
     for store in stores:
         store.open()
         store.exchange(Changes([Entry(BUDGET, sha1(BUDGET.encode()).digest(), "h", "page", 0, 0, None, None)]), 0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,15 @@ class Crawling:
         """The paths of the stored pages that are not gone, on the site that was crawled last."""
         rows = self.ask("SELECT url FROM pages WHERE gone IS NULL")
         return sorted(row["url"].removeprefix(self.site_url) for row in rows)
+
+
+def count_rows(database: Path, rows: str) -> int:
+    """How many rows there are; 0 where their table is not there yet."""
+    try:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            return int(connection.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import resource
+import shlex
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,14 +20,25 @@ from sqlalchemy import Connection, text
 
 from crawler.frontier import schema as frontier
 from crawler.frontier.store import FrontierStore
-from crawler.pages import visits
+from crawler.pages import store as pages
 from crawler.pages.store import PageStore
 from dedup import DedupSettings
 from dedup.errors import DatabaseError, OutageError
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.sql import database as outages_module
 from dedup.sql.database import Database, Outages, TableSet
-from tests.crawling import NO_NETWORK, Crawl, ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, start
+from tests.crawling import (
+    NO_NETWORK,
+    Crawl,
+    ExitedError,
+    ask,
+    crawl,
+    crawl_command,
+    crawl_site_here,
+    finish,
+    run,
+    start,
+)
 from tests.localsite import Asked, LocalSite, Page, article
 from tests.texts import document
 from tests.waiting import HANG
@@ -157,19 +169,12 @@ def test_database_of_another_make_is_refused_and_left_alone(change: str, told: s
     assert ask(f"sqlite:///{database}", "SELECT * FROM dedup_runs") == []
 
 
-@pytest.mark.parametrize("tables", [visits.TABLES, frontier.TABLES], ids=lambda tables: tables.name)
+@pytest.mark.parametrize("tables", [pages.TABLES, frontier.TABLES], ids=lambda tables: tables.name)
 def test_tables_of_an_unreleased_crawler_are_refused(tables: TableSet, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     with closing(Database(url)) as database, database.write() as connection:
         tables.metadata.create_all(connection)
     fails(crawl(url, url=NOBODY), f"the {tables.name} of database {url} ", OTHER)
-
-
-def test_real_command_that_is_refused_prints_one_error_and_no_summary() -> None:
-    result = crawl("postgresql://me:open-sesame@127.0.0.1:1/crawl", url=NOBODY)
-    fails(result, "check that the server runs")
-    assert result.stdout == ""
-    assert "open-sesame" not in result.stderr
 
 
 def test_new_database_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
@@ -289,6 +294,24 @@ def test_what_could_not_be_stored_does_not_count_as_kept(tmp_path: Path, site: L
     assert "not stored" in result.summary["kept"]
 
 
+def test_run_whose_end_could_not_be_written_is_ended_by_the_command_that_is_named(
+    tmp_path: Path, site: LocalSite
+) -> None:
+    database = tmp_path / "crawl.db"
+    with closing(Database(f"sqlite:///{database}")) as opened:
+        FrontierStore(opened, "run", "me")
+        with opened.write() as connection:
+            fail = "BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END"
+            connection.exec_driver_sql(f"CREATE TRIGGER full BEFORE UPDATE ON frontier_runs {fail}")
+    result = crawl(database, url=f"{site.url}/")
+    fails(result, "full", "the end of the run is not written: ")
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("DROP TRIGGER full")
+    words = shlex.split(result.errors[0].partition("is not written: ")[2])
+    assert run(words).status == 0
+    assert ask(f"sqlite:///{database}", "SELECT * FROM frontier_runs") == []
+
+
 class Server:
     """A new database of a server that can be away."""
 
@@ -372,7 +395,7 @@ def test_commits_of_which_nothing_is_heard_count_once(
     assert ask(sqlite_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "finished"}]
     if is_shared:
         with closing(Database(sqlite_url)) as database:
-            assert FrontierStore(database, "x", 5, "late", is_shared=True).is_over()
+            assert FrontierStore(database, "x", "late", is_shared=True).is_over()
 
 
 def test_pages_that_were_decided_but_not_stored_are_stored_by_the_next_crawl_in_a_database_of_their_own(

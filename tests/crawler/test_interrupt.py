@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
 
 import pytest
 
+from tests.crawler.conftest import count_rows
 from tests.crawling import Crawl, ask, crawl_command, crawl_site_here, finish, run, start
 from tests.feeds import read_feed
 from tests.localsite import EndlessSite, LocalSite, Page, article
@@ -55,20 +54,12 @@ def test_crawl_that_is_stopped_ends_in_order_and_all_that_it_says_agrees(tmp_pat
     assert len(report["duplicates"]) == dropped
 
 
-def stored(database: Path) -> int:
-    try:
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-            return int(connection.execute("SELECT count(*) FROM pages").fetchone()[0])
-    except sqlite3.OperationalError:  # its tables are not there yet
-        return 0
-
-
 def test_second_signal_ends_a_crawl_that_waits_for_a_page_at_once(tmp_path: Path) -> None:
     slow: Page = article("slow", text="<span>word</span> " * 60_000)
     with LocalSite({"/": article("front", ["/slow"]), "/slow": slow}) as site:
         log = tmp_path / "log"
         process = begin(tmp_path / "crawl.db", site, "--logfile", str(log))
-        wait_until(lambda: site.hits["/slow"] == 1 and stored(tmp_path / "crawl.db") == 1)
+        wait_until(lambda: site.hits["/slow"] == 1 and count_rows(tmp_path / "crawl.db", "pages") == 1)
         os.killpg(process.pid, signal.SIGINT)
         wait_until(lambda: "shutting down gracefully" in log.read_text(encoding="utf-8"))
         os.killpg(process.pid, signal.SIGINT)

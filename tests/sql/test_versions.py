@@ -12,7 +12,7 @@ from sqlalchemy import Engine, event, inspect, text
 
 from crawler.frontier import schema as frontier
 from crawler.frontier.store import FrontierStore
-from crawler.pages import visits
+from crawler.pages import store as pages
 from crawler.pages.store import PageStore
 from dedup.errors import IncompatibleDatabaseError
 from dedup.rules.documents import Verdict
@@ -23,7 +23,7 @@ from tests.texts import document, edited
 
 STORY = document(200, "story")
 TEXTS = {"a": STORY, "b": edited(STORY, 1, "copy"), "c": document(100, "another"), "d": "a short text"}
-SETS = (visits.TABLES, frontier.TABLES)
+SETS = (pages.TABLES, frontier.TABLES)
 
 
 def fill(url: str) -> None:
@@ -123,7 +123,7 @@ def open_pages(url: str) -> None:
 
 def open_frontier(url: str) -> None:
     with closing(Database(url)) as database:
-        FrontierStore(database, "run", 3, "worker")
+        FrontierStore(database, "run", "worker")
 
 
 @pytest.mark.parametrize("opened", [open_pages, open_frontier])

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from crawler.demo.truth import expected_totals
+from tests.crawler.demo.truth import expected_totals
 from tests.crawling import NO_NETWORK, ROOT, Crawl, ExitedError, ask, crawl_site_here, environment, finish
 from tests.localsite import LocalSite, Page, article
 

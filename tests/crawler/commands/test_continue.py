@@ -15,9 +15,11 @@ from subprocess import Popen
 import pytest
 from scrapy.utils.test import get_crawler
 
-from crawler.demo.truth import expected_totals
+from crawler.frontier.scheduler import MOST_IN_VAIN
 from crawler.runs import RunOptions, without_password
 from crawler.spider.site import SiteSpider
+from tests.crawler.conftest import count_rows
+from tests.crawler.demo.truth import expected_totals
 from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, scrapy, start
 from tests.feeds import read_feed
 from tests.localsite import EndlessSite, LocalSite, Page, article
@@ -44,12 +46,8 @@ def kept(database: Path) -> list[str]:
 
 
 def done(database: Path) -> int:
-    """How many addresses the frontier knows to be dealt with; 0 where there is none yet."""
-    try:
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-            return int(connection.execute("SELECT count(*) FROM frontier WHERE state = 'done'").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
+    """How many addresses the frontier knows to be dealt with."""
+    return count_rows(database, "frontier WHERE state = 'done'")
 
 
 def interrupt(process: Popen[str], site: LocalSite, condition: Callable[[], bool], number: int) -> Crawl:
@@ -121,6 +119,34 @@ def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_lef
     assert left <= set(again)
     assert not [path for path in again if before[path] and path not in (*left, "/robots.txt")]
     assert len(ask(url_of(database), "SELECT run_id FROM dedup_verdicts GROUP BY run_id")) == 1
+
+
+@pytest.mark.parametrize(("limit", "pages", "requests"), [({}, 41, 0), ({"max_pages": 12}, 12, MOST_IN_VAIN)])
+def test_run_that_was_killed_before_its_feed_was_written_has_not_ended_and_continue_writes_it(
+    limit: dict[str, object], pages: int, requests: int, tmp_path: Path
+) -> None:
+    database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
+    os.mkfifo(feed)  # whoever writes it waits for a reader
+    with LocalSite(forty_pages()) as site:
+        process = begin(database, site, "-O", str(feed), **limit)
+        wait_until(lambda: count_rows(database, "frontier_workers WHERE has_closed = 1") > 0)
+        refused = go_on(database)
+        os.killpg(process.pid, signal.SIGKILL)
+        finish(process, accidents=True)
+        feed.unlink()
+        before = site.hits
+        result = go_on(database)
+        again = site.hits - before
+    assert (refused.status, "is under way in another process" in refused.stderr) == (1, True)
+    assert f"{pages} pages kept" in result.stderr
+    assert (result.status, result.errors) == (0, [])
+    assert sorted(row["url"] for row in read_feed(feed)) == kept(database)
+    assert len(kept(database)) == pages
+    assert again.total() - again["/robots.txt"] <= requests
+    assert ("continue" in result.summary) == bool(limit)
+    [run] = ask(url_of(database), "SELECT outcome FROM dedup_runs")
+    assert run["outcome"] == ("max_pages" if limit else "finished")
+    assert go_on(database).status == (2 if limit else 1)
 
 
 @pytest.mark.thorough

@@ -14,8 +14,8 @@ from scrapy import Request
 from scrapy.http import TextResponse
 
 from crawler.frontier import scheduler as scheduler_module
-from crawler.frontier.entries import TakenUrl, to_entry, to_request
 from crawler.frontier.scheduler import BATCH, MOST_RETURNS, FrontierScheduler
+from crawler.frontier.schema import TakenUrl, to_entry, to_request
 from crawler.frontier.store import FrontierStore
 from crawler.page import KIND, ROW
 from crawler.politeness.pausing import MOST_FAILURES

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.frontier.entries import Changes, Entry, ExchangeResult, LeaveResult, OpenResult, TakenUrl, WorkerState
 from crawler.frontier.leases import LEASE_SECONDS, MOST_HOSTS, RENEWAL_SECONDS, TURN_SECONDS
-from crawler.frontier.store import FrontierStore
+from crawler.frontier.schema import Changes, Entry, ExchangeResult, LeaveResult, OpenResult, TakenUrl, WorkerState
+from crawler.frontier.store import MAX_ATTEMPTS, FrontierStore
 from dedup.sql.database import Database
-from tests.crawler.frontier.test_store import ATTEMPTS, DELAY, Workers, new_databases
+from tests.crawler.frontier.test_store import DELAY, Workers, new_databases
 from tests.crawler.frontier.test_store import entry as entry_of
 from tests.crawling import ask
 
@@ -226,7 +226,7 @@ def test_url_that_kills_is_given_up_and_the_others_are_not(crew: Crew) -> None:
             worker.finish_all()
         crew.kill(f"worker {deaths}")
     assert given_up == ["https://a/1"]
-    assert deaths == ATTEMPTS + 1
+    assert deaths == MAX_ATTEMPTS + 1
 
 
 def test_worker_that_starts_right_after_an_outage_takes_nothing_from_the_others(crew: Crew) -> None:
@@ -294,6 +294,7 @@ def test_first_worker_that_finds_nothing_left_ends_the_run_and_tells_of_all(crew
     told = departures[0]
     assert (told.left, told.workers, told.seconds) == (0, 3, 30)
     assert told.counts == {"crawler/fetched": 5, "dedup/new": 1}
+    two.store.end()
     assert crew.rows("SELECT count(*) FROM frontier") == [(0,)]
     assert crew.rows("SELECT count(*) FROM frontier_hosts") == [(0,)]
 
@@ -322,15 +323,34 @@ def test_run_that_has_finished_stays_so_for_workers_that_come_late_and_a_single_
     assert (result.added, result.is_left) == (0, False)
     three = crew.start("three")
     assert three.opened.is_over
+    one.store.end()
     assert three.store.is_over()
     assert crew.rows("SELECT count(*) FROM frontier") == [(0,)]
-    with closing(FrontierStore(Database(crew.database_url), "run", ATTEMPTS, "alone")) as alone:
+    with closing(FrontierStore(Database(crew.database_url), "run", "alone")) as alone:
         assert alone.open() == OpenResult(0, 0, 0, [])
     assert crew.rows("SELECT count(*) FROM frontier_workers") == [(0,)]
 
 
+def test_run_whose_worker_dies_as_it_ends_it_is_ended_by_the_next_one(crew: Crew) -> None:
+    one, two = crew.start("one"), crew.start("two")
+    one.find(entry("a", 1))
+    one.take()
+    one.finish_all()
+    assert [worker.leave().goes_on for worker in (one, two)] == [False, True]
+    for _ in range(2):
+        crew.now += LEASE_SECONDS - 1
+        one.store.renew()
+    assert crew.start("late").opened.is_over
+    crew.kill("one")
+    three = crew.start("three")
+    assert (three.opened.is_over, three.opened.done, three.take()) == (False, 1, [])
+    assert not three.leave().goes_on
+    three.store.end()
+    assert crew.start("four").store.is_over()
+
+
 def test_workers_go_on_with_what_a_single_one_began(crew: Crew) -> None:
-    alone = FrontierStore(Database(crew.database_url), "run", ATTEMPTS, "alone")
+    alone = FrontierStore(Database(crew.database_url), "run", "alone")
     alone.open()
     [first, _] = [entry("a", 1), entry("a", 2)]
     alone.exchange(Changes(found=[first, entry("a", 2)]), 0)

@@ -15,13 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.frontier.entries import Changes, Entry, ExchangeResult, OpenResult, TakenUrl, WorkerState
 from crawler.frontier.leases import LEASE_SECONDS, is_gone, worker_name
-from crawler.frontier.store import FrontierStore
+from crawler.frontier.schema import Changes, Entry, ExchangeResult, OpenResult, TakenUrl, WorkerState
+from crawler.frontier.store import MAX_ATTEMPTS, FrontierStore
 from dedup.sql.database import Database
 from tests.crawling import ask
 
-ATTEMPTS = 5
 DELAY = 0.5
 
 
@@ -55,7 +54,6 @@ class Workers:
         store = FrontierStore(
             Database(self.database_url),
             run,
-            ATTEMPTS,
             name,
             is_shared=self._is_shared,
             delay=lambda host: DELAY,
@@ -166,10 +164,10 @@ def test_finished_run_is_forgotten_and_its_name_begins_anew(workers: Workers, mo
     add(other, entry(1))
     store, _ = workers.begin("one")
     add(store, *map(entry, range(10)))
-    assert store.count_left() == 10
     finish(store, *take(store, 10))
-    assert store.count_left() == 0
     store.leave(Changes(), WorkerState(), is_finished=True)
+    assert len(workers.states()) == 10
+    store.end()
     assert ask(workers.database_url, "SELECT name FROM frontier_runs") == [{"name": "another run"}]
     assert workers.states() == {1: "queued"}
     store, opened = workers.begin("two")
@@ -276,7 +274,7 @@ class Played:
     def crash(self, _: object) -> None:
         for number in self.taken:
             self.model.attempts[number] += 1
-            self.model.state[number] = "failed" if self.model.attempts[number] >= ATTEMPTS else "queued"
+            self.model.state[number] = "failed" if self.model.attempts[number] >= MAX_ATTEMPTS else "queued"
         self.workers.ended.add(f"worker {self.count}")
         self._reopen()
 

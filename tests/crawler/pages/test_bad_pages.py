@@ -15,7 +15,7 @@ import pytest
 
 from tests.crawling import Crawl, crawl, crawl_site_here
 from tests.localsite import HTML, LocalSite, Page, Reply, article, gzipped
-from tests.texts import CHINESE, chinese, chinese_words, document
+from tests.texts import chinese, chinese_words, document
 from tests.waiting import HANG
 
 pytestmark = pytest.mark.slow
@@ -83,8 +83,6 @@ ENCODED: dict[str, tuple[Reply, str]] = {
 }
 # Pages that are not stored, with the reason.
 REFUSED: dict[str, tuple[Page, str]] = {
-    "/empty": (Reply(), "empty"),
-    "/pdf": (Reply(b"%PDF-1.7\n" + bytes(range(256))), "not_html"),
     "/too-large": (Reply(b"<p>" + b"x " * MAX_SIZE), "too_large"),
     "/too-large-by-header": (Reply(b"<p>x", announced=10**12), "too_large"),
     "/too-large-without-header": (Reply(lambda: [b"<p>" + b"x " * 500_000] * 20), "too_large"),
@@ -271,13 +269,3 @@ def test_no_string_holds_what_upsets_databases_and_terminals(bad: BadPages) -> N
     strings = [value for row in tables for value in row.values() if isinstance(value, str)]
     assert [value[:80] for value in strings if re.search(f"[\0{re.escape(CONTROLS)}\ud800-\udfff]", value)] == []
     assert set(bad.crawl.stderr + bad.crawl.stdout) & set("\0\x1b\x9b\u202e\u2066") == set()
-
-
-def test_chinese_text_is_a_duplicate_of_itself_in_another_encoding(tmp_path: Path) -> None:
-    text = CHINESE * 3
-    with LocalSite({"/": article("front", ["/one"]), "/one": page_of(text, "utf-8", HTML)}) as site:
-        site.pages["/one"] = article("one", ["/two"], text=text)
-        site.pages["/two"] = page_of(text, "gb18030")
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
-    assert [item.url.removeprefix(site.url) for item in outcome.items] == ["/", "/one"]
-    assert outcome.count("dedup/exact_duplicate") == 1

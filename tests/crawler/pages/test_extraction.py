@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
@@ -11,8 +10,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crawler.pages.extraction import LinkRules, decode_page, extract_page
-from tests.crawling import ask, crawl_site_here
-from tests.localsite import LocalSite, Reply, article
 
 CZECH = "Příliš žluťoučký kůň úpěl ďábelské ódy"
 POLISH = "Zażółć gęślą jaźń"
@@ -79,22 +76,6 @@ def test_one_broken_letter_does_not_make_the_header_wrong() -> None:
 def test_bytes_of_which_nothing_true_is_said_stay_as_they_are(content_type: str | None) -> None:
     html = page(CZECH).encode("iso-8859-2")
     assert decode_page(html, content_type) == html
-
-
-@pytest.mark.slow
-def test_short_pages_are_stored_with_their_letters_and_stay_unchanged(tmp_path: Path) -> None:
-    pages = {
-        f"/{number}": Reply(page(text).encode(charset), headers={"Content-Type": f"text/html; charset={charset}"})
-        for number, (text, charset) in enumerate(SHORT)
-    }
-    with LocalSite(pages) as site:
-        starts = ",".join(site.url + path for path in pages)
-        crawl_site_here(tmp_path / "crawl.db", {"DEDUP_SHORT_TEXTS": "pass"}, url=starts)
-        again = crawl_site_here(tmp_path / "crawl.db", {"DEDUP_SHORT_TEXTS": "pass"}, url=starts)
-        rows = ask(f"sqlite:///{tmp_path / 'crawl.db'}", "SELECT url, text FROM pages")
-        stored = {row["url"].removeprefix(site.url): row["text"] for row in rows}
-    assert stored == {f"/{number}": text for number, (text, _) in enumerate(SHORT)}
-    assert again.count("crawler/stored") == len(SHORT)
 
 
 RULES = LinkRules(("example.com",))
@@ -172,12 +153,3 @@ def test_what_is_no_page_of_the_site_is_no_link(href: str) -> None:
 
 def test_each_link_comes_once_in_the_order_of_the_page() -> None:
     assert links("/b", "/a#1", "/b", "/a#2") == ["http://example.com/b", "http://example.com/a"]
-
-
-@pytest.mark.slow
-def test_pages_that_only_link_elements_lead_to_are_crawled(tmp_path: Path) -> None:
-    pages = {f"/{at}": article(at, head=f'<link rel="next" href="/{at + 1}">') for at in range(5)}
-    translated = '<link rel="alternate" hreflang="de" href="/de/5">'
-    with LocalSite({**pages, "/5": article(5, head=translated), "/de/5": article("de 5")}) as site:
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/0")
-    assert outcome.count("dedup/new") == 7

@@ -6,8 +6,9 @@ import math
 
 import pytest
 
+from crawler.page import is_mended_by_time
 from crawler.politeness.hosts import FASTER_AFTER, Hosts, is_this_machine, pause_seconds, read_retry_after, slower
-from crawler.politeness.robots import MOST_BYTES, crawl_delay, decode, forbids_for_now, own_name, rules_for
+from crawler.politeness.robots import MOST_BYTES, crawl_delay, decode, own_name, rules_for
 
 
 class Clock:
@@ -189,7 +190,7 @@ def test_only_the_beginning_of_an_endless_text_is_read() -> None:
 
 
 def test_what_fails_for_now_forbids_and_what_is_missing_allows() -> None:
-    assert [status for status in (200, 401, 403, 404, 429, 500, 503) if forbids_for_now(status)] == [429, 500, 503]
+    assert [status for status in (200, 401, 403, 404, 429, 500, 503) if is_mended_by_time(status)] == [429, 500, 503]
 
 
 @pytest.mark.parametrize(

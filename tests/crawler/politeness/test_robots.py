@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from scrapy import Spider
@@ -14,6 +13,7 @@ from scrapy.settings import Settings
 
 from crawler.politeness.hosts import Hosts
 from settings import default
+from tests.crawler.conftest import Crawling
 from tests.crawling import crawl, crawl_site_here
 from tests.localsite import Asked, LocalSite, Reply, article, redirect
 
@@ -34,20 +34,16 @@ def site() -> Iterator[LocalSite]:
         yield site
 
 
-def kept(tmp_path: Path, site: LocalSite, settings: Mapping[str, Any] | None = None) -> list[str]:
-    outcome = crawl_site_here(tmp_path / "crawl.db", settings, url=f"{site.url}/")
-    return sorted(item.url.removeprefix(site.url) for item in outcome.items)
-
-
 @pytest.mark.parametrize("failure", [Reply(b"", 500), Reply(b"", 429), Reply(hang_up=True)])
-def test_nothing_is_fetched_until_robots_txt_is_answered(failure: Reply, tmp_path: Path, site: LocalSite) -> None:
+def test_nothing_is_fetched_until_robots_txt_is_answered(failure: Reply, crawling: Crawling, site: LocalSite) -> None:
     def answer(asked: Asked) -> Reply:
         return failure if site.hits["/robots.txt"] < 6 else rules("User-agent: *\nDisallow: /private\n")
 
     # One that has never answered at all is not waited for.
     site.pages["/robots.txt"] = lambda asked: rules("") if site.hits["/robots.txt"] == 1 else answer(asked)
     site.pages["/"] = lambda _: Reply(b"", 503) if site.hits["/"] == 1 else article("front", ["/private", "/page"])
-    assert kept(tmp_path, site) == ["/", "/page"]
+    crawling(site)
+    assert crawling.kept == ["/", "/page"]
     paths = [asked.path for asked in site.asked]
     assert paths[:2] == ["/robots.txt", "/"]
     assert paths[2:7] == ["/robots.txt"] * 5
@@ -73,19 +69,18 @@ OTHERS = "".join(f"User-agent: {other}\nDisallow: /\n\n" for other in ("near", "
         ({"-5": rules(PRIVATE)}, True),
         ({"": redirect("/robots.txt", 301)}, False),
         ({"": rules(OTHERS + PRIVATE, "utf-16")}, True),
-        ({"": rules("User-agent: *\nDisallow: /\n\nUser-agent: neardup/2.0\nDisallow: /private\n")}, True),
     ],
-    ids=["not there", "redirects to another host", "redirects without an end", "names of others, UTF-16", "own group"],
+    ids=["not there", "redirects to another host", "redirects without an end", "names of others, UTF-16"],
 )
 def test_what_robots_txt_says_is_obeyed(
-    answers: dict[str, Reply], is_private: bool, tmp_path: Path, site: LocalSite
+    answers: dict[str, Reply], is_private: bool, crawling: Crawling, site: LocalSite
 ) -> None:
     site.pages |= {f"/robots-{number}": redirect(f"/robots-{number + 1}", 301) for number in range(5)}
     site.pages |= {f"/robots{name or '.txt'}": reply for name, reply in answers.items()}
     if "-5" in answers:
         site.pages["/robots.txt"] = redirect(f"{site.other_url}/robots-0", 301)
-    found = kept(tmp_path, site, {"USER_AGENT": "neardup/0.1 (+you@example.com)"})
-    assert found == ["/", "/page"] + ["/private"] * (not is_private)
+    crawling(site, {"USER_AGENT": "neardup/0.1 (+you@example.com)"})
+    assert crawling.kept == ["/", "/page"] + ["/private"] * (not is_private)
 
 
 def test_crawl_delay_is_obeyed_and_said(tmp_path: Path, site: LocalSite) -> None:

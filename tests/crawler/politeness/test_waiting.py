@@ -46,24 +46,11 @@ def crawl_one_by_one(database: Path, site: LocalSite, **settings: Any) -> Outcom
     return crawl_site_here(database, {"CONCURRENT_REQUESTS": 1, **settings}, url=f"{site.url}/")
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("status", "headers"),
-    [(429, {}), (503, {"Retry-After": "0"}), (429, {"Retry-After": "Mon, 02 Mar 2026 08:00:00 GMT"})],
-)
-def test_site_that_sends_some_requests_away_is_stored_whole(
-    status: int, headers: dict[str, str], tmp_path: Path
-) -> None:
-    with FailingSite(lambda number, _: Reply(b"", status, headers) if number in (4, 9) else None) as site:
-        outcome = crawl_one_by_one(tmp_path / "crawl.db", site)
-    assert kept(tmp_path / "crawl.db") == PAGES + 1
-    assert not [name for name in outcome.stats if name.startswith("crawler/skipped/")]
-
-
 def test_retry_after_is_waited_for_then_robots_txt_is_asked_for_and_a_pace_is_learnt(tmp_path: Path) -> None:
     limited = Reply(b"", 429, {"Retry-After": "1"})
     with FailingSite(lambda number, _: limited if number == 6 else None) as site:
         crawl_one_by_one(tmp_path / "crawl.db", site)
+    assert kept(tmp_path / "crawl.db") == PAGES + 1
     assert [asked.path for asked in site.asked[:2]] == ["/robots.txt", "/"]
     assert site.asked[7].path == "/robots.txt"
     assert site.asked[7].time - site.asked[6].time >= 1.0
@@ -124,13 +111,3 @@ def test_other_hosts_go_on_while_one_is_parked(tmp_path: Path) -> None:
     assert len(result.pages) == PAGES + 1
     assert result.summary["parked"] == "1 page   1 of localhost (robots.txt: http 503)"
     assert down.hits.keys() == {"/robots.txt"}
-
-
-@pytest.mark.thorough
-def test_pages_that_always_fail_do_not_hold_up_the_crawl(tmp_path: Path) -> None:
-    bad = {"/3": BUSY, "/7": Reply(b"", 429), "/9": Reply(b"", 500), "/11": Reply(hang_up=True)}
-    with FailingSite(lambda _, asked: bad.get(asked.path)) as site:
-        outcome = crawl_one_by_one(tmp_path / "crawl.db", site)
-    assert kept(tmp_path / "crawl.db") == PAGES + 1 - len(bad)
-    skipped = {name.rpartition("/")[2] for name in outcome.stats if name.startswith("crawler/skipped/")}
-    assert skipped == {"http_503", "http_429", "http_500", "connection_failed"}

@@ -12,8 +12,9 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from crawler.frontier.scheduler import MOST_IN_VAIN
-from crawler.spider.arguments import ArgumentError, SiteArguments, as_texts
+from crawler.spider.arguments import SiteArguments, as_texts
 from crawler.spider.site import SiteSpider
+from dedup.errors import SettingsError
 from tests.crawler.conftest import Crawling
 from tests.crawling import NO_NETWORK, ExitedError, crawl, crawl_site_here, run
 from tests.localsite import LocalSite, Reply, article, gzipped
@@ -127,13 +128,13 @@ WRONG: list[tuple[dict[str, object], str]] = [
     (HERE | {"allowed_domains": "*.example.com"}, "'*.example.com'"),
     (HERE | {"follow": "(news"}, "follow '(news'"),
     (HERE | {"ignore": "*x"}, "ignore '*x'"),
-    (HERE | {"max_pages": 0}, "max_pages '0'"),
-    (HERE | {"max_pages": "many"}, "max_pages 'many'"),
-    (HERE | {"max_pages": ""}, "max_pages ''"),
-    (HERE | {"max_pages": "1.5"}, "max_pages '1.5'"),
-    (HERE | {"max_depth": -1}, "max_depth '-1'"),
-    (HERE | {"recrawl": "again"}, "recrawl 'again'"),
-    (HERE | {"recrawl": ""}, "recrawl ''"),
+    (HERE | {"max_pages": 0}, "max_pages = '0'"),
+    (HERE | {"max_pages": "many"}, "max_pages = 'many'"),
+    (HERE | {"max_pages": ""}, "max_pages = ''"),
+    (HERE | {"max_pages": "1.5"}, "max_pages = '1.5'"),
+    (HERE | {"max_depth": -1}, "max_depth = '-1'"),
+    (HERE | {"recrawl": "again"}, "recrawl = 'again'"),
+    (HERE | {"recrawl": ""}, "recrawl = ''"),
     (HERE | {"max_age": "7"}, "max_age '7'"),
     (HERE | {"max_age": "7 days"}, "max_age '7 days'"),
     (HERE | {"max_age": "-1d"}, "max_age '-1d'"),
@@ -150,7 +151,7 @@ def test_wrong_argument_is_named_in_one_line(
     (tmp_path / "empty.txt").write_text("# nothing\n\n")
     (tmp_path / "latin.txt").write_bytes(b"http://example.com/caf\xe9\n")
     (tmp_path / "words.txt").write_text("some words\n")
-    with pytest.raises(ArgumentError) as error:
+    with pytest.raises(SettingsError) as error:
         parse(**arguments)
     assert words in str(error.value)
     assert "\n" not in str(error.value)
@@ -296,9 +297,6 @@ def test_sitemap_auto_reads_those_that_robots_txt_names_or_says_that_there_are_n
     crawling(site, url=f"{site.url}/b", sitemap="auto")
     # Pages of a sitemap are those that a crawl starts with: their links are followed.
     assert crawling.kept == ["/b", "/island", "/island/2", "/news/2"]
-
-
-# Sitemaps
 
 
 # The limit of pages

@@ -20,8 +20,8 @@ A = "http://a.example"
 # What a page asks for
 
 
-def extract(page: str, *, obey_nofollow: bool = True) -> Extraction:
-    rules = LinkRules(("a.example",), obey_nofollow=obey_nofollow, robot="neardup")
+def extract(page: str, *, obey_robots: bool = True) -> Extraction:
+    rules = LinkRules(("a.example",), obey_robots=obey_robots, robot="neardup")
     return extract_page(page.encode(), f"{A}/page", rules, with_text=False)
 
 
@@ -82,7 +82,7 @@ def test_link_with_rel_nofollow_is_none_unless_another_one_leads_there(relation:
     link = f'<a rel="{relation}" href="/next">next</a>'
     assert extract(article("front", foot=link)).links == []
     assert extract(article("front", ["/next"], foot=link)).links == [f"{A}/next"]
-    assert extract(article("front", foot=link), obey_nofollow=False).links == [f"{A}/next"]
+    assert extract(article("front", foot=link), obey_robots=False).links == [f"{A}/next"]
 
 
 @pytest.mark.parametrize(

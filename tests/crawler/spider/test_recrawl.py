@@ -16,8 +16,8 @@ import pytest
 from sqlalchemy import delete, select, update
 from sqlalchemy import text as sql
 
-from crawler.pages.visits import page_versions, visits
-from crawler.pages.visits import pages as stored_pages
+from crawler.pages.store import page_versions, visits
+from crawler.pages.store import pages as stored_pages
 from dedup.sql.database import Database
 from dedup.stage.pipelines import NearDuplicatePipeline
 from tests.consistency import inconsistencies

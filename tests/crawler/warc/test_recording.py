@@ -23,7 +23,6 @@ from crawler.warc.file import (
     NEAR_DUPLICATE,
     NOT_MODIFIED,
     ArchiveError,
-    Refers,
     WarcFile,
     read_exchange,
 )
@@ -267,8 +266,7 @@ def test_headers_are_written_as_they_came(tmp_path: Path, value: str) -> None:
 def test_file_knows_what_it_holds_when_it_is_opened_again(tmp_path: Path) -> None:
     for _ in range(2):
         with opened(tmp_path) as file:
-            same = file.find_same(exchange())
-            file.write(exchange(), None if same is None else Refers(IDENTICAL_PAYLOAD, *same))
+            file.write(exchange(), file.find_same(exchange()))
     kinds = [each.kind for each in read_warc(file.path)]
     assert kinds == ["warcinfo", "response", "request", "warcinfo", "revisit", "request"]
 

@@ -17,20 +17,19 @@ from typing import Any
 import pytest
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
-from sqlalchemy.exc import OperationalError
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from crawler.demo.server import DemoServer
+from crawler.demo.site import DemoServer
 from crawler.warc import replaying
 from settings import site
+from tests.crawler.conftest import count_rows
 from tests.crawler.warc.archives import of_kind, read_warc
 from tests.crawling import (
     NO_NETWORK,
     ROOT,
     Crawl,
     ExitedError,
-    ask,
     crawl,
     crawl_command,
     crawl_site_here,
@@ -143,23 +142,16 @@ def test_pages_are_those_of_the_files_in_order_nobody_is_asked_and_damage_costs_
 @pytest.mark.slow
 def test_crawl_that_is_killed_goes_on_in_the_files(tmp_path: Path) -> None:
     write(tmp_path / "a.warc.gz", *(page(f"{number}", words=400) for number in range(200)))
-    database = f"sqlite:///{tmp_path / 'a.db'}"
-    process = start(crawl_command({"warc": tmp_path / "a.warc.gz"}, {"DEDUP_DATABASE_URL": database}))
-    wait_until(lambda: (tmp_path / "a.db").exists() and stored_so_far(database) > 30)
+    database = tmp_path / "a.db"
+    process = start(crawl_command({"warc": tmp_path / "a.warc.gz"}, {"DEDUP_DATABASE_URL": f"sqlite:///{database}"}))
+    wait_until(lambda: count_rows(database, "pages") > 30)
     os.killpg(process.pid, signal.SIGKILL)
     finish(process, accidents=True)
-    assert stored_so_far(database) < 200
+    assert count_rows(database, "pages") < 200
     done = scrapy(database, "continue")
     assert done.status == 0
     assert len(done.pages) == 200
     assert {row["verdict"] for row in done.verdicts} <= {"new", "unchanged"}
-
-
-def stored_so_far(database: str) -> int:
-    try:
-        return int(ask(database, "SELECT count(*) AS pages FROM pages")[0]["pages"])
-    except OperationalError:
-        return 0
 
 
 def test_hosts_and_patterns_choose(tmp_path: Path) -> None:

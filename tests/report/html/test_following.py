@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from crawler.frontier.entries import Changes
 from crawler.frontier.leases import LEASE_SECONDS, worker_name
+from crawler.frontier.schema import Changes
 from crawler.frontier.store import FrontierStore
 from dedup import DedupSettings
 from dedup.errors import DatabaseError
@@ -51,7 +51,7 @@ class Crawl:
 
     def queue(self, run: str, count: int, taken: int = 0) -> None:
         with closing(Database(self.database_url)) as database:
-            store = FrontierStore(database, run, 3, worker_name())
+            store = FrontierStore(database, run, worker_name())
             store.open()
             store.exchange(Changes(found=[entry(number) for number in range(count)]), taken)
 
