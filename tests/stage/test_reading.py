@@ -206,9 +206,7 @@ def test_classes_that_are_said_to_have_no_text_are_exempt() -> None:
 @pytest.mark.slow
 def test_what_a_site_writes_is_read_in_a_moment(text: str) -> None:
     # In a process: nothing else interrupts a regular expression.
-    code = (
-        "import sys; from tests.stage.items.test_reading import read; print(read({'text': sys.stdin.read()}).key_field)"
-    )
+    code = "import sys; from tests.stage.test_reading import read; print(read({'text': sys.stdin.read()}).key_field)"
     command = [sys.executable, "-c", code]
     ended = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, timeout=HANG, check=True, cwd=ROOT)
     assert ended.stdout == "\n"
