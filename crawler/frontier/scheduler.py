@@ -364,7 +364,8 @@ class FrontierScheduler(BaseScheduler):
             mark_failed(self._crawler, "database_error")
         finally:
             self._crawler.signals.disconnect(self.engine_stopped, signals.engine_stopped)
-            self._let_go()
+            self._let_go_of_database()
+            self._thread.shutdown()
 
     def has_pending_requests(self) -> bool:
         return not self._has_failed and (self._is_left or len(self._ready) > 0)
@@ -455,16 +456,17 @@ class FrontierScheduler(BaseScheduler):
                 self._note_end(await self._survive(leave, self._worker_state()))
         except Exception as error:  # as above; the crawl ends all the same, with status 1
             self._fail(error)
+        self._let_go_of_database()
         if not self._is_ending:
-            self._let_go()
+            self._thread.shutdown()
             return
         # Large feeds take longer than a lease.
         self._pacer = Pacer(self._renew)
         # Not weakly: by then the engine has let go of its scheduler.
         self._crawler.signals.connect(self.engine_stopped, signals.engine_stopped, weak=False)
 
-    def _let_go(self) -> None:
-        self._thread.shutdown()
+    def _let_go_of_database(self) -> None:
+        # Until it is asked again; meanwhile SQLite's file is as large as the summary says.
         if self._store is not None:
             self._store.close()
 
