@@ -18,6 +18,8 @@ from tests.localsite import LocalSite, Page
 
 THE_LINE = 'ADDONS = {"dedup.DedupAddon": 500}\n'
 _OFF = "DEDUP_ENABLED = False\n"
+# Its port may be another process's, which is no accident of the stage.
+_NO_CONSOLE = "TELNETCONSOLE_ENABLED = False\n"
 _OWN_LOG = re.compile(r"^\S+ \S+ \[dedup[^\]]*\] ([A-Z]+): (.*)$", re.MULTILINE)
 
 
@@ -118,6 +120,7 @@ class Trials(NamedTuple):
 def try_out(project: Project, folder: Path) -> Trials:
     """Run a project with the stage off and on, all at once, below a folder."""
     lines = {"off": THE_LINE + _OFF, "alone": THE_LINE, "on": THE_LINE + project.more}
+    lines = {name: line + _NO_CONSOLE for name, line in lines.items()}
     if not project.more:
         del lines["alone"]
     with LocalSite(project.site) as site:
