@@ -116,4 +116,10 @@ def __getattr__(name: str) -> Any:
         return version("scrapy-neardup")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    try:
+        return getattr(import_module(_MODULES[name]), name)
+    except ModuleNotFoundError as error:
+        if not _MODULES[name].startswith("dedup.stage."):
+            raise
+        needed = f"dedup.{name} needs {error.name}: pip install 'scrapy-neardup[scrapy]'"
+        raise ModuleNotFoundError(needed, name=error.name) from None

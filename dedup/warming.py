@@ -156,7 +156,9 @@ def compile_ahead(names: Sequence[str], tell: Callable[[str], None], stream: Tex
     if not is_installed():
         if set(names) <= set(SIGNATURES):
             return
-        raise InputError("this needs numba, which is not installed: pip install 'scrapy-neardup[fast]'")
+        raise InputError(
+            "this needs numba, which is not installed: pip install 'scrapy-neardup[corpus]', or [fast] without files"
+        )
     folder = kept_folder()
     if folder is None:
         where = f"{named_folder()}: cannot be written" if named_folder() else "no folder can be written"

@@ -69,9 +69,9 @@ import dedup
 try:
     dedup.DedupAddon
 except ModuleNotFoundError as error:
-    print(error.name)
+    print(error)
 """
-    assert run_python(code) == "scrapy\n"
+    assert run_python(code) == "dedup.DedupAddon needs scrapy: pip install 'scrapy-neardup[scrapy]'\n"
 
 
 def test_a_signature_needs_no_database_library_and_no_scrapy_and_english_no_jieba() -> None:

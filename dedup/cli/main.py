@@ -74,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser.parse_args(arguments, argparse.Namespace(given=arguments))
         status: int = _module(options.command).run(options)
     except (DedupError, OSError) as error:
+        if is_completing:
+            return exit_status(error)
         from dedup.console import plain  # noqa: PLC0415 -- what knows all letters takes a while to load
 
         print(f"error: {plain(str(error))}", file=sys.stderr)

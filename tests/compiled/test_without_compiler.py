@@ -105,14 +105,14 @@ def test_a_database_decides_without_it_and_memory_says_what_is_missing(tmp_path:
     assert (done.returncode, done.stdout) == (0, "['new', 'exact duplicate']\n")
     done = run(tmp_path, "-c", code.format(""))
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].endswith("not installed: pip install 'scrapy-neardup[fast]'")
+    assert done.stderr.splitlines()[-1].endswith("pip install 'scrapy-neardup[corpus]', or [fast] without files")
 
 
 def test_files_say_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "texts.jsonl").write_text('{"text": "a"}\n')
     done = run(tmp_path, "-m", "dedup", "files", "texts.jsonl", "--dry-run")
     assert done.returncode not in {0, 1}
-    assert "this needs numba, which is not installed: pip install 'scrapy-neardup[fast]'" in done.stderr
+    assert "this needs numba, which is not installed: pip install 'scrapy-neardup[corpus]'" in done.stderr
     assert "Traceback" not in done.stderr
     done = run(tmp_path, "-m", "dedup", "warm-up")
     assert (done.returncode, "there is nothing to compile" in done.stderr) == (0, True)
