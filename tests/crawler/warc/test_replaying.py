@@ -141,16 +141,18 @@ def test_pages_are_those_of_the_files_in_order_nobody_is_asked_and_damage_costs_
 
 @pytest.mark.slow
 def test_crawl_that_is_killed_goes_on_in_the_files(tmp_path: Path) -> None:
-    write(tmp_path / "a.warc.gz", *(page(f"{number}", words=400) for number in range(200)))
+    write(tmp_path / "a.warc.gz", *(page(f"{number}", words=400) for number in range(500)))
     database = tmp_path / "a.db"
-    process = start(crawl_command({"warc": tmp_path / "a.warc.gz"}, {"DEDUP_DATABASE_URL": f"sqlite:///{database}"}))
+    # So few at a time that there is always more to come.
+    settings = {"DEDUP_DATABASE_URL": f"sqlite:///{database}", "CONCURRENT_REQUESTS": 4}
+    process = start(crawl_command({"warc": tmp_path / "a.warc.gz"}, settings))
     wait_until(lambda: count_rows(database, "pages") > 30)
     os.killpg(process.pid, signal.SIGKILL)
     finish(process, accidents=True)
-    assert count_rows(database, "pages") < 200
+    assert count_rows(database, "pages") < 500
     done = scrapy(database, "continue")
     assert done.status == 0
-    assert len(done.pages) == 200
+    assert len(done.pages) == 500
     assert {row["verdict"] for row in done.verdicts} <= {"new", "unchanged"}
 
 
