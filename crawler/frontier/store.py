@@ -332,8 +332,9 @@ class FrontierStore:
     def _has_finished(self, connection: Connection) -> bool:
         """Say whether the run has finished, or another worker is about to end it."""
         run = connection.execute(_RUN, self._names).first()
-        if run is None or run.finished is not None or not self._is_shared:
-            return run is None or run.finished is not None
+        is_over = run is None or run.finished is not None
+        if is_over or not self._is_shared:
+            return is_over
         rows = connection.execute(_WORKERS, self._names).all()
         ending = [row.name for row in rows if row.has_closed and row.name != self._me and self._has_lease(row)]
         return bool(self._still_there(ending))

@@ -48,10 +48,12 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
         from dedup.signature.analysis import analyse_texts
 
         return analyse_texts(texts, scheme, with_words=with_words)
+    from dedup.signature.plain import analyse_plainly
+
     rows = np.zeros(len(texts.offsets) - 1, SIGNATURE)
     words = []
     for place in range(len(rows)):
-        signature = make_signature(texts.bytes_of(place).decode(), scheme)
+        signature = analyse_plainly(texts.bytes_of(place).decode(), scheme)
         sketch = signature.sketch
         rows[place] = (
             np.frombuffer(signature.text_digest, "<u8"),
