@@ -7,7 +7,7 @@ import json
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -23,10 +23,12 @@ from dedup.report.explanation.stored import find_texts
 from dedup.report.explanation.words import are_too_long, diff_words, tokens_of
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import RuleSettings
+from dedup.rules.word_comparison import jaccard, shingles_of
 from dedup.signature.dictionaries import content_of, prepare
 from dedup.signature.schemes import DEFAULT, Scheme, find_scheme
 from dedup.signature.signature import Signature
 from dedup.signature.signing import make_signature
+from dedup.simhash import cosine
 from dedup.sql.database import Database
 from dedup.workers.pool import process_context
 
@@ -215,6 +217,38 @@ class Pipeline:
             f"{decision.rule.value}: distance {decision.distance}, estimated Jaccard {likeness.jaccard:.2f}, "
             f"containment {likeness.containment:.2f}, length ratio {likeness.length_ratio:.2f}"
         )
+
+
+class Reference:
+    """An exact measure in the place of the pipeline: duplicates are what reaches a threshold.
+
+    Args:
+        measure: `jaccard=.6`, of the shingles of three words, or `cosine=.9`, of the words by how often they come.
+
+    Raises:
+        InputError: it is neither.
+    """
+
+    scheme = DEFAULT
+
+    def __init__(self, measure: str) -> None:
+        self.name = f"exact {measure}"
+        name, _, threshold = measure.partition("=")
+        try:
+            self._measure, self._threshold = _MEASURES[name], float(threshold)
+        except (KeyError, ValueError):
+            raise InputError(f"--reference {measure!r}: write jaccard=.6 or cosine=.9") from None
+
+    def decide(self, first: AnalysedDocument, second: AnalysedDocument) -> tuple[bool, str]:
+        """Return whether the measure reaches the threshold, and what it is."""
+        value = self._measure(*(each.signature.words.split() for each in (first, second)))
+        return value >= self._threshold, f"{self.name}: {value:.3f}"
+
+
+_MEASURES: dict[str, Callable[[list[bytes], list[bytes]], float]] = {
+    "jaccard": lambda a, b: jaccard(shingles_of(a), shingles_of(b)),
+    "cosine": cosine,
+}
 
 
 @dataclass(frozen=True, slots=True)

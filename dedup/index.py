@@ -101,6 +101,11 @@ class TableDesign:
         assert design is not None  # split returns at least one part
         return design
 
+    @classmethod
+    def finding(cls, radius: int) -> list[TableDesign]:
+        """Return designs that find all within a radius, in bits: those of one, two and three blocks at the top."""
+        return [cls(radius + chosen, chosen) for chosen in (1, 2, 3) if comb(radius + chosen, chosen) <= MAX_TABLES]
+
     @property
     def table_count(self) -> int:
         """How many tables there are: n choose r, times those of the inner design."""

@@ -22,6 +22,7 @@ from dedup.evaluation import (
     LabelledSet,
     Method,
     Pipeline,
+    Reference,
     SetResult,
     analyse_documents,
     as_object,
@@ -33,6 +34,7 @@ from dedup.evaluation import (
     run_method,
     table,
 )
+from dedup.rules.settings import Mode
 from dedup.signature.schemes import Scheme
 from dedup.sql.database import open_existing_database, url_of
 from dedup.warming import SIGNATURES
@@ -57,7 +59,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE,...",
-        help="compare with these settings, such as mode=paper or scheme=pairs,min_jaccard=.6; may be given again",
+        help="compare with these settings, such as scheme=pairs,min_jaccard=.6 or mode=paper; radius=10 alone is the "
+        "paper's mode, too; may be given again",
+    )
+    parser.add_argument(
+        "--reference",
+        dest="references",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="compare with an exact measure: jaccard=.6 of shingles, cosine=.9 of words; may be given again",
     )
     parser.add_argument("--show-errors", type=int, default=0, metavar="N", help="show the first wrong decisions")
     parser.add_argument("--limit", type=int, metavar="N", help="use only the first documents of each set")
@@ -69,8 +80,9 @@ def run(options: argparse.Namespace) -> int:
     """Evaluate and print."""
     base = read_settings_options(options)
     given = {"dedup": base}
-    given |= {f"with {other}": base | read_assignments("--with", other.split(",")) for other in options.others}
+    given |= {f"with {other}": base | _changes(other) for other in options.others}
     methods: list[Method] = [Pipeline(name, make_settings(values)) for name, values in given.items()]
+    methods += map(Reference, options.references)
     for name in ("limit", "processes"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
             raise InputError(f"--{name} {getattr(options, name)}: expected at least 1")
@@ -84,6 +96,12 @@ def run(options: argparse.Namespace) -> int:
     told = chain(lines, differences(pooled[0].errors, options.show_errors))
     print_answer(_object(methods, results, pooled), told, as_json=options.json)
     return 0
+
+
+def _changes(text: str) -> dict[str, str]:
+    changes = read_assignments("--with", text.split(","))
+    # Elsewhere it is refused: a project that does without a check must say so.
+    return ({"mode": Mode.PAPER} if "radius" in changes else {}) | changes
 
 
 def _read(path: Path, options: argparse.Namespace) -> LabelledSet:

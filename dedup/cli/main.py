@@ -29,9 +29,11 @@ _COMMANDS = {
     "completion": "let the Tab key complete commands and options",
 }
 # What the packages that a command needs are installed with.
-_EXTRAS = {"index": "corpus", "spark": "spark"}
-_FOR_RESEARCH = {
+_EXTRAS = {"index": "corpus", "lookups": "corpus", "spark": "spark"}
+_TO_LEARN_FROM = {
     "evaluate": "precision and recall on labelled pairs of documents",
+    "simhash": "each step from a text to its fingerprint, and how far texts are apart",
+    "lookups": "what each published way to look up fingerprints costs",
 }
 
 
@@ -52,9 +54,9 @@ Near-duplicates: drop and explain them.
 
 `dedup COMMAND -h` says more.
 """
-_RESEARCH = f"""\
-for research:
-{_listed(_FOR_RESEARCH)}"""
+_LEARNING = f"""\
+to learn from, and to measure:
+{_listed(_TO_LEARN_FROM)}"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -95,14 +97,14 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         prog="dedup",
         usage="dedup COMMAND ...",
         description=_HELP,
-        epilog=_RESEARCH,
+        epilog=_LEARNING,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=_version() if arguments[:1] == ["--version"] else "")
     parsers = parser.add_subparsers(
         prog="dedup", dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS
     )
-    for name, about in (_COMMANDS | _FOR_RESEARCH).items():
+    for name, about in (_COMMANDS | _TO_LEARN_FROM).items():
         command = parsers.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
         # Only the command that runs is loaded: others need libraries that take a second.
         if arguments[:1] == [name]:

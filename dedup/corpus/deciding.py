@@ -124,6 +124,12 @@ class Clusters:
             self._passed_on[self._table.leader_of(number)].append(number)
         return answer, moved
 
+    def drop_by_paper(self, number: int, original: int) -> Answer:
+        """Have a document be a duplicate as in the paper's mode, in which no duplicate is found later."""
+        match = replace(self.match(original), rule=Rule.PAPER)
+        self._table.rows["leader"][number], self._table.rows["indexed"][number] = match.leader.id, 0
+        return Answer(match)
+
     def match(self, number: int) -> Match:
         """Return a document and the leader of its cluster."""
         member = self._table.stored(number)
@@ -247,7 +253,7 @@ class CorpusDeduplicator:
         words: WordSource | None = None,
     ) -> None:
         self._source = words or WordSource()
-        self._is_paper = settings.mode is Mode.PAPER
+        self._is_paper, self._radius = settings.mode is Mode.PAPER, settings.radius
         self._fewest_tokens = fewest_tokens(settings)
         self._needed = Thresholds.of(settings)
         self._table = DocumentTable(folder, lengths)
@@ -376,11 +382,9 @@ class CorpusDeduplicator:
             closest = NULL
             chains = self._keys.room(number + 1)
             if comparable[place]:
-                closest = find_closest(chains, hashes[place], rows["fingerprint"], fingerprints[place])
+                closest = find_closest(chains, hashes[place], rows["fingerprint"], fingerprints[place], self._radius)
             if closest != NULL:
-                match = replace(self._clusters.match(closest), rule=Rule.PAPER)
-                rows["leader"][number], rows["indexed"][number] = match.leader.id, 0
-                yield self._related(batch, place, Answer(match))
+                yield self._related(batch, place, self._clusters.drop_by_paper(number, closest))
             self._keys.add(number, hashes[place], is_found=bool(rows["indexed"][number]))
 
     def _copy(self, batch: Batch, place: int, original: int) -> Related:

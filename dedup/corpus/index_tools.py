@@ -15,7 +15,7 @@ from dedup.corpus.index import FORMAT, SavedIndex, damaged
 from dedup.corpus.state import about_settings, differing_settings
 from dedup.errors import InputError
 from dedup.files import open_output
-from dedup.index import MOST_READ, RADIUS, choose
+from dedup.index import MOST_READ, choose
 from dedup.rules.documents import Match, Rule, StoredDocument
 from dedup.rules.matcher import Candidate, Matcher, Query
 from dedup.rules.settings import Mode, RuleSettings
@@ -291,7 +291,7 @@ class IndexQuery:
         near = [
             (document, Candidate(document.id, document.fingerprint, document.sketch, shares_band))
             for document, shares_band in stored
-            if shares_band or distance(signature.fingerprint, document.fingerprint) <= RADIUS
+            if shares_band or distance(signature.fingerprint, document.fingerprint) <= self._settings.radius
         ]
         worth_it = set(self._matcher.rank(signature.sketch, [candidate for _, candidate in near]))
         return [self._compared(signature, document, is_worth_it=document.id in worth_it) for document, _ in near]

@@ -214,17 +214,18 @@ def _find(
 
 @compiled
 def find_closest(
-    chains: Chains, hashes: NDArray[np.uint32], fingerprints: NDArray[np.uint64], fingerprint: np.uint64
+    chains: Chains, hashes: NDArray[np.uint32], fingerprints: NDArray[np.uint64], fingerprint: np.uint64, radius: int
 ) -> int:
-    """Return the document within 3 bits that is closest, of equally close ones the first; `NULL` if there is none.
+    """Return the document within the radius that is closest, of equally close ones the first; `NULL` if there is none.
 
     Args:
         chains: the known keys.
         hashes: those of the keys of the document that is looked up, shape (keys,).
         fingerprints: those of all documents.
         fingerprint: that of the document.
+        radius: in bits.
     """
-    closest, least = NULL, _RADIUS + 1
+    closest, least = NULL, radius + 1
     for number in range(chains.keys):
         entry = signed(chains.heads[hashes[number] & np.uint32(len(chains.heads) - 1)]) - 1
         while entry >= 0:

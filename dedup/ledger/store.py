@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, or_, select, update
 
-from dedup.index import RADIUS
 from dedup.ledger import document_rows
 from dedup.ledger.document_rows import Identity, Relatives
 from dedup.ledger.key_table import Index
@@ -141,7 +140,7 @@ class DocumentWriter:
         if not (self._is_comparable(member) and self._is_comparable(content)):
             return False
         if self._settings.mode is Mode.PAPER:
-            return distance(member.fingerprint, content.fingerprint) <= RADIUS
+            return distance(member.fingerprint, content.fingerprint) <= self._settings.radius
 
         # Of stored bytes there are only stored words.
         own = content.words or document_rows.find_words(connection, content.text_digest)

@@ -13,7 +13,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dedup.index import RADIUS
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, Rule, StoredDocument
 from dedup.rules.scope import are_siblings
 from dedup.rules.settings import Mode, RuleSettings
@@ -119,7 +118,7 @@ class Matcher:
             store: the documents that were decided before.
         """
         distances = {each.number: distance(query.fingerprint, each.fingerprint) for each in candidates}
-        near = [each for each in candidates if each.shares_band or distances[each.number] <= RADIUS]
+        near = [each for each in candidates if each.shares_band or distances[each.number] <= self._settings.radius]
         if not near:
             return NOTHING_ALIKE
         if self._is_paper:
@@ -276,7 +275,9 @@ class PairDecider:
         apart = distance(first.fingerprint, second.fingerprint)
         similarity = compare(first.sketch, second.sketch)
         tables, bands = self._shared(first, second)
-        rule = self._rule(first, second, apart, has_key=bool(bands) or apart <= RADIUS, siblings=siblings)
+        rule = self._rule(
+            first, second, apart, has_key=bool(bands) or apart <= self._settings.radius, siblings=siblings
+        )
         return PairDecision(rule, apart, similarity, tables, bands)
 
     def _shared(self, first: Signature, second: Signature) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -297,7 +298,7 @@ class PairDecider:
         if min(first.sketch.tokens, second.sketch.tokens) < fewest_tokens(self._settings):
             return Rule.TOO_SHORT
         if self._settings.mode is Mode.PAPER:
-            return Rule.PAPER if apart <= RADIUS else Rule.TOO_FAR
+            return Rule.PAPER if apart <= self._settings.radius else Rule.TOO_FAR
         if not has_key:
             return Rule.NO_KEY
         return check(first.words, second.words, self._settings, siblings=siblings)

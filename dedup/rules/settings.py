@@ -19,12 +19,14 @@ from dedup.rules.scope import FOR_EVER, Memory, Scope
 from dedup.rules.setting_values import to_bool, to_float, to_int, to_parsed, to_word
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import find_scheme, with_dictionary
+from dedup.signature.signature import BITS
 
 _LOST_LIMIT = re.compile(r"([0-9]*\.[0-9]+) ([0-9]+)-([0-9]+)", re.ASCII)
 
 
 MAX_SECONDS = 86_400.0
 _BY_CAUTION: Any = None
+_BY_RADIUS: Any = None
 
 _NUMBERS = ("int", "float")
 
@@ -107,7 +109,7 @@ class Mode(StrEnum):
     """The way a match is decided.
 
     CHECKED finds candidates by tables and bands, and has their words checked. PAPER is the rule of Manku, Jain
-    and Das Sarma, WWW 2007: fingerprints within 3 bits are near-duplicates, without a check.
+    and Das Sarma, WWW 2007: fingerprints within a radius, there 3 bits, are those of near-duplicates, without a check.
     """
 
     CHECKED = "checked"
@@ -136,7 +138,9 @@ class RuleSettings:
         dictionary: Chinese words: a file to add to jieba's, as for `jieba.load_userdict`; `only:FILE` in their
             place; `none`, jieba's own; empty: jieba's with what this process has loaded into it.
         mode: `checked` or `paper`.
-        tables: the table design, "N choose R", with N - R of 3 at least; longer prefixes are for more documents.
+        radius: bits in which the fingerprints of near-duplicates may differ in mode `paper`; elsewhere words decide.
+        tables: the table design, "N choose R", with N - R of the radius at least; longer prefixes are for more
+            documents. By default "5 choose 2", or what a larger radius takes.
         min_tokens: texts with fewer tokens are compared exactly.
         caution: `careful`, `balanced` or `eager`: sets the limits that follow, those not set themselves, and others.
         min_jaccard: a candidate is a match if the Jaccard similarity of its shingles reaches this, or if nearly all of
@@ -159,7 +163,8 @@ class RuleSettings:
     scheme: str = "words"
     dictionary: str = ""
     mode: Mode = Mode.CHECKED
-    tables: TableDesign = field(default_factory=lambda: TableDesign(5, 2))
+    radius: int = RADIUS
+    tables: TableDesign = _BY_RADIUS
     min_tokens: int = 20
     caution: Caution = Caution.BALANCED
     min_jaccard: float = _BY_CAUTION
@@ -184,7 +189,7 @@ class RuleSettings:
         for each in fields(self):
             value = getattr(self, each.name)
             # A number stays as it was written: 1 is not 1.0 where settings are stored.
-            if value is not _BY_CAUTION and not (each.type in _NUMBERS and isinstance(value, int | float)):
+            if value is not None and not (each.type in _NUMBERS and isinstance(value, int | float)):
                 object.__setattr__(self, each.name, _converted(each, value))
         for name, limit in _given_by(self.caution).items():
             if getattr(self, name) is _BY_CAUTION:
@@ -197,8 +202,23 @@ class RuleSettings:
         # From here on the scheme names the words; a copy of these settings reads no file again.
         object.__setattr__(self, "dictionary", NO_OTHER_DICTIONARY if self.dictionary else "")
         _require(0 <= self.min_jaccard <= 1, "min_jaccard", self.min_jaccard, "a number from 0 to 1")
-        _require(self.tables.radius >= RADIUS, "tables", str(self.tables), "'N choose R' with N - R of 3 at least")
+        self._find_tables()
         _require(self.min_tokens >= 0, "min_tokens", self.min_tokens, "at least 0")
+
+    def _find_tables(self) -> None:
+        _require(0 <= self.radius <= BITS // 2, "radius", self.radius, f"0 to {BITS // 2} bits")
+        if self.mode is Mode.CHECKED and self.radius != RADIUS:
+            raise SettingsError(
+                f"DEDUP_RADIUS = {self.radius}: words decide; only DEDUP_MODE = 'paper' has another one"
+            )
+        designs = TableDesign.finding(max(self.radius, RADIUS))
+        if self.tables is _BY_RADIUS:
+            object.__setattr__(self, "tables", designs[:2][-1])
+        elif self.tables.radius < designs[0].radius:
+            raise SettingsError(
+                f"DEDUP_TABLES = '{self.tables}': finds all within {self.tables.radius} bits, not within "
+                f"{designs[0].radius}; take {' or '.join(map(str, designs))}"
+            )
 
     @property
     def min_containment(self) -> float:

@@ -22,8 +22,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from dedup.errors import InputError
-from dedup.index import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
-from dedup.rules.settings import RuleSettings
+from dedup.index import MOST_RANKED, MOST_READ, RARITIES, Keys
+from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import Thresholds, fewest_tokens, keys_of, may_be_alike
 from dedup.signature.signature import MINIMA, Sketch, compare, containment_of, jaccard_of
 from dedup.spark.session import Steps
@@ -365,7 +365,7 @@ def _differing(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> NDArray[
 
 
 def candidates_of(contents: DataFrame, prior: PriorIndex, settings: RuleSettings, steps: Steps) -> DataFrame:
-    """Return the candidates of each document that has any which its sketch does not rule out.
+    """Return the candidates of each document that has any which its sketch, or the paper's radius, does not rule out.
 
     Args:
         contents: the new ones, see `dedup.spark.candidates.contents_of`.
@@ -376,24 +376,41 @@ def candidates_of(contents: DataFrame, prior: PriorIndex, settings: RuleSettings
     Returns:
         A row a document: its `id`, and the ids of its `candidates`, all earlier, the most similar first.
     """
-    asked, earlier = (each.where(is_comparable(settings)) for each in (contents, prior.rows))
+    is_paper = settings.mode is Mode.PAPER
+    asked, earlier = (each.where(is_comparable(settings)) for each in (contents, prior.rows.where("indexed")))
     keys = keys_in(asked, settings)
     if not prior.is_empty:
         # Of what is known only little has keys that a new one has: the rest is not moved.
         keys = keys.union(keys_in(earlier, settings, marks_of(keys)))
-    by_key = keys.repartition("key").sortWithinPartitions("key", "id")
-    shared = steps.keep("shared", _chosen(by_key.mapInArrow(partial(read, first_asked=prior.end), READ)))
+    shared = steps.keep("shared", _all_sharing(keys, prior) if is_paper else _sharing_rarest(keys, prior))
     ours = asked.select("id", *_COMPARED)
     stored = ours.union(earlier.select(*ours.columns))
     theirs = stored.toDF("candidate", *(f"their_{name}" for name in stored.columns[1:]))
-    is_near = f.bit_count(f.col("fingerprint").bitwiseXOR(f.col("their_fingerprint"))) <= RADIUS
+    distance = f.bit_count(f.col("fingerprint").bitwiseXOR(f.col("their_fingerprint")))
     # Many have the same candidate: what is moved for that join is short.
-    pairs = shared.join(theirs, "candidate").join(ours, "id").where(f.col("shares_band") | is_near)
-    compared = pairs.drop("fingerprint", "their_fingerprint", "shares_band").mapInArrow(
-        partial(estimate, settings=settings), COMPARED
-    )
-    ranked = f.array_sort(f.collect_list(f.struct((-f.col("jaccard")).alias("unlike"), "candidate")))
+    pairs = shared.join(theirs, "candidate").join(ours, "id").withColumn("distance", distance)
+    near = pairs.where(f.col("shares_band") | (f.col("distance") <= settings.radius))
+    if is_paper:
+        compared = near.select("id", "candidate", f.col("distance").alias("unlike"))
+    else:
+        columns = near.drop("fingerprint", "their_fingerprint", "shares_band", "distance")
+        compared = columns.mapInArrow(partial(estimate, settings=settings), COMPARED).withColumn(
+            "unlike", -f.col("jaccard")
+        )
+    ranked = f.array_sort(f.collect_list(f.struct("unlike", "candidate")))
     return compared.groupBy("id").agg(ranked["candidate"].alias("candidates"))
+
+
+def _all_sharing(keys: DataFrame, prior: PriorIndex) -> DataFrame:
+    """Return all earlier documents that share a key with each new one, as the paper's mode looks at all."""
+    pairs = keys.join(keys.withColumnRenamed("id", "candidate"), "key")
+    shared = pairs.where((f.col("id") >= prior.end) & (f.col("candidate") < f.col("id")))
+    return shared.select("id", "candidate").distinct().withColumn("shares_band", f.lit(False))
+
+
+def _sharing_rarest(keys: DataFrame, prior: PriorIndex) -> DataFrame:
+    by_key = keys.repartition("key").sortWithinPartitions("key", "id")
+    return _chosen(by_key.mapInArrow(partial(read, first_asked=prior.end), READ))
 
 
 def _chosen(read_keys: DataFrame) -> DataFrame:

@@ -27,10 +27,12 @@ from pyspark.sql import functions as f
 from dedup.corpus.batches import WordSource
 from dedup.corpus.deciding import Clusters, decide_content, query_of, table_rows
 from dedup.corpus.document_table import Block, DocumentTable, Lengths, sketch_of
+from dedup.corpus.key_map import NULL
 from dedup.corpus.recording import RELATED, related_row
 from dedup.corpus.state import about_settings
-from dedup.errors import InputError, SettingsError
-from dedup.rules.documents import DUPLICATES, Rule, Verdict
+from dedup.errors import InputError
+from dedup.rules.documents import DUPLICATES, NOTHING_ALIKE, Answer, Rule, Verdict
+from dedup.rules.matcher import Query
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.signature.signature import BITS, Sketch, compare, distance
 from dedup.spark.candidates import PriorIndex, candidates_of, contents_of, copies_of, semi_join
@@ -105,10 +107,8 @@ def deduplicate(
     Raises:
         InputError: a column is missing or of another type, or an id comes twice or is null; or an unfinished call with
             another `about` has left its steps in `work`.
-        SettingsError: a setting has no meaning here, such as the mode of the paper.
     """
     settings = settings or RuleSettings()
-    require_checked(settings)
     _require_columns(documents)
     steps = Steps.of(documents.sparkSession, work, about_of_job(settings, about), telling)
     signed = steps.keep("signed", sign_documents(documents, settings))
@@ -143,16 +143,6 @@ def about_of_job(settings: RuleSettings, about: Mapping[str, Any] | None) -> dic
     if about is None:
         return None
     return {**about, "settings": about_settings(settings), "version": version("scrapy-neardup")}
-
-
-def require_checked(settings: RuleSettings) -> None:
-    """Refuse the mode of the paper: whether a document is looked for there depends on all verdicts before.
-
-    Raises:
-        SettingsError: it is asked for.
-    """
-    if settings.mode is Mode.PAPER:
-        raise SettingsError("mode paper: decides by what was dropped before, one after the other; take `dedup files`")
 
 
 def _require_columns(documents: DataFrame) -> None:
@@ -370,7 +360,7 @@ class _Task:
             number = first + place
             query = query_of(rows[place], keys[place], partial(self._clusters.words_of, number))
             ranked = [bisect_left(self._ids, each) for each in candidates[place]]
-            answer, moved = self._clusters.decide(number, query, ranked)
+            answer, moved = self._answer(number, query, ranked)
             if answer.match is not None:
                 for each in (*moved, number):
                     membership = _Membership(ids[place], answer.match.leader.id)
@@ -378,6 +368,14 @@ class _Task:
             if answer.match or answer.similar:
                 decision = decide_content(rows[place], int(signatures.text_bytes[place]), answer)
                 yield {"id": ids[place], **related_row(keys[place], decision)}
+
+    def _answer(self, number: int, query: Query, ranked: list[int]) -> tuple[Answer, list[int]]:
+        """Decide a document; see `dedup.corpus.deciding.Clusters.decide`."""
+        if self._settings.mode is not Mode.PAPER:
+            return self._clusters.decide(number, query, ranked)
+        leaders = self._table.rows["leader"]
+        closest = next((each for each in ranked if leaders[each] == NULL), None)
+        return (NOTHING_ALIKE if closest is None else self._clusters.drop_by_paper(number, closest)), []
 
     def memberships(self) -> Iterator[dict[str, Any]]:
         """Yield in whose clusters documents were, and are."""

@@ -24,7 +24,7 @@ from dedup.corpus.index import (
 )
 from dedup.corpus.state import require_made_with
 from dedup.errors import InputError
-from dedup.rules.settings import RuleSettings
+from dedup.rules.settings import Mode, RuleSettings
 from dedup.spark import reading
 from dedup.spark.candidates import COLUMNS, is_comparable, names_of
 from dedup.spark.signing import signatures_of, with_word_lists
@@ -58,6 +58,7 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
         InputError: what is there is no index, or made with other settings, or it cannot be written.
     """
     settings = settings or RuleSettings()
+    is_paper = settings.mode is Mode.PAPER
     stored = [name for name in names_of(COLUMNS) if name not in {"id", "indexed", "words"}]
     contents = found.contents.select("id", f.struct(*stored).alias("content"))
     # Not a join, after which all texts would be moved once more to have them in order.
@@ -66,8 +67,8 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
     rows = (
         together.where(f.col("content").isNotNull())
         .select("id", "content.*", "text")
-        .withColumn("indexed", is_comparable(settings))
-        .withColumn("text", f.when(f.col("indexed"), f.col("text")))
+        .withColumn("indexed", is_comparable(settings) & (f.lit(not is_paper) | f.col("leader").isNull()))
+        .withColumn("text", f.when(f.col("indexed") & f.lit(not is_paper), f.col("text")))
         .sortWithinPartitions("id")
         .mapInArrow(with_word_lists(partial(_with_words, scheme_name=settings.scheme)), COLUMNS)
     )

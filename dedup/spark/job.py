@@ -33,7 +33,7 @@ from dedup.rules.documents import Rule, Verdict
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import digest
 from dedup.spark import reading
-from dedup.spark.deduplicating import Deduplicated, about_of_job, deduplicate, require_checked
+from dedup.spark.deduplicating import Deduplicated, about_of_job, deduplicate
 from dedup.spark.index import copy_index, index_stat, load_index, require_free_index, save_index
 from dedup.spark.reading import read
 from dedup.spark.session import Steps, Telling, about_of
@@ -160,8 +160,9 @@ def write_report_of_job(path: Path, files: Sequence[str], written: Written, tall
 
 def is_doubtful() -> Column:
     """Return what `dedup.report.contents.is_doubtful` says of a row."""
-    # There is no mode of the paper here.
+    is_unchecked = f.col("rule").eqNullSafe(Rule.PAPER.short) & (f.col("similarity") < contents.SURE_SIMILARITY)
     is_unsure = (f.col("places") >= contents.FEWEST_PLACES) | f.col("rule").eqNullSafe(Rule.SHORT_ALIKE.short)
+    is_unsure |= is_unchecked
     return _is(Verdict.NEAR_DUPLICATE) & f.col("kept").isNull() & is_unsure
 
 
@@ -226,9 +227,7 @@ class SparkJob:
 
         Raises:
             InputError: an input is not there, or an output is.
-            SettingsError: a setting has no meaning here.
         """
-        require_checked(self.settings)
         self.files  # noqa: B018 -- found now, and known later
         is_unfinished = (Path(self.output) / _WORK).is_dir()
         if not (is_url(self.output) or is_unfinished):

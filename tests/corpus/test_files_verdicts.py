@@ -112,6 +112,7 @@ def changed(text: str, kind: str, random: Random, seed: object) -> str:
         {"caution": "careful"},
         {"caution": "eager"},
         {"mode": "paper"},
+        {"mode": "paper", "radius": 12},
         {"scheme": "pairs"},
         {"tables": "4 choose 1"},
     ],

@@ -90,6 +90,18 @@ def test_settings_are_compared_in_one_run(labelled: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_radius_and_exact_measures_are_compared(labelled: Path) -> None:
+    given = ("--with", "radius=31", "--reference", "jaccard=.1", "--reference", "cosine=1.1")
+    done = evaluate(labelled, "--json", *given)
+    assert done.returncode == 0, done.stderr
+    compared = json.loads(done.stdout)["compared"]
+    assert [each["method"] for each in compared] == ["with radius=31", "exact jaccard=.1", "exact cosine=1.1"]
+    found = [each["all"]["true_positives"] for each in compared]
+    assert found[0] >= 1
+    assert found[1:] == [2, 0]
+
+
+@pytest.mark.slow
 def test_the_table_and_the_errors(labelled: Path) -> None:
     done = evaluate(labelled, "--show-errors", 5)
     assert done.returncode == 0, done.stderr
@@ -107,6 +119,9 @@ def test_the_table_and_the_errors(labelled: Path) -> None:
     [
         (["--set", "min_jacquard=1"], "min_jacquard=1"),
         (["--with", "caution"], "NAME=VALUE"),
+        (["--with", "mode=checked,radius=9"], "DEDUP_RADIUS = 9: words decide"),
+        (["--reference", "jaccard"], "--reference 'jaccard': write jaccard=.6 or cosine=.9"),
+        (["--reference", "dice=.5"], "--reference 'dice=.5'"),
         (["--limit", "0"], "--limit 0"),
     ],
 )

@@ -96,7 +96,7 @@ def test_two_files_are_told_in_full(tmp_path: Path) -> None:
     decision = similarity(TEXT, NEAR_TEXT)
     shared = f"{len(decision.tables)} of 10 tables, {len(decision.bands)} of 24 bands"
     assert f"keys shared  {shared}" in lines
-    assert f"distance     {decision.distance} bits, beyond the paper's 3" in lines
+    assert f"distance     {decision.distance} bits, beyond the radius of 3" in lines
     assert "what differs 3 places: 3 of 200 tokens of A, 3 of 200 of B" in lines
     # What is of bits is shown behind everything else, to those who ask for it.
     assert output.startswith(explained(tmp_path, "a.txt", "b.txt"))
@@ -278,7 +278,7 @@ def test_dropped_in_the_mode_and_the_tables_of_the_crawl(tmp_path: Path) -> None
     near = WITHIN_3_BITS
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: near}], mode="paper", tables=TableDesign(6, 3))
     content = data(tmp_path, "--dropped", NEAR, "--mode", "paper")
-    assert content["rule"] == "the fingerprints differ in at most 3 bits, and mode is paper"
+    assert content["rule"] == "the fingerprints differ in at most radius bits, and mode is paper"
     assert content["settings"]["tables"] == "6 choose 3"
 
 
@@ -350,7 +350,7 @@ def test_width_is_kept(tmp_path: Path) -> None:
         (["a b", "c d", "--width", "²"], "--width '²': give a whole number from 80 to 1000"),
         (["a b", "c d", "--set", "caution"], "--set 'caution': write NAME=VALUE, such as min_jaccard=.6"),
         (["a b", "c d", "--set", "min_jaccard=much"], "DEDUP_MIN_JACCARD = 'much'"),
-        (["a b", "c d", "--set", "radius=9"], "--set 'radius=9': DEDUP_RADIUS is no setting"),
+        (["a b", "c d", "--set", "range=9"], "--set 'range=9': DEDUP_RANGE is no setting"),
         (["a b", "c d", "--set", "tables=3 choose 1"], "DEDUP_TABLES = '3 choose 1': expected 'N choose R' with N - R"),
         (["a b", "c d", "--scheme", "poems"], "DEDUP_SCHEME = 'poems': no scheme 'poems': take words or pairs"),
         (

@@ -226,4 +226,34 @@ def test_tables_that_miss_nothing_within_3_bits_are_taken(design: str) -> None:
 def test_tables_that_would_miss_something_within_3_bits_are_refused(design: str) -> None:
     with pytest.raises(SettingsError) as caught:
         read(tables=design)
-    assert str(caught.value) == f"DEDUP_TABLES = '{design}': expected 'N choose R' with N - R of 3 at least"
+    missed = TableDesign.parse(design).radius
+    assert str(caught.value) == (
+        f"DEDUP_TABLES = '{design}': finds all within {missed} bits, not within 3; take 4 choose 1 or 5 choose 2 or "
+        "6 choose 3"
+    )
+
+
+@pytest.mark.parametrize(
+    ("radius", "design"),
+    [(0, "5 choose 2"), (3, "5 choose 2"), (6, "8 choose 2"), (10, "11 choose 1"), (32, "33 choose 1")],
+)
+def test_tables_follow_the_radius(radius: int, design: str) -> None:
+    assert str(read(mode="paper", radius=str(radius)).tables) == design
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"radius": 10}, "DEDUP_RADIUS = 10: words decide; only DEDUP_MODE = 'paper' has another one"),
+        ({"radius": 33, "mode": "paper"}, "DEDUP_RADIUS = 33: expected 0 to 32 bits"),
+        ({"radius": "x", "mode": "paper"}, "DEDUP_RADIUS = 'x': expected a whole number"),
+        (
+            {"radius": 6, "mode": "paper", "tables": "5 choose 2"},
+            "DEDUP_TABLES = '5 choose 2': finds all within 3 bits, not within 6; take 7 choose 1 or 8 choose 2",
+        ),
+    ],
+)
+def test_a_radius_that_nothing_can_be_found_within_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read(**given)
+    assert str(caught.value) == said

@@ -126,7 +126,6 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
     ("arguments", "message"),
     [
         (("nothing.jsonl",), "nothing.jsonl: cannot be read"),
-        (("in.jsonl", "--mode", "paper"), "mode paper"),
         (("in.jsonl", "--conf", "spark.master"), "--conf spark.master: write NAME=VALUE"),
     ],
 )

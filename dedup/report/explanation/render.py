@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dedup.console import ADDED, ELLIPSIS, REMOVED, Styled, columns_of, counted, cut, joined, plain, similarity, styled
-from dedup.index import RADIUS, TableDesign
+from dedup.index import TableDesign
 from dedup.report.explanation.build import Comparison, Explanation, WordComparison
 from dedup.report.explanation.stored import Side
 from dedup.report.explanation.words import Place
@@ -235,8 +235,9 @@ def _fingerprints(explanation: Explanation, width: int) -> Iterator[str]:
         yield _grouped(label, (str(side.signature.fingerprint >> bit & 1) for bit in bits))
     if differing:
         yield _grouped("  differ", ("^" if bit in differing else " " for bit in bits))
-    where = "within" if len(differing) <= RADIUS else "beyond"
-    yield from labelled("distance", f"{counted(len(differing), 'bit')}, {where} the paper's {RADIUS}", width)
+    radius = explanation.settings.radius
+    where = "within" if len(differing) <= radius else "beyond"
+    yield from labelled("distance", f"{counted(len(differing), 'bit')}, {where} the radius of {radius}", width)
     yield from labelled("keys shared", _keys(pair, explanation.settings), width)
 
 
@@ -253,7 +254,7 @@ def _grouped(label: str, letters: Iterator[str]) -> str:
 
 def _keys(pair: Comparison, settings: RuleSettings) -> str:
     text = _counted_keys(pair, settings)
-    if pair.bands or pair.bands is None or pair.decision.distance <= RADIUS:
+    if pair.bands or pair.bands is None or pair.decision.distance <= settings.radius:
         return text
     # Of the tables alone only what is near counts.
     return f"{text}, too far apart for tables alone" if pair.decision.tables else f"{text}: A is not looked at"

@@ -1,0 +1,142 @@
+"""`dedup simhash` and `dedup lookups`: what a student sees."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from dedup.simhash import bigrams, cosine, distance, keywords, simhash, sums, words
+from tests.commands import run_dedup
+from tests.texts import CHINESE, ENGLISH, edited
+
+CATS = ("the cat sat on the mat", "the cat sat on a mat")
+
+
+def test_the_steps_are_drawn(tmp_path: Path) -> None:
+    done = run_dedup("simhash", *CATS, "--bits", "8", "--features", "words", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second, distances = done.stdout.split("\n\n")
+    assert first.splitlines() == [
+        "text 1       the cat sat on the mat",
+        "1 features   5 features with weights: words",
+        "2 hashes     8 bits of mmh3",
+        "   the  2  00011100",
+        "   cat  1  00110110",
+        "   sat  1  01100110",
+        "   on   1  10111001",
+        "   mat  1  00001111",
+        "3 signs      plus the weight where the hash has 1, minus it where it has 0",
+        "   the  2  ---+++--",
+        "   cat  1  --++-++-",
+        "   sat  1  -++--++-",
+        "   on   1  +-+++--+",
+        "   mat  1  ----++++",
+        "4 sums       of each column, the highest bit first",
+        "   -4 -4  0  2  2  4  0 -2",
+        "5 fingerprint, 1 where the sum is above 0",
+        "   00011100",
+        "   1c, 28",
+    ]
+    assert "   00001100" in second.splitlines()
+    assert distances.splitlines() == ["6 distance of 1 and 2: 1 bit of 8; cosine .87, Jaccard .83", "   ...^...."]
+
+
+@pytest.mark.parametrize(
+    ("features", "made", "hash_", "bits"),
+    [
+        ("bigrams", bigrams, "md5", 128),
+        ("words", words, "python2", 64),
+        ("keywords:5", lambda text: keywords(text, 5), "jenkins", 64),
+        ("textrank", lambda text: keywords(text, method="textrank"), "fnv1a", 33),
+    ],
+)
+def test_a_program_gets_the_same(tmp_path: Path, features: str, made: Any, hash_: str, bits: int) -> None:
+    (tmp_path / "a.txt").write_text(CHINESE, encoding="utf-8")
+    paragraph = f"<html><body><article><p>{CHINESE}</p><p>{CHINESE}</p></article></body></html>"
+    (tmp_path / "b.html").write_text(paragraph, encoding="utf-8")
+    given = ("--features", features, "--hash", hash_, "--bits", bits, "--json")
+    done = run_dedup("simhash", "a.txt", "b.html", "text:a.txt", *given, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    texts = [each["text"] for each in found["texts"]]
+    assert (texts[0], texts[1].split("\n")[0], texts[2]) == (CHINESE, CHINESE, "a.txt")
+    every = [made(text) for text in texts]
+    fingerprints = [simhash(each, bits, hash_) for each in every]
+    assert [int(each["fingerprint"], 2) for each in found["texts"]] == fingerprints
+    assert [each["sums"] for each in found["texts"]] == [sums(each, bits, hash_) for each in every]
+    weights = found["texts"][0]["features"]
+    assert {each["feature"]: each["weight"] for each in weights} == every[0]
+    assert [each["weight"] for each in weights] == sorted(every[0].values(), reverse=True)
+    assert [each["texts"] for each in found["pairs"]] == [[1, 2], [1, 3], [2, 3]]
+    assert found["pairs"][1]["distance"] == distance(fingerprints[0], fingerprints[2])
+    assert found["pairs"][0]["cosine"] == cosine(*every[:2])
+
+
+def test_of_many_features_the_heaviest_are_shown(tmp_path: Path) -> None:
+    done = run_dedup("simhash", f"text:{ENGLISH}\x1b[2J", folder=tmp_path)
+    lines = done.stdout.splitlines()
+    count = len(bigrams(f"{ENGLISH}\x1b[2J"))
+    assert lines.count(f"   and {count - 12:,} more") == 2
+    assert "\x1b" not in done.stdout
+    assert max(map(len, lines)) <= 120
+
+
+def test_lookups_of_random_fingerprints(tmp_path: Path) -> None:
+    done = run_dedup("lookups", "--n", "2e4", "--queries", "20", "--plot", "plot.svg", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "20,000 fingerprints at random, asked for what is near one of them; radius 3"
+    four = next(line for line in lines if line.startswith("4 choose 1 "))
+    assert four.split()[3:5] == ["4", "4"]
+    assert four.split()[-2:] == ["1", "1,048,576"]
+    assert "variants in the store: 874,900,000 keys; 134,217,728 are tried at most" in lines
+    texts = [each.text for each in ET.parse(tmp_path / "plot.svg").iter("{http://www.w3.org/2000/svg}text")]
+    assert {"brute force", "6 choose 3", "64"} <= set(texts)
+
+
+def test_lookups_of_documents_and_labelled_sets(tmp_path: Path) -> None:
+    texts = [ENGLISH, edited(ENGLISH, 1, 1), CHINESE]
+    rows = [json.dumps({"id": f"d{number}", "text": text}) for number, text in enumerate(texts)]
+    labelled = tmp_path / "set"
+    labelled.mkdir()
+    (labelled / "docs.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    (labelled / "pairs.jsonl").write_text("", encoding="utf-8")
+    (tmp_path / "more.jsonl").write_text("\n".join([*rows, "no JSON"]), encoding="utf-8")
+    done = run_dedup("lookups", "set", "more.jsonl", "--radius", "12", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "1 record left out" in done.stderr
+    found = json.loads(done.stdout)
+    assert (found["n"], found["radius"]) == (6, 12)
+    rows_found = {each["lookup"]: each for each in found["lookups"] if "lookup" in each}
+    assert rows_found["brute force"]["candidates"] == 6
+    assert {each["recall"] for each in rows_found.values()} == {1.0}
+    assert [each["refused"][:21] for each in found["lookups"] if "refused" in each] == [
+        "variants of the query",
+        "variants in the store",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("simhash", "a b", "--features", "shingles"), "--features 'shingles'"),
+        (("simhash", "a b", "--features", "keywords:0"), "0 keywords"),
+        (("simhash", "a b", "--bits", "300"), "--bits '300': give a whole number from 1 to 256"),
+        (("simhash", "a b", "--bits", "200"), "hash mmh3 has 128"),
+        (("simhash", "a b", "--hash", "crc"), "hash 'crc'"),
+        (("lookups", "--n", "1e9"), "--n '1e9': give a whole number from 1 to 20,000,000"),
+        (("lookups", "--radius", "0"), "--radius '0'"),
+        (("lookups", "--queries", "many"), "--queries 'many'"),
+        (("lookups", "nothing.jsonl"), "nothing.jsonl: cannot be read"),
+    ],
+)
+def test_wrong_use_is_one_line_and_status_2(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = run_dedup(*arguments, folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
