@@ -16,8 +16,8 @@ Texts, against all that a database has seen:
 
 In a Scrapy project: `ADDONS = {"dedup.DedupAddon": 500}`.
 
-The names of this module are public: they stay what they are, or the changelog says what became of them. Everything
-else, all modules of the package and what is in them, is private and may change in any version.
+The names of this module, of `dedup.simhash` and of `dedup.lookups` are public: they stay what they are, or the
+changelog says what became of them. All other modules and what is in them are private and may change in any version.
 
 The names are loaded when they are first used: the core works without Scrapy, and a process that only makes
 signatures needs no database library.

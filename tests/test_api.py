@@ -159,8 +159,10 @@ def test_a_pair_is_decided_as_the_check_of_pairs_decides() -> None:
 def test_what_cannot_be_used_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="DEDUP_MIN_JACCARD = 99"):
         deduplicate([], min_jaccard=99)
-    with pytest.raises(TypeError, match="radius"):
-        deduplicate([], radius=3)
+    with pytest.raises(SettingsError, match="DEDUP_RADIUS = 9: words decide"):
+        deduplicate([], radius=9)
+    with pytest.raises(TypeError, match="distance"):
+        deduplicate([], distance=3)
     with pytest.raises(TypeError, match="outage_timeout"):
         deduplicate([], outage_timeout=5)
     with pytest.raises(TypeError, match="text 1: expected a string or a pair of key and text, not int"):

@@ -44,8 +44,8 @@ STRINGS = ("This is a test string for testing", "This is a test string for testi
 FEATURES = st.dictionaries(st.text(max_size=4), st.floats(-1e9, 1e9) | st.integers(-(2**70), 2**70), max_size=20)
 # Keywords of two texts on block chains with their weights by TF-IDF, 22 and 11 as in the Go program.
 LONG = """区块 .5625 共识 .459 算法 .3825 激励机制 .1153 研究 .0951 DAG .0877 矿工 .0876 优化 .0838 账本 .0747
-交易 .0721 结构 .0709 代币 .0646 适配 .0626 角度 .0611 机制 .0589 矿池 .0585 HashGraph .0585 本文 .0561 激励 .0553 博弈 .0552
-数据结构 .052 粒度 .0503"""
+交易 .0721 结构 .0709 代币 .0646 适配 .0626 角度 .0611 机制 .0589 矿池 .0585 HashGraph .0585 本文 .0561 激励 .0553
+博弈 .0552 数据结构 .052 粒度 .0503"""
 SHORT = """区块 .6286 共识 .4103 DAG .196 算法 .19 数据结构 .1745 结构 .1584 拓扑 .1569 HashGraph .1307 粒度 .1125
 交易 .1074 技术 .1032"""
 

@@ -32,7 +32,7 @@ _COMMANDS = {
 _EXTRAS = {"index": "corpus", "lookups": "corpus", "spark": "spark"}
 _TO_LEARN_FROM = {
     "evaluate": "precision and recall on labelled pairs of documents",
-    "simhash": "each step from a text to its fingerprint, and how far texts are apart",
+    "simhash": "each step from a text to its fingerprint, and distances",
     "lookups": "what each published way to look up fingerprints costs",
 }
 

@@ -81,14 +81,14 @@ def test_another_shell_is_refused(tmp_path: Path) -> None:
 _NO_COMMANDS = {"main", "settings_options"}
 
 
-def test_every_command_is_listed_and_what_is_for_research_at_the_end(tmp_path: Path) -> None:
+def test_every_command_is_listed_and_what_there_is_to_learn_from_at_the_end(tmp_path: Path) -> None:
     shown = run_dedup("-h", folder=tmp_path).stdout
     listed = [line.split()[0] for line in shown.splitlines() if line.startswith("  ") and not line.startswith("  -")]
     modules = {each.name for each in iter_modules(dedup.cli.__path__)} - _NO_COMMANDS
     assert set(listed) == {name.replace("_", "-") for name in modules}
     assert listed[:3] == ["files", "explain", "duplicates"]
-    assert listed[-1] == "evaluate"
-    assert shown.index("for research:") < shown.index("  evaluate")
+    assert listed[-3:] == ["evaluate", "simhash", "lookups"]
+    assert shown.index("to learn from, and to measure:") < shown.index("  evaluate")
     assert max(map(len, shown.splitlines())) <= 80
 
 

@@ -351,7 +351,7 @@ def test_width_is_kept(tmp_path: Path) -> None:
         (["a b", "c d", "--set", "caution"], "--set 'caution': write NAME=VALUE, such as min_jaccard=.6"),
         (["a b", "c d", "--set", "min_jaccard=much"], "DEDUP_MIN_JACCARD = 'much'"),
         (["a b", "c d", "--set", "range=9"], "--set 'range=9': DEDUP_RANGE is no setting"),
-        (["a b", "c d", "--set", "tables=3 choose 1"], "DEDUP_TABLES = '3 choose 1': expected 'N choose R' with N - R"),
+        (["a b", "c d", "--set", "tables=3 choose 1"], "DEDUP_TABLES = '3 choose 1': finds all within 2 bits"),
         (["a b", "c d", "--scheme", "poems"], "DEDUP_SCHEME = 'poems': no scheme 'poems': take words or pairs"),
         (
             ["--dropped", NEAR, "--scheme", "pairs"],
