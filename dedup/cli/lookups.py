@@ -129,17 +129,25 @@ def _number(value: float) -> str:
 
 
 def _plot(rows: Sequence[dict[str, Any]]) -> str:
-    """Draw a point for each way, both axes logarithmic."""
-    heights = [round(380 - 35 * log10(max(row["candidates"], 0.1))) for row in rows]
-    parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 420" font-family="sans-serif" font-size="12">']
+    """Draw two points for each way, what was measured and what random fingerprints take; both axes are logarithmic."""
+    lowest = -6
+    parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 560" font-family="sans-serif" font-size="12">']
     parts.append(
-        '<rect width="760" height="420" fill="white"/><text x="60" y="20">candidates of a query, by tables</text>'
+        '<rect width="760" height="560" fill="white"/><text x="60" y="20">candidates of a query, by tables</text>'
     )
-    for power in range(10):
-        y = 380 - 35 * power
+    parts.append('<text x="60" y="36">filled: measured, hollow: of as many random fingerprints</text>')
+
+    def height(value: float) -> int:
+        return round(500 - 30 * (log10(max(value, 10.0**lowest)) - lowest))
+
+    for power in range(lowest, 10):
+        y = height(10.0**power)
         parts.append(f'<path d="M60 {y}H740" stroke="#ddd"/><text x="20" y="{y + 4}">1e{power}</text>')
-    for row, y in zip(rows, heights, strict=True):
-        x = round(70 + 250 * log10(row["tables"]))
-        parts.append(f'<circle cx="{x}" cy="{y}" r="4"/><text x="{x + 8}" y="{y - 6}">{escape(row["lookup"])}</text>')
-        parts.append(f'<text x="{x}" y="410" text-anchor="middle">{row["tables"]}</text>')
+    for row in rows:
+        x, y, expected = round(70 + 320 * log10(row["tables"])), height(row["candidates"]), height(row["at random"])
+        parts.append(f'<path d="M{x} {y}V{expected}" stroke="black"/><circle cx="{x}" cy="{y}" r="4"/>')
+        parts.append(f'<circle cx="{x}" cy="{expected}" r="4" fill="white" stroke="black"/>')
+        name = escape(row["lookup"])
+        parts.append(f'<text x="{x + 6}" y="{y - 6}" transform="rotate(-35 {x} {y})">{name}</text>')
+        parts.append(f'<text x="{x}" y="530" text-anchor="middle">{row["tables"]}</text>')
     return "\n".join([*parts, "</svg>", ""])
