@@ -243,7 +243,7 @@ class OriginalFinder:
         if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
             return NOTHING_ALIKE
         store = _StoredDocuments(self, batch, identity, own_id)
-        query = Query(signature.fingerprint, signature.sketch, lambda: signature.words, identity.key)
+        query = Query(signature.fingerprint, signature.sketch, lambda: signature.words, identity.key, content.title)
         assert content.keys is not None
         return self._matcher.find(query, store.candidates(content.keys), store)
 

@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, Rule, StoredDocument
-from dedup.rules.scope import are_siblings
-from dedup.rules.settings import Mode, RuleSettings
+from dedup.rules.scope import are_other_titles, are_siblings, owner_of
+from dedup.rules.settings import LostLimit, Mode, RuleSettings
 from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens, is_worth_checking, keys_of
 from dedup.rules.word_comparison import find_lost
 from dedup.signature.signature import Signature, Similarity, Sketch, compare, distance
@@ -47,12 +47,14 @@ class Query(NamedTuple):
         sketch: the sketch of its text.
         words: gives its words; called only where they are needed.
         key: its key; in a crawl its URL.
+        title: its title; empty: nobody knows.
     """
 
     fingerprint: int
     sketch: Sketch
     words: Words
     key: str = ""
+    title: str = ""
 
 
 class Candidate(NamedTuple):
@@ -154,10 +156,19 @@ class Matcher:
             if rule.is_duplicate:
                 match = self._with_joined(query, match, ranked[place + 1 :], store)
                 stored = map(store.words, store.passed_on(match))
-                return Answer(match, lost=find_lost(query.words(), stored, self._settings.max_lost))
+                return Answer(match, lost=find_lost(query.words(), stored, self._max_lost(query, match)))
             if similar is None and rule.is_similar:
                 similar = match
         return Answer(similar=similar)
+
+    def _max_lost(self, query: Query, match: Match) -> LostLimit:
+        """Return what may be lost with a duplicate: on one site another title tells that it may be another story."""
+        limit = self._settings.max_lost
+        are_others = all(
+            owner_of(query.key) == owner_of(each.key) != "" and are_other_titles(query.title, each.title)
+            for each in (match.leader, match.member)
+        )
+        return limit.halved() if are_others else limit
 
     def decide(self, query: Query, match: Match, their_words: Words) -> Rule:
         """Say what decides on a document and a candidate, near enough to the leader of whose cluster it has to be.

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from dedup.errors import SettingsError
-from dedup.signature.normalise import clean
+from dedup.signature.normalise import clean, normalise
 from dedup.signature.signature import Signature, digest
 
 # Understood by Python and by PostgreSQL.
@@ -33,6 +33,10 @@ _TIME = re.compile(rf"([0-9]{{1,9}})\s*([{''.join(SECONDS)}])", re.ASCII)
 
 _PAGE = re.compile(r"https?://(?:[^/?#]*@)?([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"[0-9]+")
+# A hyphen alone parts titles only where no letter of an alphabet stands beside it: 标题-新闻网.
+_BETWEEN_PARTS = re.compile(
+    r"\s+[-–—:·•«»/]+\s+|\s*[|_]+\s*|(?<=[\u3040-\u9fff\uac00-\ud7af])[-–—·]+(?=[\u3040-\u9fff\uac00-\ud7af])"
+)
 
 
 class Scope(StrEnum):
@@ -193,3 +197,19 @@ def are_siblings(a: str, b: str) -> bool:
     if not (ours and theirs) or ours[1].lower() != theirs[1].lower() or ours[2] == theirs[2]:
         return False
     return _NUMBER.sub("0", ours[2]) == _NUMBER.sub("0", theirs[2])
+
+
+def are_other_titles(a: str, b: str) -> bool:
+    """Return whether two pages of a site have other titles, the names of site and section apart.
+
+    >>> are_other_titles("Ferry strike - Sports - The Gazette", "Ferry strike | The Gazette")
+    False
+    >>> are_other_titles("Ferry strike - The Gazette", "Ferry strike called off - The Gazette")
+    True
+
+    Args:
+        a: the title of a page; empty: nobody knows, and nothing is told by it.
+        b: that of another one; the order of the two makes no difference.
+    """
+    ours, theirs = (_BETWEEN_PARTS.split(normalise(title)) for title in (a, b))
+    return bool(ours[0] and theirs[0]) and ours[0] not in theirs and theirs[0] not in ours

@@ -78,6 +78,10 @@ class LostLimit(NamedTuple):
             return "none"
         return f"{self.share:g} {self.least}-{self.most}" if self.share else f"{self.least}"
 
+    def halved(self) -> LostLimit:
+        """Return the limit for what has another title: half as many tokens."""
+        return LostLimit(self.share / 2, self.least / 2, self.most / 2)
+
     def of(self, tokens: int) -> float:
         """Return how many there may be where the original has so many."""
         return max(self.least, min(self.most, self.share * tokens))

@@ -105,3 +105,26 @@ def test_a_better_copy_that_has_the_place_of_the_leader_is_what_is_stored(start:
     crawl.see(FERRY, text(STORY))
     assert crawl.see(UPDATE, text(UPDATED)).outcome.kept is Kept.KEEPER
     assert crawl.see(COPY, text(UPDATED[3:])).is_dropped
+
+
+@pytest.mark.parametrize(
+    ("title", "key", "says_more"),
+    [
+        ("Ferry strike called off after late deal | The Gazette", UPDATE, True),
+        # The names of site and section tell nothing, nor does what has no title, or stands on another site.
+        ("Ferry strike - Transport - The Gazette", UPDATE, False),
+        ("", UPDATE, False),
+        ("Ferry strike called off after late deal", "https://other.example/ferry", False),
+    ],
+)
+def test_on_one_site_what_has_another_title_is_passed_on_with_half_as_many_words(
+    start: Callable[..., Crawl], title: str, key: str, says_more: bool
+) -> None:
+    crawl = start()
+    crawl.show(FERRY, text(STORY), title="Ferry strike | The Gazette")
+    follow_up = crawl.show(key, text([*words(39, "deal"), *STORY]), title=title)
+    assert (follow_up.verdict, follow_up.lost.words) == (Verdict.NEAR_DUPLICATE, 39)
+    assert (follow_up.outcome.kept is Kept.SAYS_MORE) is says_more
+    # Another headline alone makes no other story.
+    copy = crawl.show(COPY, text([*words(9, "headline"), *STORY]), title="Boats stand still as crews walk out")
+    assert copy.is_dropped

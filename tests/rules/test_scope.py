@@ -13,7 +13,7 @@ import pytest
 from dedup.errors import IncompatibleDatabaseError
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document, Verdict
-from dedup.rules.scope import Scope, Scopes, owner_of
+from dedup.rules.scope import Scope, Scopes, are_other_titles, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import digest, distance
 from dedup.signature.signing import make_signature
@@ -188,3 +188,21 @@ def test_a_crawl_of_two_hosts_keeps_one_copy_of_each(tmp_path: Path) -> None:
         assert {f"{site.url}/story", f"{site.other_url}/story"} < done.pages.keys()
         assert f"{site.url}/copy" not in done.pages
         assert all(page["text"] for page in done.pages.values())
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "are_others"),
+    [
+        ("Bridge opens", "Bridge opens – Harbour Gazette", False),
+        ("Bridge opens | News | Harbour Gazette", "Bridge  opens — Harbour Gazette", False),
+        ("BRIDGE OPENS", "Bridge opens", False),
+        ("Bridge opens", "", False),
+        ("大桥重新开放-新闻中心-人民网", "大桥重新开放_人民网", False),
+        ("Bridge opens", "Bridge opens late", True),
+        ("Bridge opens – Harbour Gazette", "Ferry sinks – Harbour Gazette", True),
+        ("大桥重新开放-人民网", "大桥再次关闭-人民网", True),
+        ("Re-opening of the bridge", "Re-painting of the bridge", True),
+    ],
+)
+def test_titles_are_compared_without_the_names_of_site_and_section(a: str, b: str, are_others: bool) -> None:
+    assert are_other_titles(a, b) is are_other_titles(b, a) is are_others
