@@ -11,7 +11,7 @@ import numpy as np
 from sqlalchemy import func, select, update
 
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.documents import Decision, Document
+from dedup.rules.documents import Decision, Document, Rule
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import belongs_to_cluster, check, is_comparable, keys_of
 from dedup.signature.signature import Sketch, compare, digest
@@ -123,6 +123,8 @@ class Crawl:
         else:
             assert words == {}
         clusters: dict[bytes, int] = {}
+        # Of those each is a document of its own.
+        has_placeholders = any(each.rule == Rule.SAME_SHORT_TEXT.short for each in self.verdicts())
         for row in stored.values():
             sketch = Sketch.from_bytes(bytes(row.sketch))
             if row.leader_id is not None:
@@ -139,7 +141,7 @@ class Crawl:
                     or belongs_to_cluster(similarity, self.settings)
                 ), "a member is unlike its leader"
             is_wanted = is_comparable(sketch.tokens, self.settings)
-            if row.text_digest is not None and sketch.tokens:
+            if row.text_digest is not None and sketch.tokens and not has_placeholders:
                 cluster = clusters.setdefault(bytes(row.text_digest), row.leader_id or row.id)
                 assert cluster == (row.leader_id or row.id), "one text is in two clusters"
             if row.text_digest is None:

@@ -26,7 +26,7 @@ from dedup.rules.documents import (
     StoredDocument,
 )
 from dedup.rules.matcher import MOST_PASSED_ON, Candidate, Matcher, Query
-from dedup.rules.scope import host_of, owner_of
+from dedup.rules.scope import are_other_titles, host_of, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
@@ -39,6 +39,9 @@ _COPIES = 4
 
 _FEWEST_ITEMS = 20
 """If more than half of so many items of a class have one text, that is a placeholder."""
+
+_FEWEST_PAGES = 5
+"""If more than half of so many pages of a site have one text, and other titles, their own was not found."""
 
 _MOST_COUNTED = 1_000
 
@@ -213,7 +216,7 @@ class OriginalFinder:
         self.settings = settings
         self.joining = joining
         self._matcher = Matcher(settings)
-        # By classes of items: those of this process, and those that had the text of an earlier one, by this.
+        # By classes of items, or sites: those of this process, and those that had the text of an earlier one, by this.
         self._items: Counter[str] = Counter()
         self._equal: dict[str, Counter[int]] = {}
 
@@ -226,7 +229,7 @@ class OriginalFinder:
         relatives: Relatives,
     ) -> Answer:
         """Return what a document is a duplicate of or resembles; without signature, as its bytes are known already."""
-        self._items[document.item_class] += 1
+        self._items[_group_of(document)] += 1
         signature = document.signature
         own_id = None if relatives.same_key is None else relatives.same_key.id
         # Pages without text are alike only if they are the same to the byte.
@@ -249,18 +252,29 @@ class OriginalFinder:
 
     def _is_similar(self, batch: Batch, document: Document, content: Content, leader: StoredDocument) -> bool:
         """Say whether an equal text is no copy: by its length, or since it has come under so many keys."""
-        if not document.similar_below or not content.sketch.tokens:
+        group = _group_of(document)
+        if not group or not content.sketch.tokens:
             return False
-        equal = self._equal.setdefault(document.item_class, Counter())
+        equal = self._equal.setdefault(group, Counter())
         equal[leader.id] += 1
         if len(equal) > _MOST_COUNTED:
-            self._equal[document.item_class] = Counter(dict(equal.most_common(_MOST_COUNTED // 2)))
-        if 2 * equal[leader.id] > self._items[document.item_class] >= _FEWEST_ITEMS:
+            self._equal[group] = Counter(dict(equal.most_common(_MOST_COUNTED // 2)))
+        is_of_most = 2 * equal[leader.id] > self._items[group]
+        if not document.similar_below:
+            # A trap, which has one page under many addresses, has one title, too.
+            is_of_site = is_of_most and self._items[group] >= _FEWEST_PAGES
+            return is_of_site and are_other_titles(content.title, leader.title)
+        if is_of_most and self._items[group] >= _FEWEST_ITEMS:
             return True
         if content.sketch.tokens < document.similar_below:
             return True
         is_short = content.sketch.tokens < self.settings.short_tokens
         return is_short and document_rows.count_led(batch.connection, leader.id, _COPIES) == _COPIES
+
+
+def _group_of(document: Document) -> str:
+    """Return the items or pages among which an equal text may be a placeholder; empty: there are none."""
+    return f"class {document.item_class}" if document.similar_below else owner_of(document.key)
 
 
 class _StoredDocuments:

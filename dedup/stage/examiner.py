@@ -16,6 +16,7 @@ from scrapy.http import Response
 from dedup.console import logged, readable
 from dedup.errors import DatabaseError
 from dedup.rules.documents import Decision, Document, Rule
+from dedup.rules.scope import owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import find_scheme
@@ -109,7 +110,7 @@ class Examiner:
             return None
         self.examined += 1
         if decision.rule is Rule.SAME_SHORT_TEXT and document and not self._is_short(document, self._short_tokens):
-            self._tell_of_text(reading.item_class, decision)
+            self._tell_of_text(reading, decision)
         self._tell_source(reading)
         return Examined(reading, decision)
 
@@ -149,11 +150,19 @@ class Examiner:
         signature = document.signature
         return signature is not None and 0 < signature.sketch.tokens < tokens
 
-    def _tell_of_text(self, item_class: str, decision: Decision) -> None:
-        """Say once a class that most of its items have one text, and which pipelines may make another of it."""
+    def _tell_of_text(self, reading: Reading, decision: Decision) -> None:
+        """Say once a class, or a site of pages, that most have one text, and what may be done."""
+        item_class = reading.item_class if self._similar_below else owner_of(reading.key)
         if item_class in self._told_of_texts:
             return
         self._told_of_texts.add(item_class)
+        if not self._similar_below:
+            logger.warning(
+                "%s: most pages have the text of %s under other titles, and no more of them are dropped; look at it: "
+                "their own text was not found, and if scripts write it, the pages have to be rendered",
+                *(logged(item_class), logged(str(decision.original))),
+            )
+            return
         of = f" of {item_class}" if item_class else ""
         behind = f" ({', '.join(self._behind)}): DEDUP_AFTER = [{self._behind[0]!r}]" if self._behind else ""
         logger.warning(

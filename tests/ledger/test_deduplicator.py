@@ -1158,3 +1158,17 @@ def test_processes_that_open_a_new_database_at_once_all_succeed(sqlite_url: str)
         process.stdin.flush()
     errors = [process.communicate(timeout=HANG)[1] for process in processes]
     assert errors == ["", "", ""]
+
+
+def test_pages_of_a_site_that_mostly_have_one_text_under_other_titles_are_not_dropped(
+    start: Callable[..., Crawl]
+) -> None:
+    crawl = start()
+    verdicts = [
+        crawl.show(f"https://radio.example/{number}", TEXT, title=f"Story {number} | Radio").verdict
+        for number in range(8)
+    ]
+    assert verdicts[4:] == [Verdict.SIMILAR] * 4
+    # The same page under many addresses has one title, and another site has its own pages.
+    assert crawl.show("https://radio.example/7?sid=1", TEXT, title="Story 0 - Radio").verdict is EXACT
+    assert crawl.show("https://mirror.example/7", TEXT, title="Story 7 | Mirror").verdict is EXACT
