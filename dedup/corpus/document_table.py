@@ -258,10 +258,6 @@ class DocumentTable:
         """Return a document as the rules for verdicts want it, without what they do not look at."""
         return stored_document(number, self._rows[number], self.key(number))
 
-    def sketch(self, number: int) -> Sketch:
-        """Return the sketch of a document, without its numbers."""
-        return sketch_of(self._rows[number])
-
     def key(self, number: int) -> str:
         """Return what a document is called."""
         return self._keys.read(int(self._rows["key"][number])).decode()
