@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dedup.corpus.batches import sign_one
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.index import AT_ONCE, SavedIndex, save
+from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme
+from dedup.signature.signing import bands_of_words
 
 
 def save_index(folder: Path, documents: Iterable[tuple[str, str | bytes]], **values: Any) -> Path:
@@ -29,19 +33,26 @@ def save_index(folder: Path, documents: Iterable[tuple[str, str | bytes]], **val
     return folder
 
 
+def read_whole(folder: Path) -> list[tuple[StoredDocument, bytes, bytes]]:
+    """Return all documents, of different contents, with their words and with the bands of these."""
+    saved = SavedIndex(folder)
+    bands = [each for block in saved.blocks() for each in block.bands]
+    words = [zlib.decompress(deflated) if deflated else b"" for _, deflated in saved.documents()]
+    stored = [document for document, _ in saved.documents()]
+    assert len({each.text_digest for each in stored}) == len(stored) == len(saved)
+    for own_words, own_bands in zip(words, bands, strict=True):
+        assert not own_words or np.array_equal(bands_of_words(own_words), own_bands)
+    return list(zip(stored, words, (each.tobytes() for each in bands), strict=True))
+
+
 def held(folder: Path) -> dict[str, tuple[str | None, bool, bytes]]:
     """Return leader, whether it is in the tables, and words by key; keys are unique here."""
-    saved = SavedIndex(folder)
-    stored = list(saved.documents())
+    stored = read_whole(folder)
     rows = {
-        document.key: (
-            None if document.leader_id is None else stored[document.leader_id][0].key,
-            document.indexed,
-            saved.inflate(document.id, words),
-        )
-        for document, words, _ in stored
+        each.key: (None if each.leader_id is None else stored[each.leader_id][0].key, each.indexed, words)
+        for each, words, _ in stored
     }
-    assert len(rows) == len(saved)
+    assert len(rows) == len(stored)
     return rows
 
 

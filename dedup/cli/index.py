@@ -22,22 +22,11 @@ from dedup.cli.warm_up import compile_first
 from dedup.console import counted, cut, in_unit, plain, print_answer, readable, similarity, width_of
 from dedup.corpus.index import SavedIndex, new_index, require_free
 from dedup.corpus.index_database import add_crawled, load, mode_of, scheme_of
-from dedup.corpus.index_tools import (
-    Contents,
-    Hit,
-    IndexQuery,
-    Merged,
-    export,
-    find_near,
-    merge,
-    read_contents,
-    require_mergeable,
-    verify,
-)
+from dedup.corpus.index_tools import Contents, Hit, IndexQuery, find_near, read_contents
 from dedup.corpus.reading.documents import Keep
 from dedup.corpus.reading.files import KNOWN
 from dedup.corpus.state import about_settings
-from dedup.errors import IndexFileError, InputError, SettingsError, exit_status
+from dedup.errors import InputError, SettingsError
 from dedup.report.explanation.stored import ENCODING_HELP, TEXT_PREFIX, Material, read_named, require_encoding
 from dedup.report.table import aligned, fit
 from dedup.rules.settings import RuleSettings
@@ -78,11 +67,6 @@ def _add_index(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("index", type=Path, metavar="INDEX", help="a folder")
 
 
-def _add_output(parser: argparse.ArgumentParser, about_force: str) -> None:
-    parser.add_argument("-o", "--output", type=files.local, required=True, metavar="INDEX", help="the folder to make")
-    parser.add_argument("--force", action="store_true", help=about_force)
-
-
 def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print an object for a program")
 
@@ -97,7 +81,8 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
         help="instead of files: the database of a crawl, a URL or an SQLite file. Of the settings that the crawl had, "
         "min_tokens and, in the paper's mode, short_tokens matter",
     )
-    _add_output(parser, "overwrite an index, and forget an interrupted run")
+    parser.add_argument("-o", "--output", type=files.local, required=True, metavar="INDEX", help="the folder to make")
+    parser.add_argument("--force", action="store_true", help="overwrite an index, and forget an interrupted run")
     parser.add_argument("--against", type=files.local, metavar="INDEX", help="begin with the documents of this index")
     files.add_reading_arguments(parser)
     _add_json(parser)
@@ -112,7 +97,7 @@ def _build(options: argparse.Namespace) -> int:
     if options.database is None:
         return _build_of_files(options)
     if options.against is not None:
-        raise InputError("--against goes with files: build an index of the database, then merge the two")
+        raise InputError("--against goes with files: make an index of the database, then build one --against it")
     return _build_of_database(options)
 
 
@@ -290,79 +275,6 @@ def _verdict(found: Hit) -> str:
     return "similar" if found.is_similar else "-"
 
 
-def _add_merge(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Make one index of several, without deciding anything anew. Of equal contents that of the first index stands, "
-        "under its key; of one key with different contents all stand, since in files a key is a name."
-    )
-    parser.add_argument("indexes", nargs="+", type=Path, metavar="INDEX", help="folders, made with the same settings")
-    _add_output(parser, "overwrite an index, which may be one of those merged")
-    _add_json(parser)
-
-
-def _merge(options: argparse.Namespace) -> int:
-    """Merge and print how many documents came from where."""
-    require_free(options.output, force=options.force)
-    sources = list(map(SavedIndex, options.indexes))
-    require_mergeable(sources)
-    compile_first("index merge", "files")
-    with new_index(options.output, sources[0].settings, force=options.force) as known:
-        merged = merge(sources, known)
-    value = {"index": str(options.output), "merged": list(map(str, options.indexes)), **asdict(merged)}
-    print_answer(value, _merge_lines(options, merged), as_json=options.json)
-    return 0
-
-
-def _merge_lines(options: argparse.Namespace, merged: Merged) -> Iterator[str]:
-    for path, documents, added in zip(options.indexes, merged.documents, merged.added, strict=True):
-        yield f"{path}: {added:,} of {documents:,} documents added; the contents of the others were there"
-    yield f"{options.output}: {sum(merged.added):,} documents"
-    if merged.same_keys:
-        yield f"{merged.same_keys:,} of them have the key of another document with another content; all stand"
-
-
-def _add_verify(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Read all of an index and check it: checksums, order, and what one document says of another. "
-        "The exit status is 1 if one is damaged, 2 if one is no index."
-    )
-    parser.add_argument("indexes", nargs="+", type=Path, metavar="INDEX", help="folders")
-
-
-def _verify(options: argparse.Namespace) -> int:
-    """Check indexes, each in one line; the status is 1 if one is damaged, else 2 if one is no index."""
-    compile_first("index verify", *SIGNATURES)
-    found: set[int] = set()
-    for path in options.indexes:
-        try:
-            documents = verify(path)
-        except (IndexFileError, InputError) as error:
-            print(f"error: {plain(str(error))}", file=sys.stderr)
-            found.add(exit_status(error))
-        else:
-            print(f"{path}: whole, {documents:,} documents")
-    return min(found, default=0)
-
-
-def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Write the documents of an index for other programs, a line each: key, digest, fingerprint, sketch, leader, "
-        "words. The index itself is Parquet."
-    )
-    _add_index(parser)
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a file .jsonl")
-    parser.add_argument("--force", action="store_true", help="overwrite the file")
-
-
-def _export(options: argparse.Namespace) -> int:
-    """Export an index."""
-    if options.output.exists() and not options.force:
-        raise InputError(f"{options.output}: is there already; write elsewhere, or give --force to overwrite it")
-    count = export(SavedIndex(options.index), options.output)
-    print(f"{options.output}: {count:,} documents")
-    return 0
-
-
 def _add_load(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Make the database of a crawl that knows the documents of an index: pages are duplicates of them, and name "
@@ -399,8 +311,5 @@ _COMMANDS = {
     "build": _Command("make an index of files, or of the documents that a crawl's database knows", _add_build, _build),
     "info": _Command("say what an index consists of: format, scheme, documents, bytes", _add_info, _info),
     "query": _Command("look up texts, files or fingerprints", _add_query, _query),
-    "merge": _Command("make one index of several", _add_merge, _merge),
-    "verify": _Command("read all of an index and check it", _add_verify, _verify),
-    "export": _Command("write the documents of an index as JSONL", _add_export, _export),
     "load": _Command("make the database of a crawl that knows the documents of an index", _add_load, _load),
 }

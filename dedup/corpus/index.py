@@ -268,12 +268,12 @@ class SavedIndex:
             words = [each or b"" for each in batch.column("words").to_pylist()]
             yield Block(rows, keys, words, self._bits(batch, "bands"))
 
-    def documents(self) -> Iterator[tuple[StoredDocument, bytes, NDArray[np.uint64]]]:
-        """Yield all documents, each with its deflated words, nothing where they were not kept, and its bands."""
+    def documents(self) -> Iterator[tuple[StoredDocument, bytes]]:
+        """Yield all documents, each with its deflated words, nothing where they were not kept."""
         place = 0
         for block in self.blocks():
-            for row, key, words, bands in zip(*block, strict=True):
-                yield stored_document(place, row, key.decode()), words, bands
+            for row, key, words in zip(block.rows, block.keys, block.words, strict=True):
+                yield stored_document(place, row, key.decode()), words
                 place += 1
 
     def keyed(self) -> Iterator[Keyed]:
@@ -298,15 +298,12 @@ class SavedIndex:
         return key
 
     def words(self, place: int) -> bytes:
-        """Return the words of a document; nothing where they were not kept."""
-        return self.inflate(place, self._row(place, ["words"]).column("words")[0].as_py() or b"")
-
-    def inflate(self, place: int, deflated: bytes) -> bytes:
-        """Return the words of a document of which the deflated ones are at hand.
+        """Return the words of a document; nothing where they were not kept.
 
         Raises:
             IndexFileError: they are damaged.
         """
+        deflated = self._row(place, ["words"]).column("words")[0].as_py()
         try:
             words = zlib.decompress(deflated) if deflated else b""
             # Whoever compares words takes them as they are.

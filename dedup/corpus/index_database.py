@@ -116,7 +116,7 @@ def _load_documents(saved: SavedIndex, database: Database, run: str) -> None:
         # Ids are places from 1.
         loaded = connection.scalar(select(func.max(documents.c.id))) or 0
     found = track(saved.documents(), "loading", len(saved))
-    with_text = ((each, deflated) for each, deflated, _ in found if each.id >= loaded and each.sketch.tokens)
+    with_text = (pair for pair in found if pair[0].id >= loaded and pair[0].sketch.tokens)
     while some := list(islice(with_text, AT_ONCE)):
         with database.write() as connection:
             _write(connection, some, run_id)
@@ -152,7 +152,7 @@ def _write(connection: Connection, some: list[tuple[StoredDocument, bytes]], run
     connection.execute(insert(documents), rows)
     with_words = [{"text_digest": document.text_digest, "words": deflated} for document, deflated in some if deflated]
     if with_words:
-        # Whoever verifies an index is told who has the same digest.
+        # That no two documents of an index have the same digest is not checked.
         connection.execute(insert_into(words, connection.dialect.name).on_conflict_do_nothing(), with_words)
 
 

@@ -1,30 +1,21 @@
-"""Saved indexes: described, verified, merged, queried, exported."""
+"""Saved indexes: described and queried."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from dedup.console import Progress, track
-from dedup.corpus.document_table import DocumentTable
-from dedup.corpus.index import FORMAT, SavedIndex, damaged
+from dedup.corpus.index import FORMAT, SavedIndex
 from dedup.corpus.state import about_settings, differing_settings
-from dedup.errors import InputError
-from dedup.files import open_output
 from dedup.index import MOST_READ, choose
 from dedup.rules.documents import Match, Rule, StoredDocument
 from dedup.rules.matcher import Candidate, Matcher, Query
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.verification import belongs_to_cluster, is_comparable, keys_of
-from dedup.signature.signature import Signature, compare, digest, distance
-from dedup.signature.signing import bands_of_words
-
-# To make the bands of all documents anew takes as long as to sign them.
-_MOST_BANDS = 10_000
+from dedup.rules.verification import is_comparable, keys_of
+from dedup.signature.signature import Signature, compare, distance
 
 
 @dataclass(frozen=True)
@@ -80,160 +71,6 @@ def read_contents(path: Path) -> Contents:
         files=len(saved.files),
         bytes=sum(each.stat().st_size for each in saved.files),
     )
-
-
-def verify(path: Path) -> int:
-    """Read all of an index and check it: checksums, order, and what one document says of another.
-
-    Args:
-        path: the folder of a saved index.
-
-    Returns:
-        How many documents it has.
-
-    Raises:
-        InputError: there is no index.
-        IndexFileError: it is damaged; the message says how.
-    """
-    saved = SavedIndex(path)
-    digests = np.empty((len(saved), 2), np.uint64)
-    looked_at, start = 1 + len(saved) // _MOST_BANDS, 0
-    with Progress("verifying", len(saved)) as progress:
-        for block in saved.blocks():
-            digests[start : start + len(block.rows)] = block.rows["digest"]
-            for place in range(-start % looked_at, len(block.rows), looked_at):
-                words = saved.inflate(start + place, block.words[place])
-                if words and not np.array_equal(bands_of_words(words), block.bands[place]):
-                    raise damaged(path, f"the bands of document {start + place:,} are not those of its words")
-            start += len(block.rows)
-            progress.show(start)
-    if len(np.unique(digests, axis=0)) != len(saved):
-        raise damaged(path, "two documents have the same content")
-    return len(saved)
-
-
-def export(saved: SavedIndex, path: Path) -> int:
-    """Write the documents of an index as JSONL, bits in hexadecimal; the file appears when all of it is written.
-
-    Args:
-        saved: the index.
-        path: the file.
-
-    Returns:
-        How many documents were written.
-
-    Raises:
-        InputError: the name is that of something else.
-        DedupError: the file cannot be written.
-        IndexFileError: the index is damaged.
-    """
-    if path.suffix.lower() != ".jsonl":
-        raise InputError(f"{path}: an index is Parquet itself, and exported as lines; the name must end in .jsonl")
-    with open_output(str(path)) as stream:
-        for document, words, bands in track(saved.documents(), "exporting", len(saved)):
-            row = {
-                "number": document.id,
-                "key": document.key,
-                "digest": (document.text_digest or b"").hex(),
-                "fingerprint": f"{document.fingerprint:016x}",
-                "minima": document.sketch.minima.hex(),
-                "tokens": document.sketch.tokens,
-                "shingles": document.sketch.shingles,
-                "leader": document.leader_id,
-                "indexed": document.indexed,
-                "words": saved.inflate(document.id, words).decode() if words else None,
-                "bands": bands.tobytes().hex(),
-            }
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-    return len(saved)
-
-
-@dataclass
-class Merged:
-    """The outcome of a merge.
-
-    Attributes:
-        documents: how many each index had.
-        added: how many of each are in the new one; the contents of the others were there.
-        same_keys: how many documents have a key that another one with another content has, too.
-    """
-
-    documents: list[int] = field(default_factory=list)
-    added: list[int] = field(default_factory=list)
-    same_keys: int = 0
-
-
-def require_mergeable(sources: Sequence[SavedIndex]) -> None:
-    """Refuse indexes whose documents were decided in different ways.
-
-    Raises:
-        InputError: they were made with different settings.
-    """
-    first = sources[0]
-    for other in sources[1:]:
-        names = differing_settings(other.named_settings, first.named_settings)
-        if names:
-            raise InputError(f"{other.folder}: made with other settings than {first.folder} ({names}); build it anew")
-
-
-def merge(sources: Sequence[SavedIndex], table: DocumentTable) -> Merged:
-    """Add the documents of some indexes, one index behind the other.
-
-    Nothing is decided anew. Of equal contents the first stands, under its key; a key is but a name, so
-    that documents of one key and different contents all stand. What belonged to a cluster whose leader is
-    a duplicate in an earlier index joins that one's cluster if it is near enough to its leader, and
-    otherwise leads a cluster of its own.
-
-    Args:
-        sources: the indexes, made with the same settings.
-        table: where the documents are added.
-    """
-    merged = Merged()
-    for source in sources:
-        before = len(table)
-        _add(source, table)
-        merged.documents.append(len(source))
-        merged.added.append(len(table) - before)
-    # A set of all keys would take more memory than the rest.
-    hashes = (int.from_bytes(digest(key.encode())[:8], "little") for key in table.keys(np.arange(len(table))))
-    merged.same_keys = len(table) - len(np.unique(np.fromiter(hashes, np.uint64, len(table))))
-    return merged
-
-
-def _add(source: SavedIndex, table: DocumentTable) -> None:
-    """Add the documents of an index of which the contents are not there."""
-    settings = source.settings
-    numbers = np.empty(len(source), np.int64)
-    for document, words, bands in track(source.documents(), "merging", len(source)):
-        assert document.text_digest is not None
-        found = table.find(document.text_digest)
-        if found is None:
-            leader = None if document.leader_id is None else int(numbers[document.leader_id])
-            leader = _leader(document, leader, table, settings)
-            # In the paper's mode no duplicate is indexed; this may be none any more.
-            indexed = document.indexed or (leader is None and is_comparable(document.sketch.tokens, settings))
-            found = table.add(
-                document.key,
-                document.text_digest,
-                document.fingerprint,
-                document.sketch,
-                bands,
-                words=words,
-                leader=leader,
-                indexed=indexed,
-            )
-        numbers[document.id] = found
-
-
-def _leader(document: StoredDocument, leader: int | None, table: DocumentTable, settings: RuleSettings) -> int | None:
-    """Return who leads a document now, by the number that stands for its leader's content; nobody is led by a copy."""
-    if leader is None:
-        return None
-    stored = table.stored(leader)
-    if stored.leader_id is None:
-        return leader
-    similarity = compare(document.sketch, table.stored(stored.leader_id).sketch)
-    return stored.leader_id if belongs_to_cluster(similarity, settings) else None
 
 
 @dataclass(frozen=True)

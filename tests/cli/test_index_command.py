@@ -1,4 +1,4 @@
-"""`dedup index` as a user runs it: build, info, query, merge, export, and what it refuses."""
+"""`dedup index` as a user runs it: build, info, query, and what it refuses."""
 
 from __future__ import annotations
 
@@ -68,7 +68,6 @@ def test_an_index_of_files_is_that_of_dedup_files(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "\nread        5 documents of 1 file\n" in done.stdout
     assert done.stdout.endswith("dedup index info built\n")
-    assert run("verify", tmp_path / "built").endswith("built: whole, 4 documents\n")
     expected = save_index(tmp_path / "expected", DOCUMENTS)
     assert rows_in(tmp_path / "built") == rows_in(expected)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["built", "expected", "in.jsonl"]
@@ -90,7 +89,6 @@ def test_an_index_of_a_crawl(database_url: str, tmp_path: Path) -> None:
     made = asked("build", "--database", database_url, "-o", tmp_path / "index")
     # e is a to the letter, as is the second empty page; of the one that is lost there is nothing to know it by.
     assert (made["read"], made["added"]) == (len(pages), 7)
-    assert run("verify", tmp_path / "index") == f"{tmp_path / 'index'}: whole, 7 documents\n"
     rows = held(tmp_path / "index")
     assert {key: leader for key, (leader, *_) in rows.items()} == {
         "a": None,
@@ -234,25 +232,6 @@ def test_query_says_what_a_text_resembles(tmp_path: Path) -> None:
     assert "similar  " in run("query", tmp_path / "index", f"text:{filled_in(page)}")
 
 
-def test_merge_keeps_the_first_of_equal_contents(index: Path, tmp_path: Path) -> None:
-    other = save_index(tmp_path / "other", [("f", NEAR), ("g", edited(NEAR, 1)), ("h", TEXT), ("a", document(99, 1))])
-    run("merge", index, other, "-o", tmp_path / "both")
-    with_both = asked("merge", index, other, "-o", tmp_path / "both", "--force")
-    assert (with_both["documents"], with_both["added"], with_both["same_keys"]) == ([4, 4], [4, 2], 1)
-    assert run("verify", tmp_path / "both").endswith("whole, 6 documents\n")
-    # f led g; its content is b's here, which a leads.
-    found = asked("query", tmp_path / "both", f"text:{edited(NEAR, 1)}")[0]["found"]
-    assert {each["key"]: each["leader"] for each in found} == {"g": "a", "b": "a", "a": None}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["both", "other"]
-
-
-def test_indexes_of_other_settings_are_not_merged(index: Path, tmp_path: Path) -> None:
-    other = save_index(tmp_path / "other", DOCUMENTS, min_jaccard=0.9)
-    message = run("merge", index, other, "-o", tmp_path / "both", status=2)
-    assert f"{other}: made with other settings than {index} (min_jaccard 0.9 instead of 0.55)" in message
-    assert not (tmp_path / "both").exists()
-
-
 def test_what_cannot_be_done_is_refused_in_one_line(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,20 +242,16 @@ def test_what_cannot_be_done_is_refused_in_one_line(
         ("info", "absent"): "absent: no index; give a folder that `dedup index build` or --save-index made",
         ("info", "folder"): "folder: no index",
         ("info", "file.txt"): "file.txt: no index",
-        ("merge", str(index), "-o", "folder"): "folder: is there and is no index; give another name",
-        ("merge", str(index), "-o", "absent/new"): "absent/new: its folder is not there; make it first",
-        ("merge", str(index), "-o", str(index)): "is there already; write elsewhere, or give --force",
+        ("build", "file.txt", "-o", "folder"): "folder: is there and is no index; give another name",
+        ("build", "file.txt", "-o", "absent/new"): "absent/new: its folder is not there; make it first",
+        ("build", "file.txt", "-o", str(index)): "is there already; write elsewhere, or give --force",
         ("build", "-o", "new"): "give files and folders, or --database URL",
         ("build", "file.txt", "--database", "x.db", "-o", "new"): "give files and folders, or --database URL",
+        ("build", "--database", "x.db", "--against", str(index), "-o", "new"): "then build one --against it",
         ("query", str(index)): "nothing to look up",
         ("query", str(index), "absent.txt"): "'absent.txt' is no file: write text:... for a text",
         ("query", str(index), "--fingerprint", "xyz"): "--fingerprint 'xyz': expected 16 hexadecimal digits",
         ("query", str(index), "text:a", "--radius", "65"): "--radius 65: expected 0 to 64 bits",
-        ("export", str(index), "-o", "new.csv"): "new.csv: an index is Parquet itself",
-        ("export", str(index), "-o", "file.txt"): "file.txt: is there already",
-        ("export", str(index), "-o", "new.parquet"): "new.parquet: an index is Parquet itself, and exported as lines; "
-        "the name must end",
-        ("export", "absent", "-o", "new.jsonl"): "absent: no index",
         ("load", "absent", "x.db"): "absent: no index",
     }.items():
         assert message in run(*arguments, status=2)

@@ -58,7 +58,7 @@ def test_commands_options_and_commands_of_commands_are_offered(shell: str, code:
     assert {"evaluate", "files", "index", "warm-up"} <= set(ask(shell, code, "dedup ", path))
     assert ask(shell, code, "dedup ev", path) == ["evaluate"]
     assert ask(shell, code, "dedup files --ag", path) == ["--against"]
-    assert ask(shell, code, "dedup index ver", path) == ["verify"]
+    assert ask(shell, code, "dedup index qu", path) == ["query"]
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +13,6 @@ from sqlalchemy import select
 
 from dedup.cli.main import main
 from dedup.corpus import index_database as loading
-from dedup.corpus.index import SavedIndex
 from dedup.errors import DatabaseError
 from dedup.ledger import key_table
 from dedup.sql import schema
@@ -23,7 +21,7 @@ from tests.crawling import crawl
 from tests.deciding import Crawl
 from tests.ledger.test_joining import STORIES
 from tests.localsite import LocalSite, article
-from tests.saved_indexes import held, save_index
+from tests.saved_indexes import held, read_whole, save_index
 from tests.texts import ENGLISH, document, edited
 
 TEXT = document(150, "text")
@@ -72,11 +70,10 @@ def test_what_is_loaded_is_what_the_index_knows(
 
 def held_by_own_keys(folder: Path) -> dict[str, Any]:
     """Do what `held` does where some have the same key, which they get their number for."""
-    stored = list(SavedIndex(folder).documents())
+    stored = read_whole(folder)
     rows: dict[str, Any] = {}
-    for each, deflated, _ in stored:
+    for each, words, _ in stored:
         leader = None if each.leader_id is None else stored[each.leader_id][0].key
-        words = zlib.decompress(deflated) if deflated else b""
         rows[f"{each.key} {each.id}" if each.key in rows else each.key] = leader, each.indexed, words
     return rows
 

@@ -339,10 +339,8 @@ def test_files_are_decided_by_a_dictionary_and_the_index_has_it(
     assert [words or each.words for words, each in zip(found, signatures, strict=True)] == [
         each.words for each in signatures
     ]
-    run("index", "verify", index)
-    run("index", "merge", index, "-o", tmp_path / "merged")
     capfd.readouterr()
-    run("index", "query", tmp_path / "merged", f"text:{STORY}")
+    run("index", "query", index, f"text:{STORY}")
     assert "a" in capfd.readouterr().out
     assert main(["files", str(source), "--dry-run", "--against", str(index)]) != 0
     [line] = [each for each in capfd.readouterr().err.splitlines() if "other settings" in each]
