@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -237,7 +238,9 @@ class Reference:
         try:
             self._measure, self._threshold = _MEASURES[name], float(threshold)
         except (KeyError, ValueError):
-            raise InputError(f"--reference {measure!r}: write jaccard=.6 or cosine=.9") from None
+            self._threshold = math.nan
+        if not 0 <= self._threshold <= 1:
+            raise InputError(f"--reference {measure!r}: write jaccard=.6 or cosine=.9, 0 to 1")
 
     def decide(self, first: AnalysedDocument, second: AnalysedDocument) -> tuple[bool, str]:
         """Return whether the measure reaches the threshold, and what it is."""

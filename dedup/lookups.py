@@ -30,8 +30,8 @@ from dedup.signature.signature import BITS
 
 Fingerprints = NDArray[np.uint64]
 
-MOST_ROWS = 1 << 27
-"""So many keys are stored at most: 1.6 GB, and as much again while they are sorted."""
+MOST_ROWS = 1 << 26
+"""So many keys are stored at most: 800 MB, and as much again while they are sorted."""
 MOST_ASKED = 1_000_000
 """So many keys of one query are asked for at most."""
 
@@ -48,7 +48,7 @@ class Lookup(NamedTuple):
         asked: from a fingerprint, shape (1,), to the keys that are asked for, shape (1, a).
         stored_keys: s.
         asked_keys: a, the probes of a query.
-        share: the share of random fingerprints that are candidates, each counted as often as it shares a key.
+        share: the share of random fingerprints that are candidates, each as often as it shares a key.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Measured(NamedTuple):
 
     Attributes:
         queries: how many were asked.
-        candidates: stored fingerprints that share a key, each as often as it does.
+        candidates: stored fingerprints that share a key and lie beyond the radius, each as often as it shares one.
         bytes: of keys and fingerprints, for a stored one.
         milliseconds: of one thread.
         found: the numbers of what lies within the radius, of each query.
@@ -79,7 +79,13 @@ class Measured(NamedTuple):
 
 
 def lookups(radius: int) -> Iterator[Lookup]:
-    """Yield the ways that find all within a radius, 1 bit or more, brute force first; tables are 64 at most."""
+    """Yield the ways that find all within a radius, brute force first; tables are 64 at most.
+
+    Raises:
+        InputError: the radius is less than 1 bit: keys of whole fingerprints find what is equal.
+    """
+    if radius < 1:
+        raise InputError(f"radius {radius}: expected at least 1 bit")
     yield Lookup("brute force", 1, _one_key, _one_key, 1, 1, 1.0)
     yield Lookup("one-bit lists", BITS, _bits, _bits, BITS, BITS, BITS / 2)
     yield from map(_permuted, TableDesign.finding(radius))
@@ -125,8 +131,9 @@ def measure(lookup: Lookup, stored: Fingerprints, queries: Fingerprints, radius:
         firsts, ends = np.searchsorted(keys, asked), np.searchsorted(keys, asked, "right")
         ranges = [positions[first:end] for first, end in zip(firsts, ends, strict=True) if first < end]
         met = np.concatenate([np.empty(0, np.uint32), *ranges])
-        candidates += len(met)
-        found.append(np.unique(met[np.bitwise_count(stored[met] ^ query) <= radius]).tolist())
+        is_near = np.bitwise_count(stored[met] ^ query) <= radius
+        candidates += len(met) - int(is_near.sum())
+        found.append(np.unique(met[is_near]).tolist())
         if perf_counter() - start > _SECONDS:
             break
     each = len(found)

@@ -9,8 +9,8 @@ A. Jain, A. Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, s
     >>> distance(cat, dog), is_near(cat, dog), is_near(cat, dog, radius=10)
     (5, False, True)
 
-Features are a mapping to their weights, or an iterable, in which each counts as often as it comes. A hash is a name of
-`HASHES`, or a function that takes a feature:
+Features are a mapping to their weights, pairs of feature and weight, as jieba's `extract_tags` returns, or an iterable,
+in which each counts as often as it comes. A hash is a name of `HASHES`, or a function that takes a feature:
 
     >>> f"{simhash({'上海': 45.11, '北京': 32.09}, bits=8, hash={'上海': 0b01011001, '北京': 0b11001011}.get):08b}"
     '01011001'
@@ -31,7 +31,8 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import cache
 from hashlib import md5, sha1
-from math import fsum, hypot, isfinite
+from math import fsum, hypot, isfinite, isnan
+from numbers import Integral, Real
 from typing import Any
 
 import mmh3
@@ -39,13 +40,13 @@ import mmh3
 from dedup.errors import InputError
 from dedup.signature.dictionaries import load_jieba
 from dedup.signature.schemes import default_scheme
-from dedup.signature.signature import distance, encoded
+from dedup.signature.signature import encoded
 from dedup.signature.signing import words_of
 
 __all__ = ["HASHES", "bigrams", "cosine", "distance", "fingerprint_of", "hashed", "is_near", "keywords", "simhash"]
 __all__ += ["sums", "words"]
 
-Features = Mapping[Any, float] | Iterable[Any]
+Features = Mapping[Any, float] | Iterable[tuple[Any, float]] | Iterable[Any]
 Hash = str | Callable[[Any], int]
 
 MOST_BITS = 256
@@ -56,13 +57,13 @@ def simhash(features: Features, bits: int = 64, hash: Hash = "mmh3", tie: int = 
     """Make the fingerprint of features.
 
     Args:
-        features: features and their weights, or an iterable of features.
+        features: features and their weights, or an iterable of features, none of which is a pair with a number.
         bits: the width of the fingerprint, 1 to 256; of wider hashes the lowest bits count.
         hash: a name of `HASHES`, or a function from a feature to a whole number.
         tie: the bit that a sum of 0 gives, 0 or 1; the papers leave it open.
 
     Returns:
-        The fingerprint, unsigned; without features all its bits are ties.
+        The fingerprint, unsigned; without features each bit is the tie.
 
     Raises:
         InputError: a feature's weight is no finite number, or there is no such hash, width or tie.
@@ -96,7 +97,9 @@ def fingerprint_of(sums: Iterable[float], tie: int = 0) -> int:
         raise InputError(f"tie {tie!r}: expected 0 or 1")
     value = 0
     for each in sums:
-        value = value << 1 | (each > 0 or (each == 0 and tie == 1))
+        if isnan(each):
+            raise InputError("a sum is no number")
+        value = value << 1 | bool(each > 0 or (each == 0 and tie == 1))
     return value
 
 
@@ -105,13 +108,24 @@ def hashed(features: Features, bits: int = 64, hash: Hash = "mmh3") -> list[tupl
     if not isinstance(bits, int) or not 1 <= bits <= MOST_BITS:
         raise InputError(f"bits {bits!r}: expected a whole number from 1 to {MOST_BITS}")
     hash_of = _hash_function(hash, bits)
-    rows = []
+    rows: list[tuple[Any, float, int]] = []
     for feature, weight in _weighted(features).items():
         value = hash_of(feature)
-        if not isinstance(value, int):
+        if not isinstance(value, Integral):
             raise InputError(f"the hash of feature {feature!r} is {value!r}: expected a whole number")
-        rows.append((feature, weight, value & (1 << bits) - 1))
+        rows.append((feature, weight, int(value) & (1 << bits) - 1))
     return rows
+
+
+def distance(a: int, b: int) -> int:
+    """Return the Hamming distance of two fingerprints of the same width, in bits.
+
+    Raises:
+        InputError: one is negative, as databases without unsigned numbers have it.
+    """
+    if a < 0 or b < 0:
+        raise InputError(f"fingerprint {min(a, b)}: expected an unsigned number; of 64 signed bits take it & 2**64 - 1")
+    return (a ^ b).bit_count()
 
 
 def is_near(a: int, b: int, radius: int = 3) -> bool:
@@ -120,7 +134,7 @@ def is_near(a: int, b: int, radius: int = 3) -> bool:
 
 
 def cosine(a: Features, b: Features) -> float:
-    """Return the cosine similarity of features, which fingerprints estimate: a bit differs in angle / pi of all hashes.
+    """Return the cosine similarity of features, which fingerprints estimate by angle / pi of differing bits.
 
     Returns:
         0 to 1 for weights that are not negative; 0 where one side has no weight at all.
@@ -129,7 +143,10 @@ def cosine(a: Features, b: Features) -> float:
         InputError: a weight is no finite number.
     """
     first, second = _weighted(a), _weighted(b)
-    one, other = hypot(*first.values()), hypot(*second.values())
+    try:
+        one, other = hypot(*first.values()), hypot(*second.values())
+    except OverflowError:
+        raise InputError("the weights of these features are larger than a number can hold") from None
     if not one or not other:
         return 0.0
     return fsum(weight / one * (second.get(feature, 0) / other) for feature, weight in first.items())
@@ -163,7 +180,8 @@ def keywords(text: str, most: int = 20, method: str = "tfidf", stop_words: Itera
     if most < 1:
         raise InputError(f"{most} keywords: expected at least 1")
     extractor = copy(_extractor(method))
-    extractor.stop_words = {*extractor.stop_words, *(word.lower() for word in stop_words)}
+    others = [stop_words] if isinstance(stop_words, str) else stop_words
+    extractor.stop_words = {*extractor.stop_words, *(word.lower() for word in others)}
     return dict(extractor.extract_tags(text, most, withWeight=True))
 
 
@@ -189,18 +207,21 @@ def jenkins(data: bytes) -> int:
     return c << 32 | b
 
 
-def python2(data: bytes, bits: int = 64) -> int:
-    """Hash as CPython 2 does a byte string, not randomised, in words of any width; at 64 bits it is CPython's own."""
-    if not data:
+def python2(feature: bytes | str, bits: int = 64) -> int:
+    """Hash as CPython 2 does a string, not randomised, in words of any width; of 64 bits it is CPython's own.
+
+    The highest bits of wider ones are 0 where a string is short.
+    """
+    if not feature:
         return 0
-    mask = (1 << bits) - 1
-    value = data[0] << 7
-    for byte in data:
-        value = value * 1000003 & mask ^ byte
-    return value ^ len(data)
+    mask, letters = (1 << bits) - 1, feature if isinstance(feature, bytes) else [ord(letter) for letter in feature]
+    value = letters[0] << 7
+    for letter in letters:
+        value = value * 1000003 & mask ^ letter
+    return value ^ len(letters)
 
 
-HASHES: dict[str, tuple[Callable[[bytes, int], int], int]] = {
+HASHES: dict[str, tuple[Callable[[Any, int], int], int]] = {
     "mmh3": (lambda data, bits: mmh3.hash128(data, signed=False), 128),
     "md5": (lambda data, bits: int.from_bytes(md5(data, usedforsecurity=False).digest()), 128),
     "sha1": (lambda data, bits: int.from_bytes(sha1(data, usedforsecurity=False).digest()), 160),
@@ -215,22 +236,33 @@ def _hash_function(hash: Hash, bits: int) -> Callable[[Any], int]:  # noqa: A002
     if callable(hash):
         return hash
     if hash not in HASHES:
-        raise InputError(f"hash {hash!r}: expected a function, or one of {', '.join(HASHES)}")
+        raise InputError(f"hash {hash!r}: expected one of {', '.join(HASHES)}, or in Python a function")
     function, widest = HASHES[hash]
     if bits > widest:
-        wide = " or ".join(name for name, (_, most) in HASHES.items() if most >= bits)
-        raise InputError(f"bits {bits}: hash {hash} has {widest}; take {wide}")
+        wide = [name for name, (_, most) in HASHES.items() if most >= bits and name != "python2"]
+        raise InputError(f"bits {bits}: hash {hash} has {widest}; take {' or '.join([*wide, 'a function in Python'])}")
+    if hash == "python2":
+        return lambda feature: python2(feature if isinstance(feature, bytes) else str(feature), bits)
     return lambda feature: function(feature if isinstance(feature, bytes) else encoded(str(feature)), bits)
 
 
 def _weighted(features: Features) -> dict[Any, float]:
-    if isinstance(features, str | bytes):
-        raise InputError("a text is no features: give bigrams(text), words(text), keywords(text) or a list")
-    weights = dict(features if isinstance(features, Mapping) else Counter(features))
-    for feature, weight in weights.items():
-        if not isinstance(weight, int) and not (isinstance(weight, float) and isfinite(weight)):
+    if features is None or isinstance(features, str | bytes):
+        raise InputError("expected features, no text: give bigrams(text), words(text), keywords(text) or a list")
+    if not isinstance(features, Mapping):
+        features = list(features)
+        has_weights = all(isinstance(each, tuple) and len(each) == 2 and _is_number(each[1]) for each in features)
+        features = dict(features) if has_weights else Counter(features)
+    weights: dict[Any, float] = {}
+    for feature, weight in features.items():
+        if not _is_number(weight) or not (isinstance(weight, Integral) or isfinite(weight)):
             raise InputError(f"the weight of feature {feature!r} is {weight!r}: expected a finite number")
+        weights[feature] = int(weight) if isinstance(weight, Integral) else float(weight)
     return weights
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 @cache

@@ -41,7 +41,7 @@ def test_variants_find_it_too() -> None:
     expected = every["brute force"].found
     assert all(expected)
     assert {name: each.found[:1] for name, each in every.items()} == dict.fromkeys(every, expected[:1])
-    assert every["variants of the query"].candidates == pytest.approx(sum(map(len, expected)) / 3, rel=0.7)
+    assert every["variants of the query"].candidates == 0
 
 
 def test_keys_and_candidates_are_those_of_the_paper() -> None:
@@ -66,14 +66,13 @@ def test_keys_and_candidates_are_those_of_the_paper() -> None:
 def test_candidates_of_random_fingerprints_are_as_many_as_expected(name: str) -> None:
     stored, queries = random_sample(20_000, 100, 3)
     [each] = [each for each in lookups(3) if each.name == name]
-    # A query has some three neighbours that were put there.
-    assert measure(each, stored, queries, 3).candidates == pytest.approx(each.share * 20_000 + 2.5, rel=0.5)
+    assert measure(each, stored, queries, 3).candidates == pytest.approx(each.share * 20_000, rel=0.5)
 
 
 def test_what_does_not_fit_is_refused_before_it_is_made() -> None:
     stored, queries = random_sample(10_000, 1, 3)
     *_, in_store = lookups(3)
-    with pytest.raises(InputError, match="variants in the store: 437,450,000 keys; 134,217,728 are tried"):
+    with pytest.raises(InputError, match="variants in the store: 437,450,000 keys; 67,108,864 are tried"):
         measure(in_store, stored, queries, 3)
     *_, of_query, _ = lookups(6)
     with pytest.raises(InputError, match="variants of the query: 83,278,001 probes"):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from math import log10
 from pathlib import Path
@@ -22,12 +23,23 @@ from dedup.warming import SIGNATURES
 _MOST = 20_000_000
 _FARTHEST = 12
 _LARGE = 2.0**34
-_COLUMNS = (("tables", 6), ("probes", 7), ("candidates", 11), ("at random", 11), ("bytes", 9), ("ms", 8), ("recall", 6))
-_LAST = ("at 2^34", 15)
+_NAMES = 27
+_COLUMNS = (
+    ("tables", "tables", 6),
+    ("probes", "probes", 7),
+    ("candidates", "candidates", 11),
+    ("random", "if random", 11),
+    ("bytes", "bytes", 7),
+    ("ms", "ms", 8),
+    ("recall", "recall", 6),
+    ("random_of_2_34", "of 2^34", 15),
+)
 _NOTES = """
+N choose R  permuted tables: R of N blocks of bits stand at the top of each; then: the rest is cut again
 probes      keys that a query asks for
-candidates  stored fingerprints that share one; at random: as many as of random fingerprints; at 2^34: of so many
-bytes, ms   for a stored fingerprint; for a query, numpy, one thread
+candidates  fingerprints that share a key and are not near, each as often as it shares one; if random: as many random
+            fingerprints would give; of 2^34: so many random ones
+bytes, ms   for each fingerprint; for each query, by numpy on one thread
 recall      of what brute force finds"""
 
 
@@ -36,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="*", metavar="FILES", help="take their fingerprints: documents, or labelled sets"
     )
-    parser.add_argument("--n", default="1e6", help=f"or so many random ones, to {_MOST:,}; default: 1e6")
+    parser.add_argument("--n", help=f"or so many random ones, to {_MOST:,}; default: 1e6")
     parser.add_argument("--radius", default="3", help=f"bits within which all is found, to {_FARTHEST}; default: 3")
     parser.add_argument("--queries", default="200", help="how many are asked at most; default: 200")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw candidates by tables, as SVG")
@@ -44,36 +56,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure all ways and print a table."""
+    """Measure all ways and print a table, each row as it is measured."""
     radius = whole("--radius", options.radius, 1, _FARTHEST)
     most = whole("--queries", options.queries, 1, 1_000_000)
-    n = whole("--n", options.n, 1, _MOST)
+    if options.files and options.n is not None:
+        raise InputError("--n is how many random fingerprints are taken: leave it or the files out")
+    if options.plot and not (options.plot.parent.is_dir() and not options.plot.is_dir()):
+        raise InputError(f"--plot {options.plot}: there is no such folder, or it is one; name a file")
     if options.files:
         stored = _fingerprints(options.files)
-        queries, what = stored[:: max(1, len(stored) // most)][:most], "of these files, asked for one another"
+        queries, what = stored[:: max(1, len(stored) // most)][:most], "of documents, asked for by themselves"
     else:
-        (stored, queries), what = random_sample(n, most, radius), "at random, asked for what is near one of them"
+        n = whole("--n", options.n or "1e6", 1, _MOST)
+        (stored, queries), what = random_sample(n, most, radius), "at random, asked for by what is near one of them"
     rows: list[dict[str, Any]] = []
+    measured = _measured(stored, queries, radius, rows)
+    if options.json:
+        deque(measured, 0)
+    head = f"{counted(len(stored), 'fingerprint')} {what}; radius {radius}"
+    answer = {"n": len(stored), "radius": radius, "lookups": rows}
+    print_answer(answer, _table(head, measured), as_json=options.json)
+    if options.plot:
+        options.plot.write_text(_plot([row for row in rows if "refused" not in row]), encoding="utf-8")
+    return 0
+
+
+def _measured(
+    stored: Fingerprints, queries: Fingerprints, radius: int, rows: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Measure one way after the other; add a row of each to the others, and yield it."""
     truth: list[list[int]] = []
     for each in lookups(radius):
+        row: dict[str, Any] = {"lookup": each.name, "tables": each.tables, "probes": each.asked_keys}
+        row |= {"random": each.share * len(stored), "random_of_2_34": each.share * _LARGE}
         try:
             found = measure(each, stored, queries, radius)
         except InputError as error:
-            rows.append({"refused": str(error)})
-            continue
-        truth = truth or found.found
-        wanted = sum(map(len, truth[: found.queries]))
-        hits = sum(len(set(a) & set(b)) for a, b in zip(found.found, truth, strict=False))
-        names = {"lookup": each.name, "tables": each.tables, "probes": each.asked_keys}
-        measured = {"candidates": found.candidates, "at random": each.share * len(stored), "bytes": found.bytes}
-        costs = {"ms": found.milliseconds, "recall": hits / wanted if wanted else 1.0, "at 2^34": each.share * _LARGE}
-        rows.append({**names, **measured, **costs, "queries": found.queries})
-    if options.plot:
-        options.plot.write_text(_plot([row for row in rows if "lookup" in row]), encoding="utf-8")
-    head = f"{counted(len(stored), 'fingerprint')} {what}; radius {radius}"
-    answer = {"n": len(stored), "radius": radius, "lookups": rows}
-    print_answer(answer, _table(head, rows), as_json=options.json)
-    return 0
+            row["refused"] = str(error)
+        else:
+            truth = truth or found.found
+            wanted = sum(map(len, truth[: found.queries]))
+            hits = sum(len(set(a) & set(b)) for a, b in zip(found.found, truth, strict=False))
+            row |= {"candidates": found.candidates, "bytes": found.bytes, "ms": found.milliseconds}
+            row |= {"recall": hits / wanted if wanted else 1.0, "queries": found.queries}
+        rows.append(row)
+        yield row
 
 
 def _fingerprints(names: Sequence[str]) -> Fingerprints:
@@ -108,19 +135,18 @@ def whole(name: str, text: str, least: int, most: int) -> int:
             return int(number)
     except ValueError:
         pass
-    raise InputError(f"{name} {text!r}: give a whole number from {least:,} to {most:,}, such as {least} or 1e6")
+    raise InputError(f"{name} {text!r}: give a whole number from {least:,} to {most:,}")
 
 
-def _table(head: str, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _table(head: str, rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     yield from (head, "")
-    width = max(len(row.get("lookup", "")) for row in rows)
-    yield f"{'look-up':{width}}" + "".join(f"{name:>{size + 1}}" for name, size in (*_COLUMNS, _LAST))
+    yield f"{'look-up':{_NAMES}}" + "".join(f"{heading:>{size + 1}}" for _, heading, size in _COLUMNS)
     for row in rows:
         if "refused" in row:
             yield row["refused"]
             continue
-        cells = (f"{_number(row[name]):>{size + 1}}" for name, size in (*_COLUMNS, _LAST))
-        yield f"{row['lookup']:{width}}" + "".join(cells)
+        cells = (f"{_number(row[name]):>{size + 1}}" for name, _, size in _COLUMNS)
+        yield f"{row['lookup']:{_NAMES}}" + "".join(cells)
     yield from _NOTES.split("\n")
 
 
@@ -144,10 +170,10 @@ def _plot(rows: Sequence[dict[str, Any]]) -> str:
         y = height(10.0**power)
         parts.append(f'<path d="M60 {y}H740" stroke="#ddd"/><text x="20" y="{y + 4}">1e{power}</text>')
     for row in rows:
-        x, y, expected = round(70 + 320 * log10(row["tables"])), height(row["candidates"]), height(row["at random"])
+        x, y, expected = round(70 + 320 * log10(row["tables"])), height(row["candidates"]), height(row["random"])
         parts.append(f'<path d="M{x} {y}V{expected}" stroke="black"/><circle cx="{x}" cy="{y}" r="4"/>')
         parts.append(f'<circle cx="{x}" cy="{expected}" r="4" fill="white" stroke="black"/>')
-        name = escape(row["lookup"])
-        parts.append(f'<text x="{x + 6}" y="{y - 6}" transform="rotate(-35 {x} {y})">{name}</text>')
+        turned = f'transform="rotate(-35 {x} {min(y, expected)})"'
+        parts.append(f'<text x="{x + 6}" y="{min(y, expected) - 6}" {turned}>{escape(row["lookup"])}</text>')
         parts.append(f'<text x="{x}" y="530" text-anchor="middle">{row["tables"]}</text>')
-    return "\n".join([*parts, "</svg>", ""])
+    return "\n".join([*parts, '<text x="400" y="552">tables</text></svg>', ""])

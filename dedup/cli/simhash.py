@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from dedup.cli.lookups import whole
 from dedup.console import columns_of, counted, cut, padded, plain, print_answer, similarity
 from dedup.errors import InputError
-from dedup.report.explanation.stored import TEXT_PREFIX, read_named
+from dedup.report.explanation.stored import ENCODING_HELP, TEXT_PREFIX, Origin, read_named, require_encoding
 from dedup.simhash import HASHES, MOST_BITS, bigrams, cosine, distance, fingerprint_of, hashed, keywords, sums, words
 
 _FEATURES = re.compile(r"(bigrams|words)|(keywords|textrank)(?::([0-9]{1,6}))?")
 _SHOWN = 12
+_MOST_TEXTS = 100
 _NAME, _TEXT, _SUMS_A_LINE = 20, 100, 16
 _SIGNS = str.maketrans("01", "-+")
 
@@ -34,19 +35,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     text = f"a text, or a file (text or HTML); {TEXT_PREFIX}... is always a text"
     parser.add_argument("texts", nargs="+", metavar="TEXT", help=text)
-    features = "bigrams (of characters), words, keywords:N (by TF-IDF) or textrank:N; default: bigrams"
+    features = "bigrams (of characters), words, keywords:N (TF-IDF), textrank:N (Chinese alone); default: bigrams"
     parser.add_argument("--features", default="bigrams", metavar="NAME", help=features)
     parser.add_argument("--hash", default="mmh3", metavar="NAME", help=f"{', '.join(HASHES)}; default: mmh3")
     parser.add_argument("--bits", default="64", help=f"width of the fingerprint, 1 to {MOST_BITS}; default: 64")
+    parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """Draw the steps of each text, and how far they are apart."""
     bits = whole("--bits", options.bits, 1, MOST_BITS)
+    if len(options.texts) > _MOST_TEXTS:
+        raise InputError(f"{len(options.texts)} texts: {_MOST_TEXTS} are drawn at most; `dedup files` compares many")
+    if options.encoding:
+        require_encoding(options.encoding)
     drawn = []
-    for text in map(_read, options.texts):
+    for name in options.texts:
+        text = _read(name, options.encoding or "")
         features = _features(options.features, text)
+        if not features:
+            raise InputError(f"'{cut(plain(name), _NAME)}': no {options.features} in it; take other --features")
         rows = sorted(hashed(features, bits, options.hash), key=lambda row: -row[1])
         totals = sums(features, bits, options.hash)
         drawn.append(_Drawn(text, features, rows, totals, fingerprint_of(totals)))
@@ -56,12 +65,15 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(name: str) -> str:
-    material = read_named(name)
+def _read(name: str, encoding: str) -> str:
+    material = read_named(name, encoding)
     if material is None:
+        if name.isascii() and not any(map(str.isspace, name)):
+            raise InputError(f"'{cut(plain(name), _TEXT)}' is no file: write {TEXT_PREFIX}... for a text of one word")
         return name
     if isinstance(material.content, str):
-        return material.content
+        # A file ends its lines as its system does, and the last one, too.
+        return "\n".join(material.content.splitlines()) if material.origin is Origin.FILE else material.content
     from dedup.signature.extraction import text_of  # noqa: PLC0415 -- half a second, and most texts are no HTML
 
     return text_of(material.content)
@@ -107,7 +119,7 @@ def _pair(one: tuple[int, _Drawn], other: tuple[int, _Drawn]) -> dict[str, Any]:
     both, all_ = a.features.keys() & b.features.keys(), a.features.keys() | b.features.keys()
     return {
         "texts": [number, their_number],
-        "differing": f"{a.fingerprint ^ b.fingerprint:b}",
+        "differing": f"{a.fingerprint ^ b.fingerprint:0{len(a.sums)}b}",
         "distance": distance(a.fingerprint, b.fingerprint),
         "cosine": cosine(a.features, b.features),
         "jaccard": len(both) / len(all_) if all_ else 0.0,
@@ -119,7 +131,7 @@ def _distances(pairs: list[dict[str, Any]], bits: int) -> Iterator[str]:
         alike = f"cosine {similarity(pair['cosine'])}, Jaccard {similarity(pair['jaccard'])}"
         one, other = pair["texts"]
         yield f"6 distance of {one} and {other}: {counted(pair['distance'], 'bit')} of {bits}; {alike}"
-        yield "   " + pair["differing"].zfill(bits).replace("0", ".").replace("1", "^")
+        yield "   " + pair["differing"].replace("0", ".").replace("1", "^")
 
 
 def _object(drawn: list[_Drawn], pairs: list[dict[str, Any]], bits: int) -> dict[str, Any]:

@@ -97,6 +97,7 @@ def load(saved: SavedIndex, url: str) -> Loaded:
         word_lists=pack(scheme.word_lists),
         loading=saved.identity.hex(),
         mode=saved.settings.mode.value,
+        radius=saved.settings.radius,
     )
     with closing(database):
         _load_documents(saved, database, run)

@@ -96,6 +96,7 @@ class Deduplicator:
             settings.scope.value,
             pack(scheme.word_lists),
             mode=settings.mode.value,
+            radius=settings.radius,
         )
         self._index = Index(KeyTable(keys_of(settings)), self.scopes)
         self._keys = self._index.keys

@@ -35,7 +35,7 @@ LOADING = "loading"
 _WORD_LISTS = re.compile(r"^\d+:|:(only|dict)=[0-9a-f]+")
 
 # The settings that other properties are taken from.
-_SETTINGS = {"table design": "DEDUP_TABLES", "scope": "DEDUP_SCOPE", "mode": "DEDUP_MODE"}
+_SETTINGS = {"radius": "DEDUP_RADIUS", "table design": "DEDUP_TABLES", "scope": "DEDUP_SCOPE", "mode": "DEDUP_MODE"}
 
 # What the version of the tables is called among the properties of a database.
 _VERSION = "schema"
@@ -168,6 +168,7 @@ def open_dedup_database(  # noqa: PLR0917
     word_lists: str = "",
     loading: str = "",
     mode: str = "checked",
+    radius: int = 3,
 ) -> Database:
     """Open a database for deduplication; make its tables if it has none.
 
@@ -180,13 +181,15 @@ def open_dedup_database(  # noqa: PLR0917
         word_lists: those that the scheme depends on, packed, to be stored with it.
         loading: a saved index that it is made of: only whoever loads it opens it until that is done.
         mode: how documents are decided, which says what is stored of them.
+        radius: within which fingerprints are near in the paper's mode.
 
     Raises:
         DatabaseError: the database cannot be reached, read or written.
         IncompatibleDatabaseError: it was made with another scheme, design, scope, mode or schema.
     """
     database = Database(url, lock_timeout)
-    wanted = {"scheme": scheme, "table design": design, "scope": scope, "mode": mode}
+    # Tables follow the radius, which is named first.
+    wanted = {"scheme": scheme, "radius": str(radius), "table design": design, "scope": scope, "mode": mode}
     wanted |= {LOADING: loading} if loading else {}
     try:
         with database.write() as connection:

@@ -49,6 +49,6 @@ FINGERPRINTS = {
     "counted-words": ["608f3ccdc98b0e19", "3d021009d174dbb4"],
     "ferd-md5": ["cf909ed7759a4e12e373ecac073ec7b8", "ca758b2c89e1d39514ea1de338179ca0"],
     "ferd-sha1": ["32f8a2ea5730429c6788ded91fd1617fa34d2853", "697aad240d7b8776cdd27dbc0020b41bef9593d0"],
-    "python128": ["200a03ffd7ab3cea5eb", "fb3d00d541e0fbf06e2b3fa005c94c1e"],
-    "python64": ["a03ffd7ab3cea5eb", "6e2b3fa005c94c1e"],
+    "python128": ["200a03ffd7ab3cea5eb", "401ed75faec07dd0a8709e2f77792d8f"],
+    "python64": ["a03ffd7ab3cea5eb", "a8709e2f77792d8f"],
 }

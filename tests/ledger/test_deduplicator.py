@@ -1161,7 +1161,7 @@ def test_processes_that_open_a_new_database_at_once_all_succeed(sqlite_url: str)
 
 
 def test_pages_of_a_site_that_mostly_have_one_text_under_other_titles_are_not_dropped(
-    start: Callable[..., Crawl]
+    start: Callable[..., Crawl],
 ) -> None:
     crawl = start()
     verdicts = [

@@ -91,11 +91,11 @@ def test_settings_are_compared_in_one_run(labelled: Path) -> None:
 
 @pytest.mark.slow
 def test_a_radius_and_exact_measures_are_compared(labelled: Path) -> None:
-    given = ("--with", "radius=31", "--reference", "jaccard=.1", "--reference", "cosine=1.1")
+    given = ("--with", "radius=31", "--reference", "jaccard=.1", "--reference", "cosine=1")
     done = evaluate(labelled, "--json", *given)
     assert done.returncode == 0, done.stderr
     compared = json.loads(done.stdout)["compared"]
-    assert [each["method"] for each in compared] == ["with radius=31", "exact jaccard=.1", "exact cosine=1.1"]
+    assert [each["method"] for each in compared] == ["with radius=31", "exact jaccard=.1", "exact cosine=1"]
     found = [each["all"]["true_positives"] for each in compared]
     assert found[0] >= 1
     assert found[1:] == [2, 0]
@@ -122,6 +122,7 @@ def test_the_table_and_the_errors(labelled: Path) -> None:
         (["--with", "mode=checked,radius=9"], "DEDUP_RADIUS = 9: words decide"),
         (["--reference", "jaccard"], "--reference 'jaccard': write jaccard=.6 or cosine=.9"),
         (["--reference", "dice=.5"], "--reference 'dice=.5'"),
+        (["--reference", "cosine=nan"], "--reference 'cosine=nan'"),
         (["--limit", "0"], "--limit 0"),
     ],
 )
