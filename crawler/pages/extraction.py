@@ -15,7 +15,7 @@ from scrapy.http import Response
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, resolve_encoding
 
 from dedup.signature.deflating import deflate
-from dedup.signature.extraction import main_text, parse_html
+from dedup.signature.extraction import find_text, parse_html
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
@@ -208,7 +208,7 @@ def extract_page(
     tree = parse_html(decode_page(html, content_type))
     extraction = Extraction() if tree is None else _read_links(tree, url, rules, with_links)
     if with_text:
-        extraction.text = "" if tree is None else main_text(tree)
+        extraction.text = find_text(tree).text
         extraction.signature = make_signature(extraction.text, scheme)
     if tree is not None:
         extraction.title = (tree.findtext(".//title") or "")[:MAX_METADATA_CHARACTERS]
@@ -232,7 +232,7 @@ def describe_page(html: bytes, url: str, *, with_text: bool, content_type: str |
     if tree is None:
         return Description(deflate(html))
     language = _language(tree)
-    text = main_text(tree) if with_text else None
+    text = find_text(tree).text if with_text else None
     found = extract_metadata(tree, url, extensive=False)
     title, author, date, description = (_tidy(getattr(found, name)) for name in _METADATA_FIELDS)
     return Description(deflate(html), text, title, author, date, language, description)
