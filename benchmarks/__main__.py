@@ -34,6 +34,7 @@ BENCHMARKS = {
     "curve": "quality:curve",
     "order": "order",
     "templates": "templates",
+    "extraction": "extraction",
     "updates": "updates",
     "signatures": "signatures",
     "files": "files",

@@ -35,7 +35,7 @@ from scrapy.utils.defer import ensure_awaitable
 from sqlalchemy import bindparam, select
 
 from crawler.frontier.store import Begun, FrontierSettings, find_begun
-from crawler.page import DESCRIBED, Page
+from crawler.page import DESCRIBED, EXTRACTED, Page
 from crawler.pages.store import pages, visits
 from crawler.runs import RunOptions, command_to_export, file_of, name_of_run
 from crawler.spider.site import SiteSpider
@@ -59,7 +59,7 @@ logger = logging.getLogger(__name__)
 
 # Whole pages: in a feed that has their HTML, each can have megabytes.
 _AT_ONCE = 100
-_STORED = ("url", "canonical", *DESCRIBED, "text", "problem", "referrer", "run")
+_STORED = ("url", "canonical", *DESCRIBED, *EXTRACTED, "problem", "referrer", "run")
 _OF_VISITS = ("depth", "etag", "last_modified", "body_digest")
 RESTORED = frozenset((*_STORED, *_OF_VISITS, "html", "fetched", "verdict"))
 """The fields of a page that are stored; the others are known only while it is crawled."""

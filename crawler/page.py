@@ -31,12 +31,16 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from dedup import Signature
 from dedup.errors import DatabaseError, SettingsError
 from dedup.rules.setting_values import to_int
+from dedup.signature.extraction import MainText
 from dedup.stage.failures import FAILED, CrawlStopper, refuse_to_start
 
 T = TypeVar("T")
 
 DESCRIBED = ("title", "author", "date", "language", "description")
 """The fields that are metadata, which are looked for in pages that are kept: they cost as much as the text."""
+
+EXTRACTED = ("text", "extraction", "page_characters")
+"""The fields that `Page.take` fills in."""
 
 ROW = "frontier_row"
 """Key of a request's meta: the id of the frontier's row that it was made from."""
@@ -172,6 +176,8 @@ class Page:
         depth: how many links from the start.
         referrer: the page whose link led here.
         text: the main text; None where these bytes were known already, until storage fills it in.
+        extraction: how the text was found: by trafilatura's `fast` or `full` mode, or as all text of the `page`.
+        page_characters: how long all text of the page is but that of navigation and other frame.
         signature: the text's signature; None where these bytes were known already.
         unread: the bytes again, where they were known already and no text was taken from them: should
             they not be known any more when the page is decided, they are analysed then.
@@ -201,6 +207,8 @@ class Page:
     depth: int = 0
     referrer: str | None = None
     text: str | None = field(default=None, repr=False)
+    extraction: str | None = None
+    page_characters: int | None = None
     signature: Signature | None = field(default=None, repr=False)
     unread: bytes | str | None = field(default=None, repr=False)
     canonical: str | None = None
@@ -217,6 +225,10 @@ class Page:
     language: str | None = None
     description: str | None = field(default=None, repr=False)
     run: str | None = None
+
+    def take(self, main: MainText) -> None:
+        """Take on the text that was found, and how it was found."""
+        self.text, self.extraction, self.page_characters = main.text, main.how, main.page_characters
 
 
 class OverLimit(DropItem):

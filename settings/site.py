@@ -70,6 +70,8 @@ FEED_EXPORT_FIELDS = [
     "language",
     "description",
     "text",
+    "extraction",
+    "page_characters",
     "fetched",
     "depth",
     "referrer",

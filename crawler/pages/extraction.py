@@ -15,7 +15,7 @@ from scrapy.http import Response
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, resolve_encoding
 
 from dedup.signature.deflating import deflate
-from dedup.signature.extraction import main_text, parse_html
+from dedup.signature.extraction import MainText, find_text, parse_html
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
@@ -142,7 +142,7 @@ class Extraction:
     """What a page holds for the crawl.
 
     Attributes:
-        text: the main text, "" if there is none; None where it was not asked for.
+        main: the main text, and how it was found; None where it was not asked for.
         signature: the text's signature; None where it was not asked for.
         links: absolute URLs that the rules allow, in the order of the page, each once.
         canonical: the absolute address that the page names as its own.
@@ -152,7 +152,7 @@ class Extraction:
         nofollow: whether it asks that none of its links be followed.
     """
 
-    text: str | None = None
+    main: MainText | None = None
     signature: Signature | None = None
     links: list[str] = field(default_factory=list)
     canonical: str | None = None
@@ -161,13 +161,18 @@ class Extraction:
     noindex: bool = False
     nofollow: bool = False
 
+    @property
+    def text(self) -> str | None:
+        """The main text, "" if there is none; None where it was not asked for."""
+        return None if self.main is None else self.main.text
+
 
 class Description(NamedTuple):
     """What is stored of a kept page besides its text.
 
     Attributes:
         compressed_html: its bytes, by zlib.
-        text: the main text; None where it was not asked for.
+        main: the main text, and how it was found; None where it was not asked for.
         title: its title.
         author: who wrote it.
         date: when it was published, as YYYY-MM-DD.
@@ -176,7 +181,7 @@ class Description(NamedTuple):
     """
 
     compressed_html: bytes
-    text: str | None = ""
+    main: MainText | None = None
     title: str | None = None
     author: str | None = None
     date: str | None = None
@@ -208,8 +213,8 @@ def extract_page(
     tree = parse_html(decode_page(html, content_type))
     extraction = Extraction() if tree is None else _read_links(tree, url, rules, with_links)
     if with_text:
-        extraction.text = "" if tree is None else main_text(tree)
-        extraction.signature = make_signature(extraction.text, scheme)
+        extraction.main = find_text(tree)
+        extraction.signature = make_signature(extraction.main.text, scheme)
     if tree is not None:
         extraction.title = (tree.findtext(".//title") or "")[:MAX_METADATA_CHARACTERS]
         # Last: it takes what is no text out of the tree.
@@ -232,10 +237,10 @@ def describe_page(html: bytes, url: str, *, with_text: bool, content_type: str |
     if tree is None:
         return Description(deflate(html))
     language = _language(tree)
-    text = main_text(tree) if with_text else None
+    main = find_text(tree) if with_text else None
     found = extract_metadata(tree, url, extensive=False)
     title, author, date, description = (_tidy(getattr(found, name)) for name in _METADATA_FIELDS)
-    return Description(deflate(html), text, title, author, date, language, description)
+    return Description(deflate(html), main, title, author, date, language, description)
 
 
 def ascii_host(host: str) -> str:

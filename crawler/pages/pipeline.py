@@ -12,7 +12,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from crawler.page import DESCRIBED, NOT_STORED, NotStored, OverLimit, Page, Unseen, read_setting, stopping
+from crawler.page import DESCRIBED, EXTRACTED, NOT_STORED, NotStored, OverLimit, Page, Unseen, read_setting, stopping
 from crawler.pages.extraction import Description, describe_page
 from crawler.pages.revisits import Gone, Revisits
 from crawler.pages.store import PageStore, Settled, Visit
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 _SEEN = (ExactDuplicate, NearDuplicate, Replaced, Unchanged)
-_STORED = ("url", "canonical", *DESCRIBED, "problem", "fetched", "depth", "referrer", "run")
+_STORED = ("url", "canonical", *DESCRIBED, *EXTRACTED, "problem", "fetched", "depth", "referrer", "run")
 
 
 class PageLimitPipeline:
@@ -240,10 +240,12 @@ class StoragePipeline:
         description = await self._describe(page)
         for name in DESCRIBED:
             setattr(page, name, getattr(description, name))
-        page.text = page.text or description.text or ""
+        if description.main is not None:
+            page.take(description.main)
+        page.text = page.text or ""
         page.run = name_of_run(self._crawler)
         row = {name: _storable(getattr(page, name)) for name in _STORED}
-        row |= {"text": clean(page.text), "html": description.compressed_html}
+        row["html"] = description.compressed_html
         await self._settle(Settled(self._visit(page), page=row, replaces=tuple(page.replaces)))
         self._crawler.stats.inc_value("crawler/stored")
         self._crawler.stats.inc_value("crawler/html_bytes", len(page.html))

@@ -32,7 +32,7 @@ from sqlalchemy import (
     update,
 )
 
-from crawler.page import DESCRIBED
+from crawler.page import DESCRIBED, EXTRACTED
 from dedup.ledger.document_rows import key_digest
 from dedup.ledger.runs import RunScopedTable, register_rows
 from dedup.sql.database import Database, Outages, TableSet, insert_into, open_tables
@@ -86,6 +86,8 @@ def _contents() -> list[Column[object]]:
         Column("language", Text),
         Column("description", Text),
         Column("text", Text, nullable=False),
+        Column("extraction", Text),
+        Column("page_characters", Integer),
         Column("html", LargeBinary, nullable=False),
         Column("problem", Text),
         Column("fetched", DateTime(timezone=True), nullable=False),
@@ -121,7 +123,7 @@ page_versions = Table(
 Index("page_versions_url", page_versions.c.url_digest, page_versions.c.id)
 
 _OF_PAGE = pages.c.url_digest == bindparam("digest")
-_RESTORED = select(*(pages.c[name] for name in (*DESCRIBED, "text", "run"))).where(_OF_PAGE)
+_RESTORED = select(*(pages.c[name] for name in (*DESCRIBED, *EXTRACTED, "run"))).where(_OF_PAGE)
 _AMONG_PAGES = select(pages.c.url_digest).where(pages.c.url_digest.in_(bindparam("digests", expanding=True)))
 _HTML = select(pages.c.html).where(_OF_PAGE)
 _REFRESH = update(pages).where(_OF_PAGE).values(html=bindparam("new_html"))

@@ -167,7 +167,7 @@ class _Read(NamedTuple):
         exchange = response.meta.get(EXCHANGE)
         fetched = response.meta.get(FETCHED) if exchange is None else exchange.time
         is_unread = extraction.signature is None and problem is None
-        return Page(
+        page = Page(
             url=response.url,
             html=response.body,
             content_type=content_type,
@@ -175,7 +175,6 @@ class _Read(NamedTuple):
             fetched=fetched or datetime.now(UTC),
             depth=depth,
             referrer=referrer_of(response.request),
-            text=extraction.text,
             signature=extraction.signature,
             unread=decode_page(response.body, content_type) if is_unread else None,
             canonical=extraction.canonical,
@@ -186,6 +185,9 @@ class _Read(NamedTuple):
             etag=etag,
             last_modified=last_modified,
         )
+        if extraction.main is not None:
+            page.take(extraction.main)
+        return page
 
 
 class SiteSpider(Spider):

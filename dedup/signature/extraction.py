@@ -9,10 +9,12 @@ and starts without it in three quarters of the time.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dedup.errors import DedupError
 from dedup.signature.normalise import clean
@@ -26,12 +28,37 @@ if TYPE_CHECKING:
 
 logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
 
-# The fast mode now and then brings the frame of a page and not its story: a note on cookies or a
-# few lines about the paper where whole paragraphs stand beside them, or all of a menu. Every page
-# of the site then has one and the same text.
-_MOST_OF_A_FRAME = 1_000
-_SHARE_OF_PARAGRAPHS = 0.2
+THIN = 0.2
+"""A text that is a smaller share of its page's own text is thin: it may be the frame's and not the page's."""
+
+MOST_PAGE_TEXT = 100_000
+"""So many characters of the page's own text go along with a text that is thin."""
+
+# Bytes of UTF-8, since a word of Chinese has two characters. A thin text that is longer may be a story beside many
+# comments and headlines, to which the full mode adds little, and all text of the page more noise than it finds.
+_MOST_BEFORE_FULL = 1_500
+_MOST_BEFORE_PAGE = 1_000
 _LINE_OF_A_MENU = 20
+_WORD = re.compile(r"\w+")
+# Characters. On lists of many thousand rows the full mode takes seconds.
+_LONGEST_FOR_FULL = 200_000
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_FRAME = _names("""
+    audio canvas head iframe noscript object script style svg template video
+    button footer header nav select
+""")
+_FRAME_ROLES = _names("alertdialog banner complementary contentinfo dialog menu menubar navigation search")
+# Some sites put their stories into <aside>, and some frameworks all of a page into <form>.
+_FRAME_IF_SMALL = _names("aside form")
+_WITHIN_LINES = _names("""
+    a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q rp rt ruby s samp
+    small span strike strong sub sup time tt u var wbr
+""")
 
 
 MOST_MARKUP = 300_000
@@ -77,21 +104,108 @@ def _loader() -> Callable[[bytes | str], HtmlElement | None]:
     return load_html
 
 
+How = Literal["fast", "full", "page"]
+
+
+class MainText(NamedTuple):
+    """What was found to be the text of a page.
+
+    Attributes:
+        text: the text; "" where there is none.
+        how: by trafilatura's `fast` mode, by its `full` mode, or as all text of the `page`; None where there is none.
+        page_characters: how long the page's own text is, see `page_text`.
+        page_text: the page's own text where `text` is thin, up to `MOST_PAGE_TEXT`; else "".
+    """
+
+    text: str = ""
+    how: How | None = None
+    page_characters: int = 0
+    page_text: str = ""
+
+    @property
+    def share(self) -> float:
+        """How long the text is by the page's own; above 1 where it is found outside of that, as in a script."""
+        return _length(self.text) / self.page_characters if self.page_characters else 1.0
+
+
 def text_of(html: bytes | str) -> str:
     """Return the main text of a page; "" if it has none."""
-    tree = parse_html(html)
-    return "" if tree is None else main_text(tree)
+    return find_text(parse_html(html)).text
 
 
-def main_text(tree: HtmlElement) -> str:
-    """Return a page's main text, without navigation, comments and other frame; "" if it has none."""
+def find_text(tree: HtmlElement | None) -> MainText:
+    """Find a page's main text, without navigation, comments and other frame.
+
+    The fast mode finds most, at two thirds of the time. Now and then it brings a note on cookies, a line about the
+    paper or a menu where the page holds much more. Then the full mode looks again; and where that has no more, all text
+    of the page is taken.
+    """
+    if tree is None:
+        return MainText()
     text = _extract(tree, fast=True)
     # One control character, such as &#1;, makes lxml refuse to build the extracted tree.
     if text is None and _clean_tree(tree):
         text = _extract(tree, fast=True)
-    if text and _looks_like_frame(text, tree):
-        text = _extract(tree, fast=False) or text
-    return clean(text or "")
+    text, own = text or "", page_text(tree)
+    how: How = "fast"
+    if _may_be_frame(text, own, _MOST_BEFORE_FULL) and len(own) <= _LONGEST_FOR_FULL:
+        full = _extract(tree, fast=False) or ""
+        if _is_better(full, text):
+            text, how = full, "full"
+    if own and _may_be_frame(text, own, _MOST_BEFORE_PAGE):
+        text, how = own, "page"
+    is_thin = _length(text) < THIN * len(own)
+    return MainText(text, how if text else None, len(own), own[:MOST_PAGE_TEXT] if is_thin else "")
+
+
+def page_text(tree: HtmlElement) -> str:
+    """Return all text of a page but navigation, header, footer, forms and other frame, a line for each block."""
+    from lxml import etree
+
+    lines: list[str] = []
+    line: list[str] = []
+    opened: list[int] = []
+    small: list[tuple[int, int]] = []
+    walk = etree.iterwalk(next(tree.iter("body"), tree), events=("start", "end"))
+    for event, element in walk:
+        tag, is_start = element.tag, event == "start"
+        if tag not in _WITHIN_LINES and line:
+            lines.append(" ".join("".join(line).split()))
+            line.clear()
+        if tag in _FRAME_IF_SMALL:
+            if is_start:
+                opened.append(len(lines))
+            else:
+                small.append((opened.pop(), len(lines)))
+        elif is_start and (tag in _FRAME or element.get("role") in _FRAME_ROLES):
+            walk.skip_subtree()
+            continue
+        if text := element.text if is_start else element.tail:
+            line.append(text)
+    ends = [0, *accumulate(map(len, lines))]
+    for first, end in small:
+        if ends[end] - ends[first] <= ends[-1] / 2:
+            lines[first:end] = [""] * (end - first)
+    return clean("\n".join(filter(None, lines)))
+
+
+def _length(text: str) -> int:
+    return len(" ".join(text.split()))
+
+
+def _may_be_frame(text: str, own: str, most: int) -> bool:
+    is_thin = _length(text) < THIN * len(own)
+    return (is_thin and len(text.encode()) < most) or (_is_menu(text) and _WORD.findall(text) != _WORD.findall(own))
+
+
+def _is_menu(text: str) -> bool:
+    lines = [line for line in text.splitlines() if line and not line.isspace()]
+    return sum(len(line.strip().encode()) for line in lines) < _LINE_OF_A_MENU * len(lines)
+
+
+def _is_better(full: str, text: str) -> bool:
+    least = THIN if _is_menu(text) and not _is_menu(full) else 1
+    return _length(full) > least * _length(text)
 
 
 def _extract(tree: HtmlElement, *, fast: bool) -> str | None:
@@ -99,26 +213,15 @@ def _extract(tree: HtmlElement, *, fast: bool) -> str | None:
     from trafilatura.settings import Document
 
     document = bare_extraction(tree, options=_options(fast=fast))
-    return document.text if isinstance(document, Document) else None
+    return clean(document.text or "") if isinstance(document, Document) else None
 
 
 @cache
 def _options(*, fast: bool) -> Extractor:
-    # The fast mode finds as much at two thirds of the time. Reading trafilatura's configuration for
-    # every page would take as long as making a fingerprint.
+    # Reading trafilatura's configuration for every page would take as long as making a fingerprint.
     from trafilatura.settings import Extractor
 
     return Extractor(output_format="python", fast=fast, comments=False, with_metadata=False)
-
-
-def _looks_like_frame(text: str, tree: HtmlElement) -> bool:
-    if len(text) < _LINE_OF_A_MENU * (text.count("\n") + 1):
-        return True
-    if len(text) >= _MOST_OF_A_FRAME:
-        return False
-    # Pages are often indented, and white space is no text.
-    paragraphs = sum(len(" ".join(paragraph.text_content().split())) for paragraph in tree.iter("p"))
-    return len(text) < _SHARE_OF_PARAGRAPHS * paragraphs
 
 
 def _clean_tree(tree: HtmlElement) -> bool:

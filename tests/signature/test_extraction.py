@@ -1,38 +1,179 @@
 from __future__ import annotations
 
-from dedup.signature.extraction import main_text, parse_html
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml.html import HtmlElement
+from trafilatura import bare_extraction
+
+from dedup.signature.extraction import MOST_PAGE_TEXT, THIN, How, MainText, find_text, page_text, parse_html
 from tests.texts import document
 
 NOTE = "We and our partners keep small files on your machine to remember what you read here. " * 5
 STORY = [f"{document(40, seed).capitalize()}." for seed in range(14)]
+OWNER = "Copyright 2026 Harbour Games Ltd. All prices include tax. All names of games belong to those who made them."
+THINGS = [f"{document(5, f'thing {number}')} {number}" for number in range(60)]
+POSTS = [document(40, f"post {number}") for number in range(12)]
+SECTIONS = [document(2, f"section {number}") for number in range(150)]
 
 
-def text_of(body: str) -> str:
-    tree = parse_html(f"<html><body>{body}</body></html>".encode())
+def tree_of(body: str) -> HtmlElement:
+    tree = parse_html(f"<html><head><title>Title</title></head><body>{body}</body></html>".encode())
     assert tree is not None
-    return main_text(tree)
+    return tree
 
 
-def paragraphs(texts: list[str]) -> str:
-    return "".join(f"<p>{text}</p>" for text in texts)
+def found_in(body: str) -> MainText:
+    return find_text(tree_of(body))
 
 
-def test_a_story_beside_a_note_that_looks_like_the_article_is_found() -> None:
-    text = text_of(f"<div class='article-content'><p>{NOTE}</p></div><div class='x1'>{paragraphs(STORY)}</div>")
-    assert all(paragraph in text for paragraph in STORY)
+def each(texts: list[str], element: str = "p") -> str:
+    return "".join(f"<{element}>{text}</{element.partition(' ')[0]}>" for text in texts)
 
 
-def test_a_note_alone_is_the_text() -> None:
-    assert text_of(f"<div class='article-content'><p>{NOTE}</p></div>").startswith("We and our partners")
+PAGES: dict[str, tuple[str, How | None, list[str], list[str]]] = {
+    "a story": (f"<article>{each(STORY)}</article>", "fast", STORY, []),
+    "a short story beside others": (
+        f"<article>{each(STORY[:2])}</article><aside>{each(STORY[3:5])}</aside>",
+        "fast",
+        STORY[:2],
+        STORY[3:5],
+    ),
+    "a note alone": (f"<div class='article-content'><p>{NOTE}</p></div>", "fast", [NOTE.strip()], []),
+    "a list of short lines": (f"<article><ul>{each(SECTIONS, 'li')}</ul></article>", "fast", SECTIONS, []),
+    "a story with control characters": (
+        f"<article>{each([f'{text}&#1;' for text in STORY])}</article>",
+        "fast",
+        STORY,
+        [],
+    ),
+    "a story beside a note that looks like the article": (
+        f"<div class='article-content'><p>{NOTE}</p></div><div class='x1'>{each(STORY)}</div>",
+        "full",
+        STORY,
+        [],
+    ),
+    "all of a page in a form": (
+        f"<form><div class='article-content'><p>{NOTE}</p></div><div class='x1'>{each(STORY)}</div></form>",
+        "full",
+        STORY,
+        [],
+    ),
+    "a story in an aside": (
+        f"<nav>Home</nav><div class='note'><p>{NOTE}</p></div><aside><h1>Tide</h1>{each(STORY)}</aside>",
+        "page",
+        ["Tide", *STORY],
+        ["Home"],
+    ),
+    "a thread": (
+        f"<div class='post'><p>{NOTE}</p></div><div class='comments'>{each(POSTS, 'div class=comment')}</div>",
+        "page",
+        POSTS,
+        [],
+    ),
+    "a product": (
+        f"<div class='comments'>{each(THINGS, 'dd')}</div><div><p>{OWNER}</p></div><footer>Terms</footer>",
+        "page",
+        THINGS,
+        ["Terms"],
+    ),
+    "a listing": (
+        f"<p>{OWNER}</p>{each([f'<a href=/{n}>{name}</a>' for n, name in enumerate(THINGS)], 'div class=card')}",
+        "page",
+        THINGS,
+        [],
+    ),
+    "a menu that looks like the article beside a shorter story": (
+        f"<div class='article-content'><ul>{each(SECTIONS, 'li')}</ul></div><div class='x1'>{each(STORY[:4])}</div>",
+        "full",
+        STORY[:4],
+        SECTIONS[:1],
+    ),
+    "a menu where the full mode finds nothing else": (
+        f"<article>{each(SECTIONS)}</article><div class='comments'>{each(POSTS)}</div>",
+        "page",
+        [*SECTIONS, *POSTS],
+        [],
+    ),
+    "navigation alone": ("<nav><a href='/a'>Home</a> <a href='/b'>About us</a></nav>", "fast", ["About us"], []),
+    "nothing": ("", None, [], []),
+    "a picture": ("<img src='/a.png' alt='Pier'>", None, [], []),
+}
 
 
-def test_a_short_story_beside_a_few_paragraphs_stays_as_it_is() -> None:
-    text = text_of(f"<article>{paragraphs(STORY[:2])}</article><aside>{paragraphs(STORY[3:5])}</aside>")
-    assert STORY[0] in text
-    assert STORY[4] not in text
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_a_text_that_is_found_in_one_of_three_ways(page: str) -> None:
+    body, how, wanted, unwanted = PAGES[page]
+    found = found_in(body)
+    assert (found.how, bool(found.text)) == (how, how is not None)
+    assert [text for text in wanted if text not in found.text] == []
+    assert [text for text in unwanted if text in found.text] == []
 
 
-def test_a_text_of_short_lines_is_not_lost() -> None:
-    lines = [document(2, seed) for seed in range(60)]
-    text = text_of(f"<article><ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul></article>")
-    assert all(line in text for line in lines)
+BLOCKS = (
+    "p",
+    "div",
+    "li",
+    "td",
+    "h2",
+    "article",
+    "aside",
+    "form",
+    "nav",
+    "footer",
+    "div class=comment",
+    "div role=menu",
+)
+blocks = st.lists(st.tuples(st.sampled_from(BLOCKS), st.integers(1, 60), st.integers(0, 999)), max_size=8)
+
+
+@settings(max_examples=60)
+@given(blocks)
+def test_no_text_is_shorter_than_that_of_the_fast_mode_or_thin_and_short(page: list[tuple[str, int, int]]) -> None:
+    body = "".join(each([document(words, seed)], element) for element, words, seed in page)
+    found = found_in(body)
+    quick = bare_extraction(tree_of(body), fast=True, include_comments=False)
+    lines = (quick.text or "").splitlines() if quick is not None else []
+    if len("".join(lines)) >= 20 * len(lines):
+        assert len(found.text.split()) >= len(" ".join(lines).split())
+    assert found.share >= THIN or len(found.text) >= 1_000
+    assert found.page_characters == len(page_text(tree_of(body)))
+    assert (found.how is None) == (not found.text)
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("One <b>wo</b>rd<p>two\n\n words</p>tail", ["One word", "two words", "tail"]),
+        ("<ul><li>a<li>b <a href='/'>c</a></ul>", ["a", "b c"]),
+        ("<table><tr><td>1<td>2</table>", ["1", "2"]),
+        ("text<script>x</script><style>y</style><noscript>z</noscript> more", ["text", "more"]),
+        ("<header>h</header><nav>n</nav><footer>f</footer><button>b</button><main>m</main>", ["m"]),
+        ("<div role='navigation'>n<p>n</p></div>text", ["text"]),
+        ("a longer text<aside>beside</aside><form>a form</form>", ["a longer text"]),
+        ("short<aside>an aside that holds most<form>form</form></aside>", ["short", "an aside that holds most"]),
+        ("<form role='search'>all of it<aside role='menu'>no</aside></form>", ["all of it"]),
+        ("one&#1;&#x202e; word", ["one word"]),
+        ("<nav>n</nav>", []),
+    ],
+)
+def test_the_text_of_a_page_is_what_stands_outside_of_its_frame(body: str, lines: list[str]) -> None:
+    assert page_text(tree_of(body)).splitlines() == lines
+
+
+@pytest.mark.parametrize("posts", [60, 2_000])
+def test_a_thin_text_comes_with_the_text_of_its_page(posts: int) -> None:
+    comments = [document(40, f"comment {number}") for number in range(posts)]
+    found = found_in(f"<article>{each(STORY)}</article><div class='comments'>{each(comments)}</div>")
+    assert (found.how, comments[0] in found.text) == ("fast", False)
+    assert found.share < THIN
+    assert found.share == pytest.approx(len(found.text) / found.page_characters)
+    assert found.page_text.startswith("\n".join([*STORY, comments[0]]))
+    assert len(found.page_text) == min(found.page_characters, MOST_PAGE_TEXT)
+    assert found_in(f"<article>{each(STORY)}</article>").page_text == ""
+
+
+def test_on_a_very_long_page_the_full_mode_does_not_look() -> None:
+    rows = [document(40, f"row {number}") for number in range(900)]
+    found = found_in(f"<div class='article-content'><p>{NOTE}</p></div><div class='x1'>{each(rows)}</div>")
+    assert (found.how, found.page_characters > 200_000, rows[-1] in found.text) == ("page", True, True)

@@ -91,9 +91,9 @@ def test_export_writes_the_same_bytes(feeds: Feeds, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_parquet_columns_have_types_and_no_control_characters(feeds: Feeds) -> None:
     schema = pq.read_schema(feeds.folder / "pages.parquet")
-    assert schema.field("depth").type == pa.int64()
+    assert {schema.field(name).type for name in ("depth", "page_characters")} == {pa.int64()}
     assert schema.field("fetched").type == pa.timestamp("us", tz="UTC")
-    assert {schema.field(name).type for name in ("url", "title", "author", "date", "text")} == {pa.string()}
+    assert {schema.field(name).type for name in ("url", "title", "date", "text", "extraction")} == {pa.string()}
     rows = {row["url"]: row for row in read_feed(feeds.folder / "pages.parquet")}
     row = rows[f"{feeds.url}/zh"]
     assert row["description"].split() == ["Line", "1,", '"and"', "Line", "2"]

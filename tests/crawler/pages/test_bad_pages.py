@@ -102,15 +102,21 @@ REFUSED: dict[str, tuple[Page, str]] = {
 }
 # Pages that are stored, with what else has to be true of their row.
 STORED: dict[str, tuple[Page, Callable[[dict[str, Any]], bool]]] = {
-    "/plain": (article("plain"), lambda row: document(120, "plain") in row["text"]),
+    "/plain": (
+        article("plain"),
+        lambda row: (
+            (row["extraction"], row["page_characters"] > 120) == ("fast", True)
+            and document(120, "plain") in row["text"]
+        ),
+    ),
     "/no-main-text": (
         '<html><title>Map</title><body><nav><a href="/"></a></nav></body>',
-        lambda row: row["text"] == "",
+        lambda row: (row["text"], row["extraction"], row["page_characters"]) == ("", None, 0),
     ),
     "/no-main-text-2": ("<html><title>Plan</title><body></body></html>", lambda row: row["text"] == ""),
     "/many-tags": (
         f"<html><body>{'<p>x' * 1_000_000}</body></html>",
-        lambda row: " tags and attributes, " in row["problem"],
+        lambda row: " tags and attributes, " in row["problem"] and row["page_characters"] is None,
     ),
     "/many-attributes": (
         f"<html><body>{'<p a b c d e f g h i j k l m n o p q r s t u v w>x' * 90_000}</body></html>",
