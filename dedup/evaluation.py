@@ -372,13 +372,12 @@ def analyse_documents(
 
 def _analyse(document: LabelledDocument, scheme: Scheme) -> AnalysedDocument:
     # Only the processes that do the work load parser and compiler.
-    from dedup.signature.extraction import text_of  # noqa: PLC0415
+    from dedup.signature.extraction import analyse_html  # noqa: PLC0415
 
-    text = document.text
-    if text is None:
-        logging.disable(logging.CRITICAL)  # what trafilatura says of single pages is of no use here
-        text = text_of(document.page or b"")
-    return AnalysedDocument(text, make_signature(text, scheme))
+    if document.text is not None:
+        return AnalysedDocument(document.text, make_signature(document.text, scheme))
+    logging.disable(logging.CRITICAL)  # what trafilatura says of single pages is of no use here
+    return AnalysedDocument(*analyse_html(document.page or b"", scheme))
 
 
 def run_method(method: Method, labelled: LabelledSet, documents: dict[str, AnalysedDocument]) -> SetResult:

@@ -15,11 +15,10 @@ from scrapy.http import Response
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, resolve_encoding
 
 from dedup.signature.deflating import deflate
-from dedup.signature.extraction import MainText, find_text, parse_html
+from dedup.signature.extraction import MainText, find_text, parse_html, sign_page
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
-from dedup.signature.signing import make_signature
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -214,7 +213,7 @@ def extract_page(
     extraction = Extraction() if tree is None else _read_links(tree, url, rules, with_links)
     if with_text:
         extraction.main = find_text(tree)
-        extraction.signature = make_signature(extraction.main.text, scheme)
+        extraction.signature = sign_page(extraction.main, scheme)
     if tree is not None:
         extraction.title = (tree.findtext(".//title") or "")[:MAX_METADATA_CHARACTERS]
         # Last: it takes what is no text out of the tree.

@@ -31,6 +31,7 @@ from dedup.corpus.reading.documents import (
 from dedup.corpus.reading.jsonl import LineRange, changed, document_of, open_again, read_line
 from dedup.errors import DedupError, reason_of
 from dedup.signature.deflating import deflate
+from dedup.signature.extraction import MainText, find_text, parse_html, sign_page
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import SIGNATURE, Texts, digest
 from dedup.signature.signing import sign_texts, words_of
@@ -346,9 +347,14 @@ def _contents(items: Iterable[Item]) -> list[str | bytes]:
 
 
 def _sign(contents: Sequence[str | bytes], scheme: Scheme, *, with_words: bool) -> Signatures:
-    pages = {place: _main_text(content) for place, content in enumerate(contents) if isinstance(content, bytes)}
+    mains = {place: _main_text(content) for place, content in enumerate(contents) if isinstance(content, bytes)}
+    pages = {place: main.text for place, main in mains.items()}
     texts = Texts.of([each if isinstance(each, str) else pages[place] for place, each in enumerate(contents)])
     rows, words = sign_texts(texts, scheme, with_words=with_words or bool(pages))
+    for place in (place for place, main in mains.items() if main.page_text):
+        # What a thin text is compared by.
+        signature = sign_page(mains[place], scheme)
+        rows["digest"][place], words[place] = np.frombuffer(signature.text_digest, np.uint64), signature.words
     for place in np.flatnonzero(rows["tokens"] == 0).tolist():
         content = contents[place]
         identity = page_identity(digest(content)) if isinstance(content, bytes) else bytes(16)
@@ -357,8 +363,5 @@ def _sign(contents: Sequence[str | bytes], scheme: Scheme, *, with_words: bool) 
     return Signatures(rows, np.diff(texts.offsets), kept, pages, {})
 
 
-def _main_text(page: bytes) -> str:
-    # Only the processes that do the work load the parser.
-    from dedup.signature.extraction import text_of  # noqa: PLC0415
-
-    return text_of(page)
+def _main_text(page: bytes) -> MainText:
+    return find_text(parse_html(page))

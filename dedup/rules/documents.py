@@ -29,6 +29,8 @@ class Rule(StrEnum):
     SHORT_ALIKE = "a text has fewer than short_tokens tokens, and their words and pairs of words reach short_jaccard"
     NOT_ALIKE = "neither Jaccard similarity nor containment is high enough"
     LESS_ALIKE = "alike, but less than min_jaccard and min_containment ask for"
+    WITHIN_PAGE = "the texts are alike, and one page stands in the other, of which its text is a small share"
+    THIN_TEXT = "the texts are alike, but one is a small share of its page, and the pages themselves are not alike"
     REPLACED = "another thing in the same frame: more than max_replaced short stretches of 100 tokens were replaced"
     REWRITTEN = "another text in the same frame: more than max_rewritten of it is in long stretches that were rewritten"
     ADDED = "another text in the same frame: words gave way, and more than max_added stands in the middle of one alone"
@@ -63,7 +65,7 @@ class Rule(StrEnum):
     @property
     def is_by_check(self) -> bool:
         """Whether the check confirmed a candidate by it."""
-        return self in (Rule.JACCARD, Rule.CONTAINMENT, Rule.SHORT_ALIKE)
+        return self in (Rule.JACCARD, Rule.CONTAINMENT, Rule.SHORT_ALIKE, Rule.WITHIN_PAGE)
 
     @property
     def is_similar(self) -> bool:
@@ -85,6 +87,8 @@ _PLAIN = {
     Rule.SHORT_ALIKE: "short, and mostly the same",
     Rule.NOT_ALIKE: "little in common",
     Rule.LESS_ALIKE: "alike, but not enough",
+    Rule.WITHIN_PAGE: "one page stands in the other",
+    Rule.THIN_TEXT: "alike, but a small part of the page",
     Rule.REPLACED: "words replaced here and there",
     Rule.REWRITTEN: "a long part is another",
     Rule.ADDED: "much stands in one alone",
@@ -94,6 +98,7 @@ _PLAIN = {
 _SIMILAR = {
     Rule.SAME_SHORT_TEXT,
     Rule.LESS_ALIKE,
+    Rule.THIN_TEXT,
     Rule.REPLACED,
     Rule.REWRITTEN,
     Rule.ADDED,

@@ -16,7 +16,14 @@ import numpy as np
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, Rule, StoredDocument
 from dedup.rules.scope import are_other_titles, are_siblings, owner_of
 from dedup.rules.settings import LostLimit, Mode, RuleSettings
-from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens, is_worth_checking, keys_of
+from dedup.rules.verification import (
+    belongs_to_cluster,
+    check_documents,
+    fewest_tokens,
+    is_thin,
+    is_worth_checking,
+    keys_of,
+)
 from dedup.rules.word_comparison import find_lost
 from dedup.signature.signature import Signature, Similarity, Sketch, compare, distance
 
@@ -181,7 +188,12 @@ class Matcher:
         member = match.member
         # A member may be a mirror of the leader, at another host.
         siblings = are_siblings(query.key, member.key) or are_siblings(query.key, match.leader.key)
-        rule = check(query.words(), their_words(), self._settings, siblings=siblings)
+        ours, theirs = query.words(), their_words()
+        rule = check_documents(query.sketch, ours, member.sketch, theirs, self._settings, siblings=siblings)
+        # A note on cookies stands in many pages, and is the text of one.
+        is_of_one = is_thin(query.sketch, ours) != is_thin(member.sketch, theirs)
+        if rule is Rule.WITHIN_PAGE and is_of_one and are_other_titles(query.title, member.title):
+            return Rule.THIN_TEXT
         if not rule.is_duplicate or match.leader is member:
             return rule
         return rule if self._is_near(query.sketch, match.leader.sketch) else Rule.FAR_FROM_LEADER
@@ -312,4 +324,6 @@ class PairDecider:
             return Rule.PAPER if apart <= self._settings.radius else Rule.TOO_FAR
         if not has_key:
             return Rule.NO_KEY
-        return check(first.words, second.words, self._settings, siblings=siblings)
+        return check_documents(
+            first.sketch, first.words, second.sketch, second.words, self._settings, siblings=siblings
+        )

@@ -6,6 +6,7 @@ is a near-duplicate only where the words of both texts say so: by the shingles t
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
 
 from dedup.compiled_cache import is_in_use
@@ -13,7 +14,7 @@ from dedup.index import Keys
 from dedup.rules.documents import Rule
 from dedup.rules.settings import LIMITS, Caution, Mode, RuleSettings
 from dedup.rules.word_comparison import Bounds, WordDifference, has_same_numbers, plain_bounds, short_similarity
-from dedup.signature.signature import SHINGLE_WORDS, Similarity, Sketch
+from dedup.signature.signature import SHINGLE_WORDS, Similarity, Sketch, compare
 
 NOT_ALIKE, BY_JACCARD, BY_CONTAINMENT, LESS_ALIKE = range(4)
 """What the shingles say of two documents: nothing, what makes them near-duplicates, or that they are only similar."""
@@ -34,6 +35,8 @@ _RULES = {
     BY_CONTAINMENT: Rule.CONTAINMENT,
     LESS_ALIKE: Rule.LESS_ALIKE,
 }
+# What a page has besides another one that stands in it.
+_NOT_ALL_ALIKE = frozenset({Rule.NOT_ALIKE, Rule.LESS_ALIKE, Rule.ADDED, Rule.REWRITTEN})
 # Of 100 tokens: a date in a byline is not what a page is about.
 _FEW_NUMBERS = 0.5
 _MANY_NUMBERS = _SOME_REPLACED = 0.75
@@ -143,6 +146,35 @@ def check(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool 
     return _other_thing(WordDifference(ours, theirs), settings, siblings=siblings) or rule
 
 
+def check_documents(
+    a: Sketch, ours: bytes, b: Sketch, theirs: bytes, settings: RuleSettings, *, siblings: bool = False
+) -> Rule:
+    """Say what `check` does of two documents, and what their sketches say besides where the text of a page is thin.
+
+    Sketches are those of the texts that were found; the words of a page whose text is thin are those of the page's own
+    text, see `dedup.signature.extraction.sign_page`. Where the texts alone are alike, what is evidence is that one page
+    stands in the other one, however much that has besides.
+    """
+    rule = check(ours, theirs, settings, siblings=siblings)
+    if rule not in _NOT_ALL_ALIKE or not (is_thin(a, ours) or is_thin(b, theirs)):
+        return rule
+    similarity = compare(a, b)
+    jaccard, containment, ratio = similarity.jaccard, similarity.containment, similarity.length_ratio
+    if alike_by(jaccard, containment, ratio, settings) not in (BY_JACCARD, BY_CONTAINMENT):
+        return rule
+    if _bounds(ours, theirs).containment < settings.leader_containment:
+        return Rule.THIN_TEXT
+    if max(ours.count(b"\n"), theirs.count(b"\n")) >= settings.max_compared:
+        return Rule.WITHIN_PAGE
+    other = _other_thing(WordDifference(ours, theirs), settings, siblings=siblings, besides=_NOT_ALL_ALIKE)
+    return other or Rule.WITHIN_PAGE
+
+
+def is_thin(sketch: Sketch, words: bytes) -> bool:
+    """Return whether a sketch is that of a thin text, and the words are those of its page."""
+    return words != b"" and words.count(b"\n") + 1 != sketch.tokens
+
+
 def _bounds(ours: bytes, theirs: bytes) -> Bounds:
     if not is_in_use():
         return plain_bounds(ours, theirs)
@@ -159,8 +191,10 @@ def _is_surely_one(bounds: Bounds, settings: RuleSettings) -> bool:
     return bounds.rewritten <= settings.max_rewritten and is_noise and bounds.added <= settings.max_added
 
 
-def _other_thing(difference: WordDifference, settings: RuleSettings, *, siblings: bool) -> Rule | None:
-    """Say by which rule two alike documents are two things in the same frame; None: by none."""
+def _other_thing(
+    difference: WordDifference, settings: RuleSettings, *, siblings: bool, besides: Set[Rule] = frozenset()
+) -> Rule | None:
+    """Say by which rule, besides some, two alike documents are two things in the same frame; None: by none."""
     reasons = (
         (Rule.REWRITTEN, difference.rewritten > settings.max_rewritten),
         (Rule.REPLACED, difference.replaced > settings.max_replaced and not difference.is_noise),
@@ -168,7 +202,7 @@ def _other_thing(difference: WordDifference, settings: RuleSettings, *, siblings
         (Rule.SWAPPED, difference.swapped > settings.max_swapped),
         (Rule.RENUMBERED, _has_few_numbers(difference, settings, siblings=siblings)),
     )
-    return next((rule for rule, holds in reasons if holds), None)
+    return next((rule for rule, holds in reasons if holds and rule not in besides), None)
 
 
 def _has_few_numbers(difference: WordDifference, settings: RuleSettings, *, siblings: bool) -> bool:

@@ -12,6 +12,7 @@ import logging
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -237,6 +238,19 @@ def _clean_tree(tree: HtmlElement) -> bool:
 
 
 def analyse_html(html: bytes | str, scheme: Scheme | None = None) -> tuple[str, Signature]:
-    """Extract a page's main text and make its signature, by default by `words`."""
-    text = text_of(html)
-    return text, make_signature(text, scheme)
+    """Extract a page's main text and make its signature, see `sign_page`."""
+    main = find_text(parse_html(html))
+    return main.text, sign_page(main, scheme)
+
+
+def sign_page(main: MainText, scheme: Scheme | None = None) -> Signature:
+    """Make the signature of a page, by default by `words`.
+
+    It is found by its text. Where that is thin, it may be a part of the frame that many pages have: digest and words,
+    by which pages are compared, are those of the page's own text then.
+    """
+    signature = make_signature(main.text, scheme)
+    if not main.page_text:
+        return signature
+    page = make_signature(main.page_text, scheme)
+    return replace(signature, text_digest=page.text_digest, words=page.words)
