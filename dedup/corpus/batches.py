@@ -26,6 +26,7 @@ from dedup.corpus.reading.documents import (
     Position,
     ReadOptions,
     Rejected,
+    Skipped,
     source_of,
 )
 from dedup.corpus.reading.jsonl import LineRange, changed, document_of, open_again, read_line
@@ -102,6 +103,7 @@ class Batch:
         keys: what each is called.
         places: where each stands, of the type `PLACE`, shape (n,).
         rejected: what between them could not be read as a document.
+        skipped: what between them is none, and is all right.
         end: where the last of all stands; None: there is nothing.
         signatures: their signatures.
         source: the documents, or the lines that they are read from again.
@@ -110,6 +112,7 @@ class Batch:
     keys: list[str]
     places: NDArray[Any]
     rejected: list[Rejected]
+    skipped: list[Skipped]
     end: Position | None
     signatures: Signatures
     source: Sequence[CorpusDocument] | LineRange
@@ -123,6 +126,7 @@ class Batch:
             [document.key for document in documents],
             np.array([(*each.position, length) for each, length in zip(documents, lengths, strict=True)], PLACE),
             [item for item in items if isinstance(item, Rejected)],
+            [item for item in items if isinstance(item, Skipped)],
             items[-1].position if items else None,
             signatures,
             documents if lines is None else lines,

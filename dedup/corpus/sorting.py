@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from dedup.corpus.batches import Batch, Signatures
-from dedup.corpus.reading.documents import CorpusDocument, Keep, Page, ParquetRow, Record, Rejected, value_at
+from dedup.corpus.reading.documents import CorpusDocument, Item, Keep, Page, ParquetRow, Record
 from dedup.corpus.reading.jsonl import fields_of
 from dedup.errors import InputError
+from dedup.fields import value_at
 
 _MOST_DOCUMENTS = 1 << 10
 # Numbers above are milliseconds: as seconds they would be behind the year 5000.
@@ -45,14 +46,15 @@ class SortedDocuments:
         self._date_field = date_field
         self._ranks = array("q")
         self._places = array("q")
-        self._rejected: list[Rejected] = []
+        self._others: list[Item] = []
 
     def __len__(self) -> int:
         return len(self._places)
 
     def add(self, batch: Batch) -> None:
-        """Add the documents of a batch, and what was rejected."""
-        self._rejected += batch.rejected
+        """Add the documents of a batch, and what was rejected or skipped."""
+        self._others += batch.rejected
+        self._others += batch.skipped
         places = np.arange(len(batch))
         for place, (document, _) in enumerate(batch.documents(places)):
             signatures = batch.signatures.one(place)
@@ -74,15 +76,15 @@ class SortedDocuments:
             )
         return undated
 
-    def batches(self, decided: int, *, with_rejected: bool) -> Iterator[Batch]:
+    def batches(self, decided: int, *, with_others: bool) -> Iterator[Batch]:
         """Yield all documents in their order.
 
         Args:
             decided: how many of them an interrupted run has decided, which are left out.
-            with_rejected: whether what was rejected comes first.
+            with_others: whether what was rejected or skipped comes first.
         """
-        if with_rejected and self._rejected:
-            yield Batch.of(self._rejected, Signatures.joined([]))
+        if with_others and self._others:
+            yield Batch.of(self._others, Signatures.joined([]))
         order = np.argsort(np.frombuffer(self._ranks, np.int64), kind="stable")[decided:]
         places = np.frombuffer(self._places, np.int64)[order]
         for start in range(0, len(places), _MOST_DOCUMENTS):

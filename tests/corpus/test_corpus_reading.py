@@ -9,7 +9,10 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,10 +20,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.corpus.reading.documents import CorpusDocument, ParquetRow, ReadOptions, Rejected
+from dedup.corpus.reading.documents import INNER_LINES, CorpusDocument, ParquetRow, ReadOptions, Rejected, Skipped
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.portions import read_documents
 from dedup.errors import InputError
+from dedup.fields import is_placeholder
 
 Texts = dict[str, str]
 
@@ -34,9 +38,11 @@ def write_jsonl(path: Path, texts: Texts) -> None:
 
 def write_csv(path: Path, texts: Texts) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",")
-        writer.writerow(["url", "text"])
-        writer.writerows(texts.items())
+        rows = [("url", "text"), *texts.items()]
+        if path.suffix == ".tsv":
+            file.writelines("\t".join(row) + "\n" for row in rows)
+        else:
+            csv.writer(file).writerows(rows)
 
 
 def write_parquet(path: Path, texts: Texts) -> None:
@@ -98,6 +104,8 @@ contents = st.lists(st.text(characters, max_size=40), max_size=12)
 def read(*inputs: Path, options: ReadOptions | None = None) -> list[CorpusDocument]:
     documents = []
     for item in read_documents(inputs, options):
+        if isinstance(item, Skipped):
+            continue
         assert isinstance(item, CorpusDocument), item
         documents.append(item)
     return documents
@@ -116,21 +124,27 @@ def content(document: CorpusDocument) -> str:
 def test_what_is_written_is_read_back_in_order(name: str, texts: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
+        # A tab and a line end are part of no field of TSV.
+        texts = [text.replace("\t", " ").replace("\n", " ") if ".tsv" in name else text for text in texts]
         named = {f"http://example.com/{i}": text for i, text in enumerate(texts)}
         WRITERS[name](path, named)
-        assert [(each.key, content(each)) for each in read(path)] == list(named.items())
+        found = [(each.key, content(each)) for each in read(path)]
+        assert found == [
+            (key, "" if is_placeholder(text) and "warc" not in name else text) for key, text in named.items()
+        ]
 
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_reading_goes_on_behind_any_document(name: str, tmp_path: Path) -> None:
-    WRITERS[name](tmp_path / name, {f"http://example.com/{i}": f"text\n{i}" * i for i in range(1, 11)})
+    between = " " if ".tsv" in name else "\n"
+    WRITERS[name](tmp_path / name, {f"http://example.com/{i}": f"text{between}{i}" * i for i in range(1, 11)})
     (tmp_path / "b.jsonl").write_text('{"text": "last"}\nbroken\n', encoding="utf-8")
     everything = list(read_documents([tmp_path]))
-    assert len(everything) == 12
+    assert len(everything) == 12 + (".csv" in name)
     for i, item in enumerate(everything):
         rest = list(read_documents([tmp_path], start_after=item.position))
-        assert [(each.source, getattr(each, "key", "")) for each in rest] == [
-            (each.source, getattr(each, "key", "")) for each in everything[i + 1 :]
+        assert [(each.position[:2], getattr(each, "key", "")) for each in rest] == [
+            (each.position[:2], getattr(each, "key", "")) for each in everything[i + 1 :]
         ]
 
 
@@ -268,9 +282,96 @@ def test_a_line_is_kept_byte_for_byte(tmp_path: Path) -> None:
 
 def test_rows_of_csv_may_have_any_lines_in_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b'\xef\xbb\xbfid,text\r\n1,"a\r\n""b"","\r\n\r\n2,c\r\n')
-    first, second = read(tmp_path)
+    first, second, lines = read_documents([tmp_path])
+    assert isinstance(first, CorpusDocument)
     assert first.record == {"id": "1", "text": 'a\r\n"b",'}
+    assert isinstance(second, CorpusDocument)
     assert (second.record, second.position.ordinal) == ({"id": "2", "text": "c"}, 5)
+    assert isinstance(lines, Skipped)
+    assert (lines.reason, lines.count) == (INNER_LINES, 1)
+
+
+MANY_LINES = 'Dear all\nthe bridge, at last, is open\nit is "17, not 18"\n'
+
+
+@pytest.mark.parametrize(
+    "rows", [[("1", MANY_LINES)], [("a, b", "17, x\n18, y"), ("c", MANY_LINES)], [(MANY_LINES, "1")]]
+)
+def test_texts_with_lines_and_commas_are_no_rows(rows: list[tuple[str, str]], tmp_path: Path) -> None:
+    with (tmp_path / "a.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("id", "text"), *rows])
+    assert [(each.key, each.text) for each in read(tmp_path)] == rows
+
+
+def test_columns_that_nobody_reads_may_have_any_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,text,,,tag,tag\n1,a,,,x,y\n", encoding="utf-8")
+    table = pa.table([["1"], ["a"], ["x"], ["y"]], names=["id", "text", "tag", "tag"])
+    pq.write_table(table, tmp_path / "b.parquet")
+    first, second = read(tmp_path)
+    assert first.record == {"id": "1", "text": "a", "": "", ".1": "", "tag": "x", "tag.1": "y"}
+    assert (second.key, second.text) == ("1", "a")
+
+
+@pytest.mark.parametrize(
+    ("row", "key", "text"),
+    [
+        ({"Title": "T", "BODY": "b", "Link": "l"}, "l", "T\nb"),
+        ({"headline": ["H"], "articleBody": ["a", "b"]}, None, "H\na\nb"),
+        ({"name": "N/A", "content": "<p>c &amp; d</p>", "sku": 7}, "7", "c & d"),
+        ({"text": 5, "content": "c"}, None, "c"),
+        ({"text": "", "content": "c", "description": "d"}, None, "c"),
+        ({"title": "T", "description": "d"}, None, "T\nd"),
+        ({"text": "", "description": "d"}, None, ""),
+        ({"text": "N/A"}, None, ""),
+        ({"description": "d", "html": "<p>h"}, None, None),
+        ({"text": "<!doctype html><p>h"}, None, None),
+        ({"Raw_HTML": ["<p>h"]}, None, None),
+    ],
+)
+def test_fields_are_found_under_the_names_that_projects_use(
+    row: dict[str, object], key: str | None, text: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "b.parquet")
+    for name, document in zip(("a.jsonl", "b.parquet"), read(tmp_path), strict=True):
+        assert (document.key, document.text) == (key or f"{name}:1", text)
+        assert (document.html is None) == (text is not None)
+
+
+def test_a_field_that_is_named_is_the_only_one(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"title": "T", "Text": "t", "body": "b"}\n{"body": "b"}', encoding="utf-8")
+    found = list(read_documents([tmp_path], ReadOptions(text_field="text")))
+    assert [getattr(each, "text", "none") for each in found] == ["t", "none"]
+
+
+@pytest.mark.parametrize(
+    ("value", "key"),
+    [
+        (["https://a/1"], "https://a/1"),
+        (3.0, "3"),
+        (0.5, "0.5"),
+        ({"$oid": "64b0"}, "64b0"),
+        (Decimal("1.50"), "1.50"),
+        (b"\x00\xff", "00ff"),
+        (b"of bytes", "of bytes"),
+        (float("nan"), None),
+        ({"a": 1, "b": 2}, None),
+        (datetime(2026, 5, 1, tzinfo=UTC), None),
+        (True, None),
+        ([], None),
+        ("", None),
+    ],
+)
+def test_a_key_is_taken_if_it_can_be(value: Any, key: str | None, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"url": pa.nulls(1), "id": [value], "text": ["t"]}), tmp_path / "a.parquet")
+    assert [each.key for each in read(tmp_path)] == [key or "a.parquet:1"]
+    [named] = read_documents([tmp_path], ReadOptions(key_field="id"))
+    assert isinstance(named, Rejected) == (key is None)
+    if not isinstance(value, (bytes, Decimal, datetime)):
+        (tmp_path / "a.parquet").write_bytes(b"")
+        (tmp_path / "a.parquet").rename(tmp_path / "a.jsonl")
+        (tmp_path / "a.jsonl").write_text(json.dumps({"url": None, "id": value, "text": "t"}), encoding="utf-8")
+        assert [each.key for each in read(tmp_path)] == [key or "a.jsonl:1"]
 
 
 def test_a_row_of_parquet_travels_alone(tmp_path: Path) -> None:

@@ -23,11 +23,10 @@ from dedup.corpus.reading.documents import (
     ReadOptions,
     Rejected,
 )
-from dedup.corpus.reading.streams import DAMAGE, Stream, TooLongError, why_damaged
+from dedup.corpus.reading.streams import BYTE_ORDER_MARK, DAMAGE, Stream, TooLongError, why_damaged
 from dedup.errors import InputError
 
 _DECODER = msgspec.json.Decoder()
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 RANGE_BYTES = 1 << 21
@@ -36,7 +35,7 @@ _LINE_FEED = b"\n"
 
 def read(
     file: CorpusFile, number: int, options: ReadOptions, after: Position | None, end: int | None = None
-) -> Iterator[CorpusDocument | Rejected]:
+) -> Iterator[Item]:
     """Read documents; blank lines are none. See `portions.read_file` for arguments and what is yielded.
 
     Of a file that is not compressed reading stops at a line that begins at the byte `end` or behind it.
@@ -80,7 +79,7 @@ def item_of(
     if line.isspace():
         return None
     if position.ordinal == 1:
-        line = line.removeprefix(_BYTE_ORDER_MARK)
+        line = line.removeprefix(BYTE_ORDER_MARK)
     try:
         return document_of(line, file, position, options)
     except BadRecordError as error:

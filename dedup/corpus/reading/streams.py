@@ -28,6 +28,7 @@ _SHOWN = 200
 # Some packages would fetch, and hold, 50 MB at once.
 _AHEAD = 1 << 23
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BUFFER = 1 << 20
 _SMALL_BUFFER = 1 << 16
 _DISCARDED = 1 << 20

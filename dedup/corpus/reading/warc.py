@@ -16,6 +16,7 @@ from dedup.corpus.reading.documents import (
     BadRecordError,
     CorpusDocument,
     CorpusFile,
+    Item,
     Page,
     Position,
     ReadOptions,
@@ -159,9 +160,7 @@ def check(path: str, name: str) -> None:
     load_warcio(name)
 
 
-def read(
-    file: CorpusFile, number: int, options: ReadOptions, after: Position | None
-) -> Iterator[CorpusDocument | Rejected]:
+def read(file: CorpusFile, number: int, options: ReadOptions, after: Position | None) -> Iterator[Item]:
     """Read pages; all records are counted, and a damaged stretch as one. See `portions.read_file` for the rest."""
     done = 0 if after is None else after.ordinal
     try:
