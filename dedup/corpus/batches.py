@@ -121,6 +121,10 @@ class Batch:
     def of(cls, items: Sequence[Item], signatures: Signatures, lines: LineRange | None = None) -> Batch:
         """Gather what was read, with the signatures of the documents among it, and the lines that all of it is of."""
         documents = [item for item in items if isinstance(item, CorpusDocument)]
+        if problems := {place: each.problem for place, each in enumerate(documents) if each.problem}:
+            rows = signatures.rows.copy()
+            rows[list(problems)] = 0
+            signatures = signatures._replace(rows=rows, unanalysed=signatures.unanalysed | problems)
         lengths = [len(each.record) if isinstance(each.record, bytes) else 0 for each in documents]
         return cls(
             [document.key for document in documents],

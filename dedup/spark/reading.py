@@ -178,9 +178,13 @@ def _row(item: CorpusDocument | Rejected) -> dict[str, Any]:
     if not isinstance(item, CorpusDocument):
         return {"source": item.source, "reason": item.reason}
     id_ = item.position.file << _ORDINAL_BITS | item.position.ordinal
-    text, identity, reason = (item.text, None, None) if item.html is None else _page(item.html)
+    text, identity, reason = ("", None, item.problem) if item.problem else _content(item)
     row = general_row(item, None if item.html is None else text)
     return row | {"id": id_, "text": _valid(text or ""), "identity": identity, "reason": reason}
+
+
+def _content(item: CorpusDocument) -> tuple[str | None, bytes | None, str | None]:
+    return (item.text, None, None) if item.html is None else _page(item.html)
 
 
 def _page(html: bytes) -> tuple[str, bytes | None, str | None]:

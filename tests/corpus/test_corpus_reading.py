@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,8 +79,7 @@ def compressed(write: Callable[[Path, Texts], None]) -> Callable[[Path, Texts], 
             # Two members, as tools leave that append.
             path.write_bytes(gzip.compress(data[: len(data) // 2]) + gzip.compress(data[len(data) // 2 :]))
         else:
-            with pa.output_stream(str(path), compression="zstd") as file:
-                file.write(data)
+            path.write_bytes(zstd.compress(data))
 
     return write_compressed
 
@@ -128,10 +128,11 @@ def test_what_is_written_is_read_back_in_order(name: str, texts: list[str]) -> N
         texts = [text.replace("\t", " ").replace("\n", " ") if ".tsv" in name else text for text in texts]
         named = {f"http://example.com/{i}": text for i, text in enumerate(texts)}
         WRITERS[name](path, named)
-        found = [(each.key, content(each)) for each in read(path)]
-        assert found == [
-            (key, "" if is_placeholder(text) and "warc" not in name else text) for key, text in named.items()
-        ]
+        if "warc" in name:
+            named = {key: text for key, text in named.items() if text.encode().strip()}
+        else:
+            named = {key: "" if is_placeholder(text) else text for key, text in named.items()}
+        assert [(each.key, content(each)) for each in read(path)] == list(named.items())
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -436,6 +437,8 @@ def test_text_columns_may_be_of_any_kind_of_string(tmp_path: Path) -> None:
         ("a.parquet", b"PAR1 and no more", "not a whole Parquet file"),
         ("a.parquet", b"", "not a whole Parquet file"),
         ("a.warc.zst", b"\x28\xb5\x2f\xfd", "not a known format"),
+        ("RC_2026-01.zst", b"\x28\xb5\x2f\xfd", "name it by what is in it, such as NAME.jsonl.zst"),
+        ("a.arc.gz", b"\x1f\x8b", "an ARC file, which warcio recompress"),
     ],
 )
 def test_an_input_that_cannot_be_read_is_refused_before_anything_is(
@@ -476,3 +479,73 @@ def test_names_that_are_not_unicode_can_be_stored(tmp_path: Path) -> None:
     Path(os.fsdecode(bytes(tmp_path) + b"/\xff.txt")).write_text("a", encoding="utf-8")
     [document] = read(tmp_path)
     assert document.key == "\\xff.txt"
+
+
+ARRAY = b'\xef\xbb\xbf \n[{"url": "a", "text": "t\\u00e9"},\n  {"text":\n "b"}  , 5, {"n": 1}\n]\n'
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.json.gz", "a.json.zst"])
+def test_an_array_is_read_element_by_element(name: str, tmp_path: Path) -> None:
+    pack = {"gz": gzip.compress, "zst": zstd.compress}.get(name.rpartition(".")[2], bytes)
+    (tmp_path / name).write_bytes(pack(ARRAY))
+    first, second, *bad = read_documents([tmp_path])
+    assert [(each.key, each.text) for each in (first, second) if isinstance(each, CorpusDocument)] == [
+        ("a", "té"),
+        (f"{name}:2", "b"),
+    ]
+    assert isinstance(second, CorpusDocument)
+    assert second.record == {"text": "b"}
+    assert [each.position.ordinal for each in bad if isinstance(each, Rejected)] == [3, 4]
+    rest = list(read_documents([tmp_path], start_after=second.position))
+    assert [each.position.ordinal for each in rest] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("data", "good", "reason"),
+    [
+        (b'[{"text": "a"}, {"text": "b"', 1, "not JSON: Expecting ',' delimiter; the rest is not read"),
+        (b'[{"text": "a"} {"text": "b"}]', 1, "not JSON: ',' is missing; the rest is not read"),
+        (b'[{"text": "a"}] {"text": "b"}', 1, "something stands behind the array"),
+        (b'[{"text": "a"}, {"text": "' + b"b" * 900_000 + b'"}]', 1, "an element of more than 500,000 letters"),
+        (b'[{"text": "a"}, {"text": "caf\xe9"}]', 0, "not UTF-8"),
+        (b"[" * 100_000, 0, "nested too deeply"),
+        (b"[ ]", 0, ""),
+    ],
+)
+def test_of_a_broken_array_the_beginning_is_read(data: bytes, good: int, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(data)
+    items = list(read_documents([tmp_path], ReadOptions(max_bytes=500_000)))
+    assert [isinstance(item, CorpusDocument) for item in items] == [True] * good + [False] * bool(reason)
+    assert all(reason in item.reason for item in items if isinstance(item, Rejected))
+    if items:
+        assert not list(read_documents([tmp_path], ReadOptions(max_bytes=500_000), items[-1].position))
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=3), st.text(max_size=9) | st.integers() | st.floats(), max_size=3)))
+def test_any_array_is_read_back(rows: list[dict[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a.json").write_text(json.dumps(rows, indent=len(rows) % 3 or None), encoding="utf-8")
+        found = [(item.position.ordinal, getattr(item, "reason", "")) for item in read_documents([folder])]
+    assert [number for number, _ in found] == list(range(1, len(rows) + 1))
+    assert not any("JSON" in reason for _, reason in found)
+
+
+def test_an_object_with_the_documents_in_a_list_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"total": 1, "hits": [{"text": "a"}]}', encoding="utf-8")
+    [rejected] = read_documents([tmp_path])
+    assert isinstance(rejected, Rejected)
+    assert """write them alone, as jq '.["hits"]' does""" in rejected.reason
+
+
+def test_zstd_is_read_whatever_its_frames_and_windows_are(tmp_path: Path) -> None:
+    lines = b"".join(b'{"text": "%d"}\n' % number for number in range(5_000))
+    skipped = b"\x50\x2a\x4d\x18\x04\0\0\0rest"
+    parameter = zstd.CompressionParameter
+    long = {parameter.window_log: 31, parameter.enable_long_distance_matching: 1}
+    # Whose size is not known before has the window that was asked for.
+    packer = zstd.ZstdCompressor(options=long)
+    (tmp_path / "long.jsonl.zst").write_bytes(packer.compress(lines) + packer.flush())
+    frames = skipped.join([b"", zstd.compress(lines[:9]), zstd.compress(lines[9:]), b""])
+    (tmp_path / "parts.jsonl.zst").write_bytes(frames)
+    for name in ("long.jsonl.zst", "parts.jsonl.zst"):
+        assert [each.text for each in read(tmp_path / name)] == list(map(str, range(5_000)))

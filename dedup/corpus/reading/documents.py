@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -184,6 +185,7 @@ class CorpusDocument:
         file: the name of its file, for messages.
         position: where it stands; reading can go on behind it.
         record: what it was made from, to be written as it came.
+        problem: why it is kept without being compared with others; "" for nearly all.
     """
 
     key: str
@@ -192,6 +194,7 @@ class CorpusDocument:
     file: str
     position: Position
     record: Record
+    problem: str = ""
 
     @property
     def source(self) -> str:
@@ -363,6 +366,9 @@ def _why_none(fields: Mapping[str, Any], there: _Names, wrong: list[str], option
     if wrong:
         return f"{wrong[0]!r} is not a string"
     reason = f"has neither {options.text_name!r} nor {options.html_name!r}"
+    lists = (name for name, value in fields.items() if isinstance(value, list) and value and isinstance(value[0], dict))
+    if name := next(lists, ""):
+        return f"{reason}; if {name[:_SHOWN]!r} are the documents, write them alone, as jq '.[{json.dumps(name)}]' does"
     is_there = any(name in fields for name in (*there.text, *there.html))
     return reason if is_there else f"{reason}; {others_there(_paths(fields))}"
 

@@ -23,6 +23,7 @@ from dedup.corpus.reading.documents import (
     ReadOptions,
     Rejected,
 )
+from dedup.corpus.reading.json_arrays import begins_array, read_stream
 from dedup.corpus.reading.streams import BYTE_ORDER_MARK, DAMAGE, Stream, TooLongError, why_damaged
 from dedup.errors import InputError
 
@@ -31,6 +32,7 @@ _DECODER = msgspec.json.Decoder()
 
 RANGE_BYTES = 1 << 21
 _LINE_FEED = b"\n"
+_PEEKED = 64
 
 
 def read(
@@ -46,6 +48,9 @@ def read(
         line_number, offset = after.ordinal, after.offset
         after = None
     with Stream(file, offset) as stream:
+        if not offset and begins_array(_head(stream)):
+            yield from read_stream(stream, file, number, options, after)
+            return
         while end is None or offset < end:
             line_number += 1
             try:
@@ -68,6 +73,14 @@ def read(
             item = item_of(line, file, Position(number, line_number, offset), options)
             if item is not None:
                 yield item
+
+
+def _head(stream: Stream) -> bytes:
+    try:
+        return stream.bytes.peek(_PEEKED)
+    except DAMAGE:
+        # It will be damaged again.
+        return b""
 
 
 def item_of(
@@ -118,7 +131,7 @@ def _python_object(line: bytes) -> object:
     except UnicodeDecodeError:
         raise BadRecordError("not UTF-8") from None
     except ValueError as error:
-        raise BadRecordError(f"not JSON: {error}") from None
+        raise BadRecordError(f"not JSON: {error}; one object a line is expected") from None
     except RecursionError:
         raise BadRecordError("not usable JSON: nested too deeply") from None
 
