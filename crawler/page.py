@@ -72,6 +72,9 @@ NOT_MODIFIED = "not modified"
 PASSED_OVER = "passed over"
 """Flag of a response that was made without asking the server: the page was seen a short time ago."""
 
+CUT_OFF = "cut off"
+"""Flag of a response whose body has no end."""
+
 STATIC = ("script", "stylesheet")
 """Types of resources that are asked for once in a crawl, and not at the pace of pages."""
 
@@ -115,6 +118,7 @@ _IGNORED = {
     "exceeded": "too_large",
     "series": "of_a_series",
     "damaged record": "damaged_record",
+    "damaged body": "damaged_body",
 }
 
 _AWAY = (

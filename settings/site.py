@@ -26,6 +26,9 @@ ITEM_PIPELINES = {
     "crawler.pages.pipeline.StoragePipeline": 800,
 }
 DOWNLOADER_MIDDLEWARES = {
+    # In the place of Scrapy's, whose rules for what is a page are not those of archives.
+    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
+    "crawler.spider.compression.CompressionMiddleware": 590,
     # In the place of Scrapy's, which does not look at ports.
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "crawler.politeness.inner_addresses.SiteMiddleware": 50,

@@ -21,7 +21,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.misc import load_object
 from twisted.python.failure import Failure
 
-from crawler.output import Progress, skip
+from crawler.output import SKIPPED, Progress, skip
 from crawler.page import (
     ARCHIVED,
     EXCHANGE,
@@ -66,6 +66,7 @@ from crawler.spider.sitemaps import (
 from crawler.spider.soft_errors import NOT_FOUND, SeriesOfAddresses, SoftErrors
 from crawler.warc.replaying import FLAG, Archives
 from dedup.console import counted, plain
+from dedup.corpus.reading.responses import NOT_HTML
 from dedup.errors import SettingsError
 from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean
@@ -80,8 +81,6 @@ logger = logging.getLogger(__name__)
 _HALF = 32_768
 
 _IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
-# The first bytes of what servers send as text/html though it is none.
-_NOT_HTML = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"Rar!")
 _GONE = (404, 410)
 
 NEEDS_JAVASCRIPT = "needs_javascript"
@@ -374,7 +373,7 @@ class SiteSpider(Spider):
                 known = _Read(cast("HtmlResponse", response), response.meta[LAST_VISIT].body_digest, Extraction())
                 yield known.as_page(depth)
             return
-        if not isinstance(response, HtmlResponse) or not response.body.strip() or response.body.startswith(_NOT_HTML):
+        if not isinstance(response, HtmlResponse) or not response.body.strip() or response.body.startswith(NOT_HTML):
             skip(self.crawler, response.url, "not_html" if response.body.strip() else "empty", request=response.request)
             return
         at_the_end = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
@@ -562,6 +561,8 @@ class _ArchiveReading(SiteSpider):
                 request = self.make_request(ARCHIVED, url)
                 request.meta[PLACE] = place
                 yield request
+        for reason, count in self.archives.passed_over.items():
+            self.crawler.stats.inc_value(SKIPPED + reason, count)
 
     async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
         try:

@@ -27,6 +27,7 @@ from crawler.warc.file import (
     as_date,
     read_exchange,
 )
+from dedup.corpus.reading.responses import is_success
 from dedup.errors import SettingsError
 from dedup.rules.documents import Decision
 from dedup.rules.setting_values import to_word
@@ -102,7 +103,7 @@ class RecordingMiddleware:
         visit = request.meta.get(LAST_VISIT)
         is_same = response.status == HTTPStatus.NOT_MODIFIED and visit is not None
         may_be_page = is_page(request.meta.get(KIND)) and not self._is_feed(request, response)
-        if may_be_page and (response.status == HTTPStatus.OK or is_same):
+        if may_be_page and (is_success(response.status) or is_same):
             request.meta[EXCHANGE] = exchange
         elif _is_of_the_crawl(request) and not is_same and not is_mended_by_time(response.status):
             self._write(exchange, self._file.find_same(exchange), [], request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -19,13 +19,22 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 
-from crawler.page import FETCHED, PLACE, ROW
+from crawler.page import CUT_OFF, FETCHED, PLACE, ROW
 from crawler.warc.file import MOST_PAYLOADS
 from dedup.console import counted, plain
 from dedup.corpus.reading.documents import BadRecordError, CorpusFile, storable
 from dedup.corpus.reading.files import find_files
+from dedup.corpus.reading.responses import is_success
 from dedup.corpus.reading.streams import is_url
-from dedup.corpus.reading.warc import Found, decode_page_of, find_records, is_page, read_record, target_of
+from dedup.corpus.reading.warc import (
+    Found,
+    body_of,
+    find_records,
+    holds_page,
+    kind_of,
+    read_record,
+    target_of,
+)
 from dedup.errors import InputError, SettingsError
 
 logger = logging.getLogger(__name__)
@@ -40,7 +49,7 @@ _NO_LIMIT = 1 << 40
 _OF_SENDING = frozenset(("content-encoding", "content-length", "transfer-encoding"))
 # By which header the content of a record without any is known, by its profile.
 _KNOWN_BY = {"identical-payload-digest": "WARC-Payload-Digest", "server-not-modified": "WARC-Target-URI"}
-_REPEATED = ("200", "304")
+_NOT_MODIFIED = "304"
 # Each is read from the beginning of its member.
 _MANY_OF_A_MEMBER = 1000
 _TIMES = ("%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S%z")
@@ -82,13 +91,14 @@ class Archives:
             raise SettingsError(f"warc {', '.join(paths)}: no WARC file there, .warc or .warc.gz")
         self._contents: OrderedDict[str, Place] = OrderedDict()
         self._without_content = 0
+        self.passed_over: Counter[str] = Counter()
         self._under_way: dict[int, asyncio.Event] = {}
 
     async def find_pages(self) -> AsyncIterator[tuple[str, Place | str]]:
         """Yield the address of each page and where it stands, in the order of the files; of damage what is wrong.
 
         A record without content stands where the same content was found before; those whose content is not there are
-        told in one line.
+        told in one line. What is no page is counted in `passed_over`.
         """
         found = self._find()
         while batch := await asyncio.to_thread(lambda: list(islice(found, _AT_ONCE))):
@@ -102,34 +112,40 @@ class Archives:
         for file in self._files.values():
             logger.info("pages come from %s", plain(file.name))
             with _opened(file) as raw:
-                for found in find_records(raw, file, 0):
+                for found in find_records(raw, file, self._limit, is_wanted=_tells_by_its_body):
                     if found.number == _MANY_OF_A_MEMBER:
                         told = "%s holds many records in a member of gzip, which takes long: warcio recompress mends it"
                         logger.warning(told, plain(file.name))
-                    if isinstance(found.record, BadRecordError):
-                        yield f"{file.name} at byte {found.start:,}", str(found.record)
-                    elif (place := self._place_of(found, file.path)) is not None:
-                        try:
+                    try:
+                        if isinstance(found.record, BadRecordError):
+                            raise found.record
+                        if (place := self._place_of(found, file.path)) is not None:
                             yield _address_of(found.record), place
-                        except BadRecordError as error:
-                            yield f"{file.name} at byte {found.start:,}", str(error)
+                    except BadRecordError as error:
+                        yield f"{file.name} at byte {found.start:,}", str(error)
 
     def _place_of(self, found: Found, file: str) -> Place | None:
         """Return where the content of a page stands; None for what is no page, and where it stands nowhere."""
         record = found.record
         header = record.rec_headers.get_header
-        if is_page(record):
+        is_page, kind = kind_of(record)
+        if is_page is None:
+            is_page = found.block is not None and holds_page(record, body_of(found, self._limit).data)
+        if is_page and record.rec_type != "conversion":
             place = Place(file, found.start, found.number)
             for known_by in filter(None, map(header, _KNOWN_BY.values())):
                 self._contents[known_by] = place
             while len(self._contents) > MOST_PAYLOADS:
                 self._contents.popitem(last=False)
             return place
-        if not _is_page_seen_again(record):
+        if not _is_seen_again(record):
+            if kind and record.rec_type != "revisit":
+                self.passed_over[kind.replace(" ", "_") if kind.startswith("http ") else "not_html"] += 1
             return None
         known_by = _KNOWN_BY.get(header("WARC-Profile", "").rpartition("/")[2], "")
         same = self._contents.get(header(known_by))
-        self._without_content += same is None
+        kind = "html" if record.http_headers is None else record.http_headers.get_header("Content-Type", "html")
+        self._without_content += same is None and "html" in kind.lower()
         return same
 
     def enter(self, request: Request) -> None:
@@ -159,14 +175,17 @@ class Archives:
         file = self._files[place.file]
         with _opened(file) as raw:
             found = read_record(raw, file, place.start, place.number, self._limit)
-        html = decode_page_of(found, self._limit)
-        sent = [] if found.record.http_headers is None else found.record.http_headers.headers
+        body, head = body_of(found, self._limit), found.record.http_headers
+        sent = [] if head is None else head.headers
         headers = Headers({} if sent else {"Content-Type": found.record.content_type})
         for name, value in sent:
             if name.lower() not in _OF_SENDING:
                 headers.appendlist(name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
         request.meta[FETCHED] = _time_of(found.record.rec_headers.get_header("WARC-Date"))
-        return HtmlResponse(request.url, headers=headers, body=html, request=request, flags=[FLAG])
+        status = 200 if head is None else int(head.get_statuscode())
+        flags = [FLAG] if body.is_whole else [FLAG, CUT_OFF]
+        kind = HtmlResponse if holds_page(found.record, body.data) else Response
+        return kind(request.url, status, headers, body.data, flags, request)
 
 
 class ReplayingMiddleware:
@@ -200,13 +219,15 @@ def _opened(file: CorpusFile) -> closing[BufferedReader[Any]]:
     return closing(BufferedReader(FileIO(file.path), _BUFFER))
 
 
-def _is_page_seen_again(record: Any) -> bool:
-    """Say whether a record stands for a page, as far as it says, and holds none of its content."""
+def _tells_by_its_body(record: Any) -> bool:
+    return kind_of(record)[0] is None
+
+
+def _is_seen_again(record: Any) -> bool:
+    """Say whether a record stands for what is in another one, as far as it says."""
     head = record.http_headers
-    if record.rec_type != "revisit" or head is None:
-        return bool(record.rec_type == "revisit")
-    kind = head.get_header("Content-Type") or "text/html"
-    return head.get_statuscode() in _REPEATED and "html" in kind.lower()
+    status = None if head is None else head.get_statuscode()
+    return record.rec_type == "revisit" and (head is None or is_success(status) or status == _NOT_MODIFIED)
 
 
 def _address_of(record: Any) -> str:

@@ -101,10 +101,12 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that say how documents are found in files."""
     defaults = ReadOptions()
     parser.add_argument(
-        "--text-field", default=defaults.text_field, metavar="NAME", help="field of the text, such as article.body"
+        "--text-field",
+        metavar="NAME",
+        help="field of the text, such as article.body; default: title and text, by their usual names",
     )
-    parser.add_argument("--html-field", default=defaults.html_field, metavar="NAME", help="of HTML without a text")
-    parser.add_argument("--key-field", metavar="NAME", help="of the key; default: url, id or key, else file and line")
+    parser.add_argument("--html-field", metavar="NAME", help="of HTML without a text; default: html, raw_html, ...")
+    parser.add_argument("--key-field", metavar="NAME", help="of the key; default: url, id, ..., else file and line")
     parser.add_argument("--max-bytes", type=int, default=defaults.max_bytes, metavar="N", help="reject longer records")
     parser.add_argument("--allow-rejects", action="store_true", help="status 0, and not 3, if some cannot be read")
 

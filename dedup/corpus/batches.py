@@ -26,6 +26,7 @@ from dedup.corpus.reading.documents import (
     Position,
     ReadOptions,
     Rejected,
+    Skipped,
     source_of,
 )
 from dedup.corpus.reading.jsonl import LineRange, changed, document_of, open_again, read_line
@@ -103,6 +104,7 @@ class Batch:
         keys: what each is called.
         places: where each stands, of the type `PLACE`, shape (n,).
         rejected: what between them could not be read as a document.
+        skipped: what between them is none, and is all right.
         end: where the last of all stands; None: there is nothing.
         signatures: their signatures.
         source: the documents, or the lines that they are read from again.
@@ -111,6 +113,7 @@ class Batch:
     keys: list[str]
     places: NDArray[Any]
     rejected: list[Rejected]
+    skipped: list[Skipped]
     end: Position | None
     signatures: Signatures
     source: Sequence[CorpusDocument] | LineRange
@@ -119,11 +122,16 @@ class Batch:
     def of(cls, items: Sequence[Item], signatures: Signatures, lines: LineRange | None = None) -> Batch:
         """Gather what was read, with the signatures of the documents among it, and the lines that all of it is of."""
         documents = [item for item in items if isinstance(item, CorpusDocument)]
+        if problems := {place: each.problem for place, each in enumerate(documents) if each.problem}:
+            rows = signatures.rows.copy()
+            rows[list(problems)] = 0
+            signatures = signatures._replace(rows=rows, unanalysed=signatures.unanalysed | problems)
         lengths = [len(each.record) if isinstance(each.record, bytes) else 0 for each in documents]
         return cls(
             [document.key for document in documents],
             np.array([(*each.position, length) for each, length in zip(documents, lengths, strict=True)], PLACE),
             [item for item in items if isinstance(item, Rejected)],
+            [item for item in items if isinstance(item, Skipped)],
             items[-1].position if items else None,
             signatures,
             documents if lines is None else lines,

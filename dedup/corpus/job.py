@@ -13,7 +13,7 @@ from typing import Any
 from dedup.console import counted, duration, exact_and_near, lost_text, plain, readable, saved_text
 from dedup.corpus.index import require_free
 from dedup.corpus.outputs import discard_part
-from dedup.corpus.reading.documents import DATE_FIELD, CorpusFile, Keep, ReadOptions
+from dedup.corpus.reading.documents import DATE_FIELD, INNER_LINES, CorpusFile, Keep, ReadOptions
 from dedup.corpus.state import Checkpoint, Tally, about_settings
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
@@ -21,6 +21,7 @@ from dedup.signature.signature import digest
 
 _LABEL = 10
 _REASON = 120
+_MOST_REASONS = 8
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,7 @@ def summary_lines(
     counts = exact_and_near(tally.exact, tally.near, tally.distances, tally.similarities)
     yield _row("dropped", f"{counted(tally.exact + tally.near, 'document')}   {counts}".rstrip())
     yield from _named("rejected", tally.rejected, tally.first_rejected)
+    yield from _skipped(dict(tally.skipped))
     yield from _named("unanalysed", tally.unanalysed, tally.first_unanalysed)
     if tally.saved_bytes:
         yield _row("saved", saved_text(tally.saved_bytes, tally.text_bytes))
@@ -191,6 +193,16 @@ def _named(label: str, count: int, first: Sequence[tuple[str, str]]) -> Iterator
         yield _row(f"{label}" if number == 0 else "", f"{count if number == 0 else '':<5} {line[:_REASON]}")
     if count > len(first) > 0:
         yield _row("", f"      and {count - len(first):,} more")
+
+
+def _skipped(counts: dict[str, int]) -> Iterator[str]:
+    if lines := counts.pop(INNER_LINES, 0):
+        yield _row("lines", f"{lines:,} inside of rows of tables: fields with line ends, or quotes that nobody closed")
+    if counts:
+        reasons = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+        named = [f"{count:,} {plain(reason)}" for reason, count in reasons[:_MOST_REASONS]]
+        named += [f"{len(reasons) - _MOST_REASONS} kinds more"] * (len(reasons) > _MOST_REASONS)
+        yield _row("skipped", f"{counted(sum(counts.values()), 'record')}   {', '.join(named)}")
 
 
 def _notes(tally: Tally) -> str:

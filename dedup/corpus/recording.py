@@ -254,6 +254,8 @@ class Recorder:
         for rejected in batch.rejected:
             self.tally.count_rejected(rejected.source, rejected.reason)
             self._write("rejected", {"source": rejected.source, "reason": rejected.reason})
+        for skipped in batch.skipped:
+            self.tally.count_skipped(skipped.reason, skipped.count)
         for place, reason in signatures.unanalysed.items():
             self.tally.count_unanalysed(batch.source_of(place), reason)
         is_new = np.ones(len(batch), np.bool_)

@@ -252,7 +252,9 @@ class _Run:
                     f"dedup files: {count} without a date in the field {job.date_field!r} taken for the oldest\n"
                 )
             self._sorted_documents = len(documents)
-            for batch in documents.batches(self.tally.documents, with_rejected=not self.tally.rejected):
+            for batch in documents.batches(
+                self.tally.documents, with_others=not (self.tally.rejected or self.tally.skipped)
+            ):
                 yield batch
 
     def _share(self) -> float:

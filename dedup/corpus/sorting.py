@@ -7,24 +7,34 @@ is gone with the process, whatever ends it: a run that goes on reads and signs a
 from __future__ import annotations
 
 import pickle
+import re
 import tempfile
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dedup.corpus.batches import Batch, Signatures
-from dedup.corpus.reading.documents import CorpusDocument, Keep, Page, ParquetRow, Record, Rejected, value_at
+from dedup.corpus.reading.documents import CorpusDocument, Item, Keep, Page, ParquetRow, Record
 from dedup.corpus.reading.jsonl import fields_of
 from dedup.errors import InputError
+from dedup.fields import value_at
 
 _MOST_DOCUMENTS = 1 << 10
 # Numbers above are milliseconds: as seconds they would be behind the year 5000.
 _LARGEST_SECONDS = 1e11
 _DATE_DIGITS, _CDX_DIGITS = 8, 14
+_DEFAULTS = datetime(2000, 1, 1), datetime(2001, 2, 1)  # noqa: DTZ001
+_LONGEST_DATE = 100
+_NUMBER = re.compile(r"\d{9,13}(?:\.\d*)?", re.ASCII)
+_DAY_OR_MONTH = re.compile(r"(\d{1,2})([/.-])\d{1,2}\2\d{2,4}\b", re.ASCII)
+_MONTHS = 12
 _UNDATED = np.iinfo(np.int64).max
 
 
@@ -43,20 +53,23 @@ class SortedDocuments:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 -- closed by `close`
         self._keep = keep
         self._date_field = date_field
-        self._ranks = array("q")
+        # Of 05/01/2026 it is known at the end whether the month or the day comes first.
+        self._ranks = {False: array("q"), True: array("q")}
+        self._is_day_first = False
         self._places = array("q")
-        self._rejected: list[Rejected] = []
+        self._others: list[Item] = []
 
     def __len__(self) -> int:
         return len(self._places)
 
     def add(self, batch: Batch) -> None:
-        """Add the documents of a batch, and what was rejected."""
-        self._rejected += batch.rejected
+        """Add the documents of a batch, and what was rejected or skipped."""
+        self._others += batch.rejected
+        self._others += batch.skipped
         places = np.arange(len(batch))
         for place, (document, _) in enumerate(batch.documents(places)):
             signatures = batch.signatures.one(place)
-            self._ranks.append(self._rank(document, signatures))
+            self._add_rank(document, signatures)
             self._places.append(self._file.tell())
             pickle.dump((document, signatures), self._file, pickle.HIGHEST_PROTOCOL)
 
@@ -66,7 +79,7 @@ class SortedDocuments:
         Raises:
             InputError: none of them has one.
         """
-        undated = int(np.count_nonzero(np.frombuffer(self._ranks, np.int64) == _UNDATED))
+        undated = int(np.count_nonzero(self._all_ranks() == _UNDATED))
         if undated and undated == len(self):
             raise InputError(
                 f"--keep newest: no document has a date in its field {self._date_field!r}; "
@@ -74,16 +87,16 @@ class SortedDocuments:
             )
         return undated
 
-    def batches(self, decided: int, *, with_rejected: bool) -> Iterator[Batch]:
+    def batches(self, decided: int, *, with_others: bool) -> Iterator[Batch]:
         """Yield all documents in their order.
 
         Args:
             decided: how many of them an interrupted run has decided, which are left out.
-            with_rejected: whether what was rejected comes first.
+            with_others: whether what was rejected or skipped comes first.
         """
-        if with_rejected and self._rejected:
-            yield Batch.of(self._rejected, Signatures.joined([]))
-        order = np.argsort(np.frombuffer(self._ranks, np.int64), kind="stable")[decided:]
+        if with_others and self._others:
+            yield Batch.of(self._others, Signatures.joined([]))
+        order = np.argsort(self._all_ranks(), kind="stable")[decided:]
         places = np.frombuffer(self._places, np.int64)[order]
         for start in range(0, len(places), _MOST_DOCUMENTS):
             documents, signatures = zip(*map(self._read, places[start : start + _MOST_DOCUMENTS].tolist()), strict=True)
@@ -93,11 +106,19 @@ class SortedDocuments:
         """Close the file, with which the documents are gone."""
         self._file.close()
 
-    def _rank(self, document: CorpusDocument, signatures: Signatures) -> int:
+    def _all_ranks(self) -> NDArray[np.int64]:
+        return np.frombuffer(self._ranks[self._is_day_first], np.int64)
+
+    def _add_rank(self, document: CorpusDocument, signatures: Signatures) -> None:
         if self._keep is Keep.LONGEST:
-            return -int(signatures.text_bytes[0])
-        made = _moment(value_at(_fields(document.record), self._date_field))
-        return _UNDATED if made is None else -int(made.timestamp() * 1e6)
+            self._ranks[False].append(-int(signatures.text_bytes[0]))
+            return
+        value = value_at(_fields(document.record), self._date_field)
+        for is_day_first, ranks in self._ranks.items():
+            made = moment(value, is_day_first=is_day_first)
+            ranks.append(_UNDATED if made is None else -int(made.timestamp() * 1e6))
+        found = _DAY_OR_MONTH.match(value) if isinstance(value, str) else None
+        self._is_day_first |= found is not None and int(found[1]) > _MONTHS
 
     def _read(self, place: int) -> tuple[CorpusDocument, Signatures]:
         self._file.seek(place)
@@ -113,20 +134,21 @@ def _fields(record: Record) -> dict[str, Any]:
     return record.fields if isinstance(record, Page) else record
 
 
-def _moment(value: object) -> datetime | None:
+def moment(value: object, *, is_day_first: bool = False) -> datetime | None:
     """Return the time that a field holds; None if it holds none.
 
     Args:
-        value: a date or time, one by ISO 8601, the 14 digits of a CDX index, or seconds or milliseconds since 1970;
-            without a time zone it is UTC.
+        value: a date or time, as it is or as written by ISO 8601, by RFC 2822, with slashes or names of months, the 14
+            digits of a CDX index, or seconds or milliseconds since 1970; without a time zone it is UTC.
+        is_day_first: whether 05/01/2026 is in January. With dots it always is.
     """
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        value = float(value)
     if isinstance(value, int) and len(str(value)) in (_DATE_DIGITS, _CDX_DIGITS):
         value = str(value)
     try:
         if isinstance(value, str):
-            value = value.strip()
-            is_cdx = len(value) == _CDX_DIGITS and value.isdecimal()
-            value = datetime.strptime(value, "%Y%m%d%H%M%S") if is_cdx else datetime.fromisoformat(value)  # noqa: DTZ007
+            value = _moment_in(value.strip(), is_day_first=is_day_first)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             value = datetime.fromtimestamp(value / 1000 if abs(value) > _LARGEST_SECONDS else value, UTC)
         elif isinstance(value, date) and not isinstance(value, datetime):
@@ -136,3 +158,28 @@ def _moment(value: object) -> datetime | None:
     if not isinstance(value, datetime):
         return None
     return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def _moment_in(text: str, *, is_day_first: bool) -> datetime | None:
+    """Return the time that is written in a text; None if it has no year and month.
+
+    Raises:
+        ValueError, OverflowError: it is none.
+    """
+    if len(text) == _CDX_DIGITS and text.isdecimal():
+        return datetime.strptime(text, "%Y%m%d%H%M%S")  # noqa: DTZ007
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        with suppress(ValueError, TypeError):
+            return read(text)
+    if len(text) > _LONGEST_DATE:
+        return None
+    from dateutil.parser import parse  # noqa: PLC0415 -- dates that are written otherwise are rare
+
+    found = _DAY_OR_MONTH.match(text)
+    is_day_first |= found is not None and found[2] == "."
+    # What a date does not say is taken from another one.
+    first, second = (
+        parse(text, default=default, dayfirst=is_day_first, tzinfos=lambda _, offset: offset or 0)
+        for default in _DEFAULTS
+    )
+    return first if (first.year, first.month) == (second.year, second.month) else None

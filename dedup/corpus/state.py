@@ -47,6 +47,7 @@ class Tally:
         similar: how many of those that were kept are similar to others.
         says_more: how many are copies that say more than what was kept before.
         rejected: how many lines, rows, records and rests of files were no documents.
+        skipped: how many records are no documents, with which nothing is wrong, by what they are.
         unanalysed: how many could not be analysed, or killed their worker process; they are kept.
         wordless: how many have no words; they are kept, unless their pages are the same to the byte.
         text_bytes: bytes of all texts in UTF-8.
@@ -66,6 +67,7 @@ class Tally:
     similar: int = 0
     says_more: int = 0
     rejected: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
     unanalysed: int = 0
     wordless: int = 0
     text_bytes: int = 0
@@ -132,6 +134,10 @@ class Tally:
         self.rejected += 1
         if len(self.first_rejected) < NAMED:
             self.first_rejected.append((source, reason))
+
+    def count_skipped(self, reason: str, count: int) -> None:
+        """Count what is no document, and all right."""
+        self.skipped[reason] = self.skipped.get(reason, 0) + count
 
 
 def _widened(ends: tuple[T, T] | None, value: T) -> tuple[T, T]:

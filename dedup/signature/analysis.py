@@ -26,7 +26,7 @@ from dedup.signature.kernels import (
     shingle_hashes,
     write_minima,
 )
-from dedup.signature.normalise import normalise
+from dedup.signature.normalise import fold
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
 from dedup.signature.signature import BANDS, BITS, SIGNATURE, Signature, SignedTexts, Sketch, Texts, digest, encoded
@@ -139,7 +139,7 @@ def _combined(texts: Texts, stretches: NDArray[np.int64]) -> Texts:
     at = offsets[0]
     for text, start, end in stretches.tolist():
         # A digit joins nothing, and no space is cut off where there is one.
-        normalised = normalise(f"0{str(data[start:end], 'utf-8')}0")[1:-1].encode()
+        normalised = fold(f"0{str(data[start:end], 'utf-8')}0")[1:-1].encode()
         growth[text] += len(normalised) - (end - start)
         parts += data[at:start], normalised
         at = end

@@ -7,6 +7,8 @@ import unicodedata
 
 import regex
 
+from dedup.signature.markup import without_markup
+
 # C0 and C1 controls except tab, line feed and carriage return, plus the bidirectional overrides
 # and the byte order mark: none of them is text, and some of them break databases and terminals.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
@@ -51,12 +53,17 @@ def normalise(text: str) -> str:
     """Fold away the differences that never make two texts different.
 
     Args:
-        text: any string.
+        text: any string, also one with markup.
 
     Returns:
-        The cleaned text in Unicode form NFKC, case-folded, without invisible characters, every run
+        The cleaned text in Unicode form NFKC, case-folded, without markup and invisible characters, every run
         of white space one space, none at either end.
     """
+    return fold(without_markup(text))
+
+
+def fold(text: str) -> str:
+    """Return a text without markup normalised."""
     text = clean(text)
     if text.isascii():
         return " ".join(text.casefold().split())

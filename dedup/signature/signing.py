@@ -8,12 +8,15 @@ called.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled_cache import is_in_use
+from dedup.signature.markup import has_markup, without_markup
 from dedup.signature.schemes import Scheme, default_scheme
-from dedup.signature.signature import SIGNATURE, Signature, SignedTexts, Texts
+from dedup.signature.signature import SIGNATURE, Signature, SignedTexts, Texts, encoded
 from dedup.signature.tokens import Tokens
 
 
@@ -30,7 +33,7 @@ def make_signature(text: str, scheme: Scheme | None = None) -> Signature:
     if is_in_use():
         from dedup.signature.analysis import analyse
 
-        return analyse(text, scheme)
+        return analyse(without_markup(text), scheme)
     from dedup.signature.plain import analyse_plainly
 
     return analyse_plainly(text, scheme)
@@ -47,7 +50,7 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
     if is_in_use():
         from dedup.signature.analysis import analyse_texts
 
-        return analyse_texts(texts, scheme, with_words=with_words)
+        return analyse_texts(_without_markup(texts), scheme, with_words=with_words)
     from dedup.signature.plain import analyse_plainly
 
     rows = np.zeros(len(texts.offsets) - 1, SIGNATURE)
@@ -75,7 +78,7 @@ def words_of(text: str, scheme: Scheme) -> bytes:
         return make_signature(text, scheme).words
     from dedup.signature.analysis import find_words
 
-    return find_words(text, scheme)
+    return find_words(without_markup(text), scheme)
 
 
 def bands_of_words(words: bytes) -> NDArray[np.uint64]:
@@ -99,3 +102,12 @@ def tokenise(normalised: str, scheme: Scheme | None = None) -> Tokens:
     from dedup.signature.plain import tokenise_plainly
 
     return tokenise_plainly(normalised, scheme)[0]
+
+
+def _without_markup(texts: Texts) -> Texts:
+    data = texts.data.tobytes()
+    parts = [data[start:end] for start, end in pairwise(texts.offsets.tolist())]
+    marked = [place for place, part in enumerate(parts) if has_markup(part)]
+    for place in marked:
+        parts[place] = encoded(without_markup(parts[place].decode()))
+    return Texts.joined(parts) if marked else texts

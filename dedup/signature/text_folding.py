@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from dedup.compiled import BLOCK, below, compiled, eight_bytes, equal_to, inner, ones, put_eight_bytes, signed
-from dedup.signature.normalise import normalise
+from dedup.signature.normalise import fold
 from dedup.signature.tokens import CONTINUE, DIGIT, HAN, KANA, KIND, START, character_classes
 
 _BYTES = ir.VectorType(ir.IntType(8), BLOCK)
@@ -117,7 +117,7 @@ def folding() -> Folding:
     starts, replaced = np.zeros(len(classes), np.int32), [0]
     classes[_REMOVED] |= CHANGED
     for block in blocks:
-        if block == normalise(block) and " " not in block:
+        if block == fold(block) and " " not in block:
             continue
         for character, folded in zip(block, _folded(block), strict=True):
             if character == folded != " " or character in combining:
@@ -147,7 +147,7 @@ def _combining(blocks: list[str]) -> set[str]:
 
 def _folded(characters: str) -> list[str]:
     alone = _PRIVATE.join(f"{_DIGIT}{character}{_DIGIT}" for character in characters)
-    return [each[1:-1] for each in normalise(alone).split(_PRIVATE)]
+    return [each[1:-1] for each in fold(alone).split(_PRIVATE)]
 
 
 @compiled

@@ -297,7 +297,7 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], tel
     items = steps.keep("read", read(spark, files, job.options))
     read_documents = items.where(items.id.isNotNull())
     documents = read_documents.drop("reason")
-    rejected = items.where(items.id.isNull()).select("source", "reason")
+    rejected = items.where(items.id.isNull() & items.source.isNotNull()).select("source", "reason")
     try:
         _require_documents(documents, rejected)
     except InputError:
@@ -307,6 +307,9 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], tel
     written = _write(result, read_documents, rejected, known, Steps(root, telling=telling))
     with telling("counting"):
         found = result_of(written)
+        skipped = items.where(items.source.isNull()).groupBy("reason").agg(f.sum(f.col("record").cast("long")))
+        for reason, count in skipped.collect():
+            found.tally.count_skipped(reason, count)
     if job.report is not None:
         with telling("writing the report"):
             write_report_of_job(job.report, [file.name for file in files], written, found.tally, job.settings.scheme)

@@ -6,6 +6,7 @@ What a job writes lies in the file systems of Spark, and is looked for there.
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -17,7 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from dedup.corpus.batches import page_identity
-from dedup.corpus.reading.documents import CorpusDocument, CorpusFile, Item, ReadOptions
+from dedup.corpus.reading.documents import CorpusDocument, CorpusFile, Item, ReadOptions, Rejected, Skipped
 from dedup.corpus.reading.jsonl import LineRange, find_line_ranges
 from dedup.corpus.reading.portions import has_ranges, read_file
 from dedup.corpus.recording import general_row
@@ -127,7 +128,7 @@ def read(spark: SparkSession, files: Sequence[CorpusFile], options: ReadOptions)
     Returns:
         A row a document: `id`, which rises as files and lines do, `key`, `text`, `source`, and `identity` of a page;
         `reason` says of a page without text why it could not be analysed. Of what could not be read as a document:
-        `source` and `reason`, and no `id`.
+        `source` and `reason`, and no `id`; of what is skipped `reason`, and how many as `record`.
     """
     portions = [(pickle.dumps((portion, options)),) for portion in _portions(files, options)]
     tasks = min(len(portions), max(_FEWEST_TASKS, sum(file.size for file in files) // _BYTES_A_TASK))
@@ -149,9 +150,20 @@ def _read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def rows_of_items(items: Iterable[Item]) -> Iterator[pa.RecordBatch]:
     """Yield what was read as rows of `COLUMNS`, some at a time."""
-    rows = map(_row, items)
+    rows = _rows(items)
     while some := list(islice(rows, _ROWS)):
         yield pa.RecordBatch.from_pylist(some, arrow_schema(COLUMNS))
+
+
+def _rows(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
+    skipped: Counter[str] = Counter()
+    for item in items:
+        if isinstance(item, Skipped):
+            skipped[item.reason] += item.count
+        else:
+            yield _row(item)
+    for reason, count in skipped.items():
+        yield {"reason": reason, "record": str(count)}
 
 
 def _items(packed: bytes) -> Iterator[Item]:
@@ -162,13 +174,17 @@ def _items(packed: bytes) -> Iterator[Item]:
     return read_file(file, number, options)
 
 
-def _row(item: Item) -> dict[str, Any]:
+def _row(item: CorpusDocument | Rejected) -> dict[str, Any]:
     if not isinstance(item, CorpusDocument):
         return {"source": item.source, "reason": item.reason}
     id_ = item.position.file << _ORDINAL_BITS | item.position.ordinal
-    text, identity, reason = (item.text, None, None) if item.html is None else _page(item.html)
+    text, identity, reason = ("", None, item.problem) if item.problem else _content(item)
     row = general_row(item, None if item.html is None else text)
     return row | {"id": id_, "text": _valid(text or ""), "identity": identity, "reason": reason}
+
+
+def _content(item: CorpusDocument) -> tuple[str | None, bytes | None, str | None]:
+    return (item.text, None, None) if item.html is None else _page(item.html)
 
 
 def _page(html: bytes) -> tuple[str, bytes | None, str | None]:

@@ -21,7 +21,7 @@ from dedup.errors import InputError, SettingsError
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
-from dedup.sql.database import open_existing_database
+from dedup.sql.database import open_existing_database, url_of
 from dedup.stage.origins import Origins
 from dedup.stage.pipelines import NearDuplicatePipeline
 
@@ -44,7 +44,7 @@ def check_items(path: str, settings: BaseSettings, stream: TextIO, *, item_class
     """
     items = _make_items(path, item_class)
     with TemporaryDirectory() as folder, _told_to(stream):
-        database_url = f"sqlite:///{Path(folder) / 'check.db'}"
+        database_url = url_of(str(Path(folder) / "check.db"))
         crawled = Settings(dict(settings), priority="project")
         # None of the project's own parts is to be run, nor to store anything.
         crawled.update(

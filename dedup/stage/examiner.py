@@ -15,6 +15,7 @@ from scrapy.http import Response
 
 from dedup.console import logged, readable
 from dedup.errors import DatabaseError
+from dedup.fields import value_of
 from dedup.rules.documents import Decision, Document, Rule
 from dedup.rules.scope import owner_of
 from dedup.rules.settings import DedupSettings
@@ -23,7 +24,7 @@ from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, digest
 from dedup.signature.signing import make_signature
 from dedup.stage.crawl_run import CrawlRun
-from dedup.stage.item_settings import ItemSettings, SameKey, ShortTexts, value_of
+from dedup.stage.item_settings import ItemSettings, SameKey, ShortTexts
 from dedup.stage.items import NO_ITEM, NO_TEXT, NOT_READ, ItemContent, ItemReader, Reading, UnexaminedItems
 from dedup.stage.origins import Turn
 from dedup.warming import prepare_crawl

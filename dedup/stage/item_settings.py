@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
 from itemadapter import ItemAdapter
 
 from dedup.errors import SettingsError
+from dedup.fields import HTML_FIELDS, KEY_FIELDS, TEXT_FIELDS, TITLE_FIELDS, value_at
 from dedup.rules.setting_values import from_json, to_bool, to_int, to_word
 
 ItemFunction = Callable[[Any], Any]
 """Takes an item and returns a value of it, or None."""
 
 
-TITLE_FIELDS = ("title", "headline", "article_title", "name", "heading", "product_name", "product")
 # What tells the variants of a thing from each other, however long the description is that they share.
 VARIANT_FIELDS = ("price", "sale_price", "variant", "color", "colour")
 # This does, too, where one of those is there: alone it may be the length of a page.
@@ -104,7 +104,7 @@ class FieldRule:
             return
         adapter = ItemAdapter(item)
         for name in rule.names:
-            value = _value_at(adapter, name)
+            value = value_at(adapter, name, as_item)
             if value is not None:
                 yield name, value
 
@@ -136,57 +136,9 @@ def _import(setting: str, path: str) -> ItemFunction:
     return function  # type: ignore[no-any-return]
 
 
-def value_of(adapter: ItemAdapter, name: str) -> Any:
-    """Return the value of a field, in any case; None where an item has no such field, or has never set it."""
-    field = actual_name(adapter, name)
-    try:
-        return None if field is None else adapter[field]
-    except (KeyError, AttributeError):  # the latter of dataclasses and attrs, whose fields are there from the start
-        return None
-
-
-def actual_name(adapter: ItemAdapter, name: str) -> str | None:
-    """Return a field's name as an item has it, in upper or lower case; None where it has none."""
-    return _actual_names(tuple(adapter)).get(name) or _actual_names(tuple(adapter)).get(name.lower())
-
-
-@lru_cache(maxsize=256)
-def _actual_names(names: tuple[str, ...]) -> dict[str, str]:
-    # The first of those that differ in their case alone, but for the name itself.
-    return {str(name).lower(): name for name in reversed(names)} | {name: name for name in names}
-
-
-def _value_at(adapter: ItemAdapter, path: str) -> Any:
-    value = value_of(adapter, path)
-    first, dot, rest = path.partition(".")
-    return _inside(value_of(adapter, first), rest) if dot and value is None else value
-
-
-def _inside(value: Any, path: str) -> Any:
-    if isinstance(value, (list, tuple)):
-        found = [each for each in (_inside(element, path) for element in value) if each is not None]
-        return found or None
-    if not ItemAdapter.is_item(value):
-        return None
-    return _value_at(ItemAdapter(value), path)
-
-
-def _names(names: str) -> tuple[str, ...]:
-    return tuple(names.split())
-
-
-# `article` is a number in shops.
-TEXT_FIELDS = _names(
-    "text content body article_text article_body articleBody articleText maintext main_text full_text plain_text "
-    "body_text content_text page_text description content_intro summary abstract article motto"
-)
-HTML_FIELDS = _names(
-    "html raw_html body_html content_html article_html articleBodyHtml page_html html_content spider_response response"
-)
-KEY_FIELDS = _names(
-    "url link canonical_url page_url source_url article_url news_url product_url permalink href guid id id_ _id "
-    "item_id article_id sku"
-)
+def as_item(value: Any) -> ItemAdapter | None:
+    """Return the fields of a value that is an item of any kind; None of anything else."""
+    return ItemAdapter(value) if ItemAdapter.is_item(value) else None
 
 
 class SameKey(StrEnum):

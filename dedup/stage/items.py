@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
@@ -15,9 +15,18 @@ from urllib.parse import urljoin
 from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.http import Response
-from w3lib.html import remove_tags, replace_entities
 
 from dedup.console import counted, readable
+from dedup.fields import (
+    TEXT_FIELDS,
+    TITLE_FIELDS,
+    actual_name,
+    as_key,
+    is_placeholder,
+    joined,
+    text_or_page,
+    with_title,
+)
 from dedup.ledger.notes import Unexamined
 from dedup.rules.documents import Decision
 from dedup.signature.normalise import clean
@@ -25,33 +34,17 @@ from dedup.signature.signature import digest
 from dedup.stage.item_settings import (
     DETAIL_FIELDS,
     SIZE_FIELDS,
-    TEXT_FIELDS,
-    TITLE_FIELDS,
     VARIANT_FIELDS,
     FieldRule,
     ItemSettings,
     ShortTexts,
-    actual_name,
 )
 
 logger = logging.getLogger(__name__)
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-# These read what sites have written: nothing may be matched in more ways than one.
-_WHOLE_PAGE = re.compile(
-    r"\s*+(<\?xml[^>]*+>\s*+)?(<!--.*?-->\s*+)*+<(!doctype\s+html|html|head)\b", re.IGNORECASE | re.DOTALL
-)
-_MARKUP = re.compile(r"</[a-z][a-z0-9]*+\s*+>|<(br|hr|img|p)\b[^<>]*+>", re.IGNORECASE)
-_BLOCK = re.compile(r"</?(p|div|br|hr|li|td|th|tr|dt|dd|h[1-6]|blockquote|section|article|figcaption)\b", re.IGNORECASE)
-_NO_TEXT = re.compile(r"<(script|style|noscript|template)\b", re.IGNORECASE)
 _NAMED_BYTES = 6
-# What programs write where a text is missing, or will be once a later pipeline has filled it in.
-_PLACEHOLDERS = frozenset(
-    "null none nil nan na undefined unknown empty tbd todo loading placeholder 无 暂无".split()  # noqa: SIM905
-)
-_LONGEST_PLACEHOLDER = 20
 _LONGEST_DETAIL = 100
-_NO_LETTER = re.compile(r"[\W_]+")
 
 SHORT_TEXT = 400
 """Characters: of a text of fewer than 64 words other fields are looked at, too."""
@@ -152,7 +145,7 @@ class ItemReader:
         item_class, title = class_of(item), self._title_of(item)
         page = "" if response is None else clean(response.url)
         for field, value in self._settings.key_field.find(item):
-            if key := _key(value):
+            if key := clean(as_key(value)).strip():
                 key = self._full_key(key, page)
                 if not content.source:
                     content = replace(self._find_title(item), variant=content.variant)
@@ -172,7 +165,7 @@ class ItemReader:
         rules = self._rules_for(item)
         names = dict.fromkeys(name for rule in rules if rule is not None for name in rule.names)
         there = [actual for name in names if (actual := actual_name(adapter, name))]
-        return [name for name in there if not any(_text_or_page(adapter[name]))]
+        return [name for name in there if not any(text_or_page(adapter[name]))]
 
     def _rules_for(self, item: Any) -> list[FieldRule | None]:
         """Return the rules for text, HTML and files of an item."""
@@ -188,7 +181,7 @@ class ItemReader:
     def _find_content(self, item: Any) -> ItemContent:
         html = ItemContent()
         for field, value in self._texts(item):
-            text, page = _text_or_page(value)
+            text, page = text_or_page(value)
             if text:
                 self._seen.setdefault(type(item), set()).add(field)
                 return self._with_details(item, self._with_title(item, text, field))
@@ -255,8 +248,7 @@ class ItemReader:
         name, title = _first_text(self._settings.title_field, item)
         if not title:
             return ItemContent(text=text, source=field)
-        is_inside = text.lstrip().casefold().startswith(title.strip().casefold())
-        return ItemContent(text=text if is_inside else f"{title}\n{text}", source=f"{name} + {field}")
+        return ItemContent(text=with_title(title, text), source=f"{name} + {field}")
 
 
 def class_of(item: Any) -> str:
@@ -264,86 +256,28 @@ def class_of(item: Any) -> str:
     return "" if isinstance(item, dict) else type(item).__qualname__
 
 
-def _key(value: Any) -> str:
-    if isinstance(value, (list, tuple)) and value:
-        value = value[0]
-    if value is None or isinstance(value, (bool, bytes, Mapping, list, tuple, set)):
-        return ""
-    return clean(str(value)).strip()
-
-
-def _text_or_page(value: Any) -> tuple[str, bytes | str]:
-    """Return a text without markup, or the page that a text is to be taken from."""
-    value = _joined(value)
-    if not isinstance(value, (bytes, str)) or not value.strip() or _is_placeholder(value):
-        return "", ""
-    if isinstance(value, bytes):
-        return "", value
-    if _WHOLE_PAGE.match(value):
-        return "", value
-    return (_without_markup(value) if _MARKUP.search(value) else value), ""
-
-
 def _first_text(rule: FieldRule, item: Any) -> tuple[str, str]:
     """Return the first field of a rule that holds a text, and that text; nothing: none does."""
-    found = ((name, text) for name, value in rule.find(item) if (text := _text_or_page(value)[0]))
+    found = ((name, text) for name, value in rule.find(item) if (text := text_or_page(value)[0]))
     return next(found, ("", ""))
 
 
-def _is_placeholder(value: bytes | str) -> bool:
-    """Say whether a value is written in place of a missing text: `NULL`, `N/A`, `-`, `loading...`."""
-    if len(value) > _LONGEST_PLACEHOLDER or isinstance(value, bytes):
-        return False
-    letters = _NO_LETTER.sub("", value).casefold()
-    return not letters or letters in _PLACEHOLDERS
-
-
 def _detail(value: Any) -> str:
-    value = _joined(value)
+    value = joined(value)
     if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
         return ""
     text = " ".join(str(value).split())
-    return "" if len(text) > _LONGEST_DETAIL or _is_placeholder(text) else text
+    return "" if len(text) > _LONGEST_DETAIL or is_placeholder(text) else text
 
 
 def _details(fields: FieldRule, item: Any) -> Iterator[str]:
     return (each for _, value in fields.find(item) if (each := _detail(value)))
 
 
-def _without_markup(text: str) -> str:
-    text = "".join(_parts_with_text(text))
-    # Text of two paragraphs is not one word.
-    text = remove_tags(_BLOCK.sub(r"\n\g<0>", text))
-    return replace_entities(text).strip()
-
-
-def _parts_with_text(text: str) -> Iterator[str]:
-    """Yield the text outside of elements that hold none; one that is never closed is text."""
-    start = 0
-    unclosed = set[str]()
-    for opening in _NO_TEXT.finditer(text):
-        name = opening[1].lower()
-        if opening.start() < start or name in unclosed:
-            continue
-        closing = re.compile(f"</{name}>", re.IGNORECASE).search(text, opening.end())
-        if closing is None:
-            unclosed.add(name)
-        else:
-            yield text[start : opening.start()]
-            start = closing.end()
-    yield text[start:]
-
-
-def _joined(value: Any) -> Any:
-    """Return the strings of a list as one, as item loaders make lists; anything else as it is."""
-    is_list = isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value)
-    return "\n".join(value) if is_list else value
-
-
 def _html(value: Any) -> bytes | str:
     if isinstance(value, Response):
         return value.body
-    value = _joined(value)
+    value = joined(value)
     return value if isinstance(value, (bytes, str)) and value.strip() else ""
 
 

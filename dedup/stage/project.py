@@ -30,6 +30,7 @@ _ALONE = 300.0
 _PREFIX = "DEDUP_"
 _DATABASE = "DEDUP_DATABASE_URL"
 _FOLDER = "dedup"
+_LONGEST_NAME = 200
 
 
 def order_for(settings: BaseSettings) -> float:
@@ -114,10 +115,11 @@ def _named(after: Any, orders: Iterable[type]) -> list[type]:
 
 def read_project_settings(settings: BaseSettings) -> DedupSettings:
     """Read the settings of a project; its database is in a `.scrapy` folder, under its name, if it names none."""
+    from dedup.sql.database import url_of  # noqa: PLC0415 -- every command of a project loads the add-on
 
     def get(name: str) -> Any:
         value = settings.get(name)
-        return f"sqlite:///{_database_file(settings)}" if name == _DATABASE and value is None else value
+        return url_of(str(_database_file(settings))) if name == _DATABASE and value is None else value
 
     return DedupSettings.read(get)
 
@@ -150,6 +152,8 @@ def _database_file(settings: BaseSettings) -> Path:
     the data are beside the settings, unless these are in an archive.
     """
     name = re.sub(r"[^\w.-]+", "_", str(settings.get("BOT_NAME") or "scrapy"))
+    # File systems take 255 bytes, and SQLite has files of its own beside it.
+    name = name.encode()[:_LONGEST_NAME].decode(errors="ignore")
     try:
         folder = Path(data_path(_FOLDER))
     except NotConfigured:

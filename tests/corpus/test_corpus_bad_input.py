@@ -36,9 +36,8 @@ def read(path: Path, options: ReadOptions | None = None) -> list[tuple[int, str]
         (b"null", "not a JSON object"),
         (b'{"text": 7}', "'text' is not a string"),
         (b'{"text": null}', "has neither 'text' nor 'html'"),
-        (b'{"html": ["p"]}', "'html' is not a string"),
-        (b'{"text": "a", "id": 1.5}', "'id' is not a string"),
-        (b'{"text": "a", "url": true}', "'url' is not a string"),
+        (b'{"text": {"a": "b"}}', "'text' is not a string"),
+        (b'{"html": [7]}', "'html' is not a string"),
         (b'{"text": "a\0"}', "not JSON"),
         (b"\0\0\0\0", "not JSON"),
         (b'{"text": "\xed\xa0\x80"}', "not UTF-8"),
@@ -76,6 +75,31 @@ def test_a_bad_row_is_named_and_a_later_one_read(row: bytes, reason: str, tmp_pa
     assert rows[-1][1] == "good"
     if row.count(b"\n") == 0:
         assert len(rows) == 3
+
+
+@pytest.mark.parametrize(
+    ("lines", "bad", "good"),
+    [
+        # A quote that is closed by that of another row, by nothing, or by one at the end of a line.
+        (['r2,"a', "r3,b", 'r4,"c"'], [3], ["b", "c"]),
+        (['r2,"a', "r3,b", "r4,c"], [3], ["b", "c"]),
+        (['r2,"a', "r3,b", 'r4,19"'], [3], ["b", '19"']),
+        (['r2,"a', 'r3,"b', 'r4,"c"'], [3, 4], ["c"]),
+        (['r2,"a""', 'r3,"b"'], [3], ["b"]),
+    ],
+)
+def test_a_row_does_not_swallow_others(lines: list[str], bad: list[int], good: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("\n".join(["id,text", "r1,x", *lines, ""]), encoding="utf-8")
+    (tmp_path / "b.csv").write_text("\n".join(["id,text,n", "r1,x,1", *(f"{each},7" for each in lines), ""]), "utf-8")
+    for name in ("a.csv", "b.csv"):
+        found = list(read_documents([tmp_path / name]))
+        assert [item.position.ordinal for item in found if isinstance(item, Rejected)] == bad
+        assert [item.text for item in found if isinstance(item, CorpusDocument)] == ["x", *good]
+
+
+def test_quotes_mean_nothing_in_tsv(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text('id\ttext\r\n1\t"a\r\n\r\n2\t"b"\n3\t"c\td"\n4\t\n', encoding="utf-8")
+    assert read(tmp_path / "a.tsv") == [(2, '"a'), (4, '"b"'), (5, "3 columns where the header has 2"), (6, "")]
 
 
 def test_what_no_database_holds_is_cleaned_and_not_lost(tmp_path: Path) -> None:

@@ -9,18 +9,23 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.corpus.reading.documents import CorpusDocument, ParquetRow, ReadOptions, Rejected
+from dedup.corpus.reading.documents import INNER_LINES, CorpusDocument, ParquetRow, ReadOptions, Rejected, Skipped
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.portions import read_documents
 from dedup.errors import InputError
+from dedup.fields import is_placeholder
 
 Texts = dict[str, str]
 
@@ -34,9 +39,11 @@ def write_jsonl(path: Path, texts: Texts) -> None:
 
 def write_csv(path: Path, texts: Texts) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",")
-        writer.writerow(["url", "text"])
-        writer.writerows(texts.items())
+        rows = [("url", "text"), *texts.items()]
+        if path.suffix == ".tsv":
+            file.writelines("\t".join(row) + "\n" for row in rows)
+        else:
+            csv.writer(file).writerows(rows)
 
 
 def write_parquet(path: Path, texts: Texts) -> None:
@@ -72,8 +79,7 @@ def compressed(write: Callable[[Path, Texts], None]) -> Callable[[Path, Texts], 
             # Two members, as tools leave that append.
             path.write_bytes(gzip.compress(data[: len(data) // 2]) + gzip.compress(data[len(data) // 2 :]))
         else:
-            with pa.output_stream(str(path), compression="zstd") as file:
-                file.write(data)
+            path.write_bytes(zstd.compress(data))
 
     return write_compressed
 
@@ -98,6 +104,8 @@ contents = st.lists(st.text(characters, max_size=40), max_size=12)
 def read(*inputs: Path, options: ReadOptions | None = None) -> list[CorpusDocument]:
     documents = []
     for item in read_documents(inputs, options):
+        if isinstance(item, Skipped):
+            continue
         assert isinstance(item, CorpusDocument), item
         documents.append(item)
     return documents
@@ -116,21 +124,28 @@ def content(document: CorpusDocument) -> str:
 def test_what_is_written_is_read_back_in_order(name: str, texts: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
+        # A tab and a line end are part of no field of TSV.
+        texts = [text.replace("\t", " ").replace("\n", " ") if ".tsv" in name else text for text in texts]
         named = {f"http://example.com/{i}": text for i, text in enumerate(texts)}
         WRITERS[name](path, named)
+        if "warc" in name:
+            named = {key: text for key, text in named.items() if text.encode().strip()}
+        else:
+            named = {key: "" if is_placeholder(text) else text for key, text in named.items()}
         assert [(each.key, content(each)) for each in read(path)] == list(named.items())
 
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_reading_goes_on_behind_any_document(name: str, tmp_path: Path) -> None:
-    WRITERS[name](tmp_path / name, {f"http://example.com/{i}": f"text\n{i}" * i for i in range(1, 11)})
+    between = " " if ".tsv" in name else "\n"
+    WRITERS[name](tmp_path / name, {f"http://example.com/{i}": f"text{between}{i}" * i for i in range(1, 11)})
     (tmp_path / "b.jsonl").write_text('{"text": "last"}\nbroken\n', encoding="utf-8")
     everything = list(read_documents([tmp_path]))
-    assert len(everything) == 12
+    assert len(everything) == 12 + (".csv" in name)
     for i, item in enumerate(everything):
         rest = list(read_documents([tmp_path], start_after=item.position))
-        assert [(each.source, getattr(each, "key", "")) for each in rest] == [
-            (each.source, getattr(each, "key", "")) for each in everything[i + 1 :]
+        assert [(each.position[:2], getattr(each, "key", "")) for each in rest] == [
+            (each.position[:2], getattr(each, "key", "")) for each in everything[i + 1 :]
         ]
 
 
@@ -268,9 +283,96 @@ def test_a_line_is_kept_byte_for_byte(tmp_path: Path) -> None:
 
 def test_rows_of_csv_may_have_any_lines_in_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b'\xef\xbb\xbfid,text\r\n1,"a\r\n""b"","\r\n\r\n2,c\r\n')
-    first, second = read(tmp_path)
+    first, second, lines = read_documents([tmp_path])
+    assert isinstance(first, CorpusDocument)
     assert first.record == {"id": "1", "text": 'a\r\n"b",'}
+    assert isinstance(second, CorpusDocument)
     assert (second.record, second.position.ordinal) == ({"id": "2", "text": "c"}, 5)
+    assert isinstance(lines, Skipped)
+    assert (lines.reason, lines.count) == (INNER_LINES, 1)
+
+
+MANY_LINES = 'Dear all\nthe bridge, at last, is open\nit is "17, not 18"\n'
+
+
+@pytest.mark.parametrize(
+    "rows", [[("1", MANY_LINES)], [("a, b", "17, x\n18, y"), ("c", MANY_LINES)], [(MANY_LINES, "1")]]
+)
+def test_texts_with_lines_and_commas_are_no_rows(rows: list[tuple[str, str]], tmp_path: Path) -> None:
+    with (tmp_path / "a.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("id", "text"), *rows])
+    assert [(each.key, each.text) for each in read(tmp_path)] == rows
+
+
+def test_columns_that_nobody_reads_may_have_any_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,text,,,tag,tag\n1,a,,,x,y\n", encoding="utf-8")
+    table = pa.table([["1"], ["a"], ["x"], ["y"]], names=["id", "text", "tag", "tag"])
+    pq.write_table(table, tmp_path / "b.parquet")
+    first, second = read(tmp_path)
+    assert first.record == {"id": "1", "text": "a", "": "", ".1": "", "tag": "x", "tag.1": "y"}
+    assert (second.key, second.text) == ("1", "a")
+
+
+@pytest.mark.parametrize(
+    ("row", "key", "text"),
+    [
+        ({"Title": "T", "BODY": "b", "Link": "l"}, "l", "T\nb"),
+        ({"headline": ["H"], "articleBody": ["a", "b"]}, None, "H\na\nb"),
+        ({"name": "N/A", "content": "<p>c &amp; d</p>", "sku": 7}, "7", "c & d"),
+        ({"text": 5, "content": "c"}, None, "c"),
+        ({"text": "", "content": "c", "description": "d"}, None, "c"),
+        ({"title": "T", "description": "d"}, None, "T\nd"),
+        ({"text": "", "description": "d"}, None, ""),
+        ({"text": "N/A"}, None, ""),
+        ({"description": "d", "html": "<p>h"}, None, None),
+        ({"text": "<!doctype html><p>h"}, None, None),
+        ({"Raw_HTML": ["<p>h"]}, None, None),
+    ],
+)
+def test_fields_are_found_under_the_names_that_projects_use(
+    row: dict[str, object], key: str | None, text: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "b.parquet")
+    for name, document in zip(("a.jsonl", "b.parquet"), read(tmp_path), strict=True):
+        assert (document.key, document.text) == (key or f"{name}:1", text)
+        assert (document.html is None) == (text is not None)
+
+
+def test_a_field_that_is_named_is_the_only_one(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"title": "T", "Text": "t", "body": "b"}\n{"body": "b"}', encoding="utf-8")
+    found = list(read_documents([tmp_path], ReadOptions(text_field="text")))
+    assert [getattr(each, "text", "none") for each in found] == ["t", "none"]
+
+
+@pytest.mark.parametrize(
+    ("value", "key"),
+    [
+        (["https://a/1"], "https://a/1"),
+        (3.0, "3"),
+        (0.5, "0.5"),
+        ({"$oid": "64b0"}, "64b0"),
+        (Decimal("1.50"), "1.50"),
+        (b"\x00\xff", "00ff"),
+        (b"of bytes", "of bytes"),
+        (float("nan"), None),
+        ({"a": 1, "b": 2}, None),
+        (datetime(2026, 5, 1, tzinfo=UTC), None),
+        (True, None),
+        ([], None),
+        ("", None),
+    ],
+)
+def test_a_key_is_taken_if_it_can_be(value: Any, key: str | None, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"url": pa.nulls(1), "id": [value], "text": ["t"]}), tmp_path / "a.parquet")
+    assert [each.key for each in read(tmp_path)] == [key or "a.parquet:1"]
+    [named] = read_documents([tmp_path], ReadOptions(key_field="id"))
+    assert isinstance(named, Rejected) == (key is None)
+    if not isinstance(value, (bytes, Decimal, datetime)):
+        (tmp_path / "a.parquet").write_bytes(b"")
+        (tmp_path / "a.parquet").rename(tmp_path / "a.jsonl")
+        (tmp_path / "a.jsonl").write_text(json.dumps({"url": None, "id": value, "text": "t"}), encoding="utf-8")
+        assert [each.key for each in read(tmp_path)] == [key or "a.jsonl:1"]
 
 
 def test_a_row_of_parquet_travels_alone(tmp_path: Path) -> None:
@@ -335,6 +437,8 @@ def test_text_columns_may_be_of_any_kind_of_string(tmp_path: Path) -> None:
         ("a.parquet", b"PAR1 and no more", "not a whole Parquet file"),
         ("a.parquet", b"", "not a whole Parquet file"),
         ("a.warc.zst", b"\x28\xb5\x2f\xfd", "not a known format"),
+        ("RC_2026-01.zst", b"\x28\xb5\x2f\xfd", "name it by what is in it, such as NAME.jsonl.zst"),
+        ("a.arc.gz", b"\x1f\x8b", "an ARC file, which warcio recompress"),
     ],
 )
 def test_an_input_that_cannot_be_read_is_refused_before_anything_is(
@@ -375,3 +479,73 @@ def test_names_that_are_not_unicode_can_be_stored(tmp_path: Path) -> None:
     Path(os.fsdecode(bytes(tmp_path) + b"/\xff.txt")).write_text("a", encoding="utf-8")
     [document] = read(tmp_path)
     assert document.key == "\\xff.txt"
+
+
+ARRAY = b'\xef\xbb\xbf \n[{"url": "a", "text": "t\\u00e9"},\n  {"text":\n "b"}  , 5, {"n": 1}\n]\n'
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.json.gz", "a.json.zst"])
+def test_an_array_is_read_element_by_element(name: str, tmp_path: Path) -> None:
+    pack = {"gz": gzip.compress, "zst": zstd.compress}.get(name.rpartition(".")[2], bytes)
+    (tmp_path / name).write_bytes(pack(ARRAY))
+    first, second, *bad = read_documents([tmp_path])
+    assert [(each.key, each.text) for each in (first, second) if isinstance(each, CorpusDocument)] == [
+        ("a", "té"),
+        (f"{name}:2", "b"),
+    ]
+    assert isinstance(second, CorpusDocument)
+    assert second.record == {"text": "b"}
+    assert [each.position.ordinal for each in bad if isinstance(each, Rejected)] == [3, 4]
+    rest = list(read_documents([tmp_path], start_after=second.position))
+    assert [each.position.ordinal for each in rest] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("data", "good", "reason"),
+    [
+        (b'[{"text": "a"}, {"text": "b"', 1, "not JSON: Expecting ',' delimiter; the rest is not read"),
+        (b'[{"text": "a"} {"text": "b"}]', 1, "not JSON: ',' is missing; the rest is not read"),
+        (b'[{"text": "a"}] {"text": "b"}', 1, "something stands behind the array"),
+        (b'[{"text": "a"}, {"text": "' + b"b" * 900_000 + b'"}]', 1, "an element of more than 500,000 letters"),
+        (b'[{"text": "a"}, {"text": "caf\xe9"}]', 0, "not UTF-8"),
+        (b"[" * 100_000, 0, "nested too deeply"),
+        (b"[ ]", 0, ""),
+    ],
+)
+def test_of_a_broken_array_the_beginning_is_read(data: bytes, good: int, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(data)
+    items = list(read_documents([tmp_path], ReadOptions(max_bytes=500_000)))
+    assert [isinstance(item, CorpusDocument) for item in items] == [True] * good + [False] * bool(reason)
+    assert all(reason in item.reason for item in items if isinstance(item, Rejected))
+    if items:
+        assert not list(read_documents([tmp_path], ReadOptions(max_bytes=500_000), items[-1].position))
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=3), st.text(max_size=9) | st.integers() | st.floats(), max_size=3)))
+def test_any_array_is_read_back(rows: list[dict[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a.json").write_text(json.dumps(rows, indent=len(rows) % 3 or None), encoding="utf-8")
+        found = [(item.position.ordinal, getattr(item, "reason", "")) for item in read_documents([folder])]
+    assert [number for number, _ in found] == list(range(1, len(rows) + 1))
+    assert not any("JSON" in reason for _, reason in found)
+
+
+def test_an_object_with_the_documents_in_a_list_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"total": 1, "hits": [{"text": "a"}]}', encoding="utf-8")
+    [rejected] = read_documents([tmp_path])
+    assert isinstance(rejected, Rejected)
+    assert """write them alone, as jq '.["hits"]' does""" in rejected.reason
+
+
+def test_zstd_is_read_whatever_its_frames_and_windows_are(tmp_path: Path) -> None:
+    lines = b"".join(b'{"text": "%d"}\n' % number for number in range(5_000))
+    skipped = b"\x50\x2a\x4d\x18\x04\0\0\0rest"
+    parameter = zstd.CompressionParameter
+    long = {parameter.window_log: 31, parameter.enable_long_distance_matching: 1}
+    # Whose size is not known before has the window that was asked for.
+    packer = zstd.ZstdCompressor(options=long)
+    (tmp_path / "long.jsonl.zst").write_bytes(packer.compress(lines) + packer.flush())
+    frames = skipped.join([b"", zstd.compress(lines[:9]), zstd.compress(lines[9:]), b""])
+    (tmp_path / "parts.jsonl.zst").write_bytes(frames)
+    for name in ("long.jsonl.zst", "parts.jsonl.zst"):
+        assert [each.text for each in read(tmp_path / name)] == list(map(str, range(5_000)))

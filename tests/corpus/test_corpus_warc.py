@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
-import zlib
 from pathlib import Path
 
-import brotli
 import pytest
 
-from dedup.corpus.reading.documents import CorpusDocument, Page, ReadOptions, Rejected
+from dedup.corpus.reading.documents import CorpusDocument, Page, ReadOptions, Skipped
 from dedup.corpus.reading.portions import read_documents
+from dedup.corpus.reading.responses import ONLY_BEGINNING
+from dedup.errors import InputError
 from tests.corpus.test_corpus_reading import warc_record
 
 PAGE = b"<html><p>A page.</p></html>"
@@ -19,12 +19,12 @@ PAGE = b"<html><p>A page.</p></html>"
 
 def read(path: Path, options: ReadOptions | None = None) -> list[tuple[str, bytes | str | None]]:
     return [
-        ("rejected", item.reason) if isinstance(item, Rejected) else (item.key, item.html)
+        (item.key, item.html) if isinstance(item, CorpusDocument) else (type(item).__name__.lower(), item.reason)
         for item in read_documents([path], options)
     ]
 
 
-def test_only_pages_that_were_answered_with_200_are_documents(tmp_path: Path) -> None:
+def test_only_pages_are_documents_and_what_else_was_answered_is_named(tmp_path: Path) -> None:
     page = warc_record("http://a/", PAGE)
     resource = (
         b"WARC/1.1\r\nWARC-Type: resource\r\nWARC-Target-URI: <http://b/>\r\nContent-Type: text/html\r\n"
@@ -34,65 +34,36 @@ def test_only_pages_that_were_answered_with_200_are_documents(tmp_path: Path) ->
         b"WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 2\r\n\r\nok\r\n\r\n",
         page,
         page.replace(b"200 OK", b"404 NO"),
-        page.replace(b"text/html", b"image/png"),
+        page.replace(b"200 OK", b"203 OK"),
+        warc_record("http://a/", b"\x89PNG\r\n\x1a\n", "Content-Type: image/png"),
         warc_record("http://a/", PAGE, "Content-Type: TEXT/html;charset=x"),
         page.replace(b"Type: response", b"Type: revisit "),
         page.replace(b"Type: response", b"Type: request "),
         resource,
     ]
     (tmp_path / "a.warc").write_bytes(b"".join(records))
-    documents = list(read_documents([tmp_path / "a.warc"]))
-    assert [(item.position.ordinal, getattr(item, "key", "")) for item in documents] == [
+    items = list(read_documents([tmp_path / "a.warc"]))
+    assert [(item.position.ordinal, getattr(item, "key", getattr(item, "reason", ""))) for item in items] == [
         (2, "http://a/"),
-        (5, "http://a/"),
-        (8, "http://b/"),
+        (3, "http 404"),
+        (4, "http://a/"),
+        (5, "image/png"),
+        (6, "http://a/"),
+        (7, "revisit"),
+        (9, "http://b/"),
     ]
-    first = documents[0]
+    first = items[0]
     assert isinstance(first, CorpusDocument)
     assert (first.text, first.html) == (None, PAGE)
     assert first.record == Page({"url": "http://a/", "date": "2026-01-01T00:00:00Z"})
-
-
-def chunked(data: bytes) -> bytes:
-    return (
-        b"".join(b"%x\r\n%s\r\n" % (len(data[i : i + 7]), data[i : i + 7]) for i in range(0, len(data), 7))
-        + b"0\r\n\r\n"
-    )
-
-
-def raw_deflate(data: bytes) -> bytes:
-    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    return packer.compress(data) + packer.flush()
-
-
-@pytest.mark.parametrize(
-    ("body", "headers"),
-    [
-        (PAGE, ""),
-        (gzip.compress(PAGE, mtime=0), "Content-Encoding: gzip\r\n"),
-        (zlib.compress(PAGE), "Content-Encoding: deflate\r\n"),
-        (raw_deflate(PAGE), "Content-Encoding: deflate\r\n"),
-        (brotli.compress(PAGE), "Content-Encoding: BR\r\n"),
-        (chunked(PAGE), "Transfer-Encoding: chunked\r\n"),
-        (chunked(gzip.compress(PAGE, mtime=0)), "Transfer-Encoding: Chunked\r\nContent-Encoding: x-gzip\r\n"),
-        # Archives that hold what was decoded, under the headers of what was sent.
-        (PAGE, "Content-Encoding: gzip\r\n"),
-        (PAGE, "Transfer-Encoding: chunked\r\nContent-Encoding: br\r\n"),
-    ],
-)
-def test_bodies_are_decoded_as_they_were_sent(body: bytes, headers: str, tmp_path: Path) -> None:
-    (tmp_path / "a.warc").write_bytes(warc_record("http://a/", body, f"{headers}Content-Type: text/html"))
-    assert read(tmp_path / "a.warc") == [("http://a/", PAGE)]
 
 
 @pytest.mark.parametrize(
     ("body", "encoding", "reason"),
     [
         (gzip.compress(b"a" * 9_000_000, mtime=0), "gzip", "a page of more than 100,000 bytes"),
-        (brotli.compress(b"a" * 9_000_000), "br", "a page of more than 100,000 bytes"),
         (b"\x1f\x8b\x08nonsense", "gzip", "its compressed body is damaged"),
-        (b"nonsense", "br", "its compressed body is damaged"),
-        (b"nonsense", "compress", "compressed by 'compress', which is not known here"),
+        (b"\x00nonsense", "compress", "compressed by 'compress', which is not known here"),
         (b"a" * 200_000, "identity", "a record of 200,"),
     ],
 )
@@ -104,6 +75,46 @@ def test_a_body_that_cannot_be_decoded_is_named(body: bytes, encoding: str, reas
     assert bad[0] == "rejected"
     assert reason in str(bad[1])
     assert good == ("http://b/", PAGE)
+
+
+def test_what_a_record_says_beside_its_headers_counts(tmp_path: Path) -> None:
+    page = warc_record("http://a/", b"<p>a", "Server: x")
+    identified = page.replace(b"WARC-Date", b"WARC-Identified-Payload-Type: text/html\r\nWARC-Date")
+    cut = warc_record("http://b/", PAGE).replace(b"WARC-Date", b"WARC-Truncated: time\r\nWARC-Date")
+    (tmp_path / "a.warc").write_bytes(page + identified + cut + warc_record("http://c/", b" \n"))
+    skipped, first, second, empty = read_documents([tmp_path])
+    assert [item.reason for item in (skipped, empty) if isinstance(item, Skipped)] == ["no content type", "empty"]
+    assert [item.problem for item in (first, second) if isinstance(item, CorpusDocument)] == ["", ONLY_BEGINNING]
+
+
+@pytest.mark.parametrize("name", ["CC-MAIN-0.warc.wet.gz", "a.warc", "a.wet"])
+def test_texts_that_were_made_of_pages_are_documents(name: str, tmp_path: Path) -> None:
+    record = warc_record("http://a/", b"", kind="conversion")
+    head = record.partition(b"\r\n\r\n")[0].rpartition(b"\r\n")[0].replace(b"application/http; msgtype=response", b"%s")
+    text = "The café is open.".encode()
+    records = [
+        head % kind + b"\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n" % (len(text), text)
+        for kind in (b"text/plain", b"application/json")
+    ]
+    (tmp_path / name).write_bytes(b"".join(map(gzip.compress, records) if name.endswith(".gz") else records))
+    document, skipped = read_documents([tmp_path / name])
+    assert isinstance(document, CorpusDocument)
+    assert (document.key, document.text, document.html) == ("http://a/", text.decode(), None)
+    assert document.record == {"url": "http://a/", "date": "2026-01-01T00:00:00Z", "text": text.decode()}
+    assert isinstance(skipped, Skipped)
+    assert skipped.reason == "conversion to application/json"
+
+
+def test_arc_is_named(tmp_path: Path) -> None:
+    arc = b"filedesc://a.arc 0.0.0.0 2026 text/plain 9\n1 0 x\n\nhttp://a/ 1.1.1.1 20260101000000 text/html 1\na"
+    (tmp_path / "a.arc").write_bytes(arc)
+    with pytest.raises(InputError, match="warcio recompress"):
+        read_documents([tmp_path / "a.arc"])
+    for name, data in (("a.warc", arc), ("b.warc.gz", gzip.compress(arc))):
+        (tmp_path / name).write_bytes(data)
+        [(kind, reason)] = read(tmp_path / name)
+        assert kind == "rejected"
+        assert "records of ARC: warcio recompress" in str(reason)
 
 
 DAMAGE = {

@@ -18,7 +18,7 @@ from tests.texts import document
 
 pytestmark = pytest.mark.slow
 
-BODIES: list[dict[str, Any]] = [{"link": f"http://a/{n}", "body": document(100, n)} for n in range(3)]
+BODIES: list[dict[str, Any]] = [{"adres": f"http://a/{n}", "verhaal": document(100, n)} for n in range(3)]
 ALLOWED = "; --allow-rejects ends with status 0\n"
 OUTPUTS: list[list[str]] = [
     ["-o", "out"],
@@ -41,10 +41,10 @@ def test_the_corrected_command_runs(outputs: list[str], tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "error: no document could be read, and nothing is written: in.jsonl:1: has neither 'text' nor 'html'; there "
-        "are 'link', 'body'; name that of the text by --text-field; 2 more were rejected\n"
+        "are 'adres', 'verhaal'; name that of the text by --text-field; 2 more were rejected\n"
     )
     assert files_of(tmp_path) == {"in.jsonl"}
-    done = dedup("in.jsonl", *outputs, "--text-field", "body", folder=tmp_path)
+    done = dedup("in.jsonl", *outputs, "--text-field", "verhaal", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     if outputs[0] == "--kept":
         assert rows_of(tmp_path / "kept.jsonl") == BODIES
@@ -82,9 +82,9 @@ def test_columns_of_parquet_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    pq.write_table(pa.table({"a": ["1"], "content": [document(50)]}), "in.parquet")
+    pq.write_table(pa.table({"a": ["1"], "verhaal": [document(50)]}), "in.parquet")
     assert main(["files", "in.parquet", "-o", "out", "--format", "parquet", "--processes", "1"]) == 2
-    assert "no column 'text' or 'html'; there are 'a', 'content'; name that" in capsys.readouterr().err
+    assert "no column 'text' or 'html'; there are 'a', 'verhaal'; name that" in capsys.readouterr().err
     assert files_of(tmp_path) == {"in.parquet"}
 
 
@@ -95,7 +95,7 @@ def test_an_index_of_nothing_is_not_built(
     write(Path("in.jsonl"), BODIES)
     assert main(["index", "build", "in.jsonl", "-o", "index", "--processes", "1"]) == 2
     assert "--text-field" in capsys.readouterr().err
-    assert main(["index", "build", "in.jsonl", "-o", "index", "--processes", "1", "--text-field", "body"]) == 0
+    assert main(["index", "build", "in.jsonl", "-o", "index", "--processes", "1", "--text-field", "verhaal"]) == 0
 
 
 def test_an_output_that_was_there_stays(
@@ -121,7 +121,7 @@ def test_a_run_that_was_stopped_comes_to_the_same_end(stop: signal.Signals, tmp_
     assert done.returncode == 2
     assert "1,499 more were rejected" in done.stderr
     assert files_of(tmp_path) == {"in.jsonl"}
-    assert dedup(*arguments, "--text-field", "body", folder=tmp_path).returncode == 0
+    assert dedup(*arguments, "--text-field", "verhaal", folder=tmp_path).returncode == 0
 
 
 def test_one_document_is_enough(tmp_path: Path) -> None:

@@ -11,9 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dedup.cli.main import main
-from dedup.corpus.sorting import _moment
+from dedup.corpus.sorting import moment
 from tests.corpus.test_corpus_reading import warc_record
 from tests.corpus.test_files_command import NEAR, OTHER, TEXT, many, rows_of, write
 from tests.texts import document, extended
@@ -138,14 +140,49 @@ def test_a_date_that_is_not_there_or_not_needed_is_refused(
         1706659200,
         1706659200.0,
         1706659200000,
+        "1706659200",
+        "1706659200000",
+        "1706659200.0",
+        "Wed, 31 Jan 2024 00:00:00 GMT",
+        "Tue, 30 Jan 2024 19:00:00 EST",
+        "2024/01/31",
+        "01/31/2024",
+        "31/01/2024 00:00",
+        "31.1.2024",
+        "January 31, 2024",
+        "31 Jan 2024 02:00 +0200",
         date(2024, 1, 31),
         datetime(2024, 1, 31),  # noqa: DTZ001
     ],
 )
 def test_dates_are_read_as_they_are_written(value: object) -> None:
-    assert _moment(value) == datetime(2024, 1, 31, tzinfo=UTC)
+    assert moment(value) == datetime(2024, 1, 31, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("value", [None, "", "yesterday", True, [], 1e300, "99999999999999", float("nan")])
+@pytest.mark.parametrize(
+    "value", [None, "", "yesterday", "12", "May", "10:30", "4 May", True, [], 1e300, "99999999999999", float("nan")]
+)
 def test_what_is_no_date_is_none(value: object) -> None:
-    assert _moment(value) is None
+    assert moment(value) is None
+
+
+@given(st.text() | st.text("0123456789 :/.-+TZaepm,", max_size=30) | st.integers() | st.floats())
+def test_no_value_ends_a_run(value: object) -> None:
+    assert moment(value) is None or isinstance(moment(value), datetime)
+
+
+def test_dots_and_days_say_whether_the_day_comes_first() -> None:
+    assert moment("05.01.2026") == moment("05/01/2026", is_day_first=True) == datetime(2026, 1, 5, tzinfo=UTC)
+    assert moment("05/01/2026") == datetime(2026, 5, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("others", "kept"), [([], "b"), (["13/01/2026"], "a")])
+def test_where_a_day_comes_first_it_does_in_all_dates(
+    others: list[str], kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": "a", "text": TEXT, "date": "01/04/2026"}, {"id": "b", "text": NEAR, "date": "05/01/2026"}]
+    rows += [{"id": each, "text": OTHER, "date": each} for each in others]
+    write(tmp_path / "in.jsonl", rows)
+    assert files("in.jsonl", "-o", "out", "--keep", "newest") == 0
+    assert kept in [row["id"] for row in rows_of(tmp_path / "out/kept.jsonl")]

@@ -18,6 +18,7 @@ from scrapy.crawler import Crawler
 
 from dedup.rules.documents import Rule
 from dedup.rules.settings import DedupSettings
+from dedup.sql.database import url_of
 from dedup.stage.failures import document_dropped, document_kept
 from tests.crawling import Outcome, ask, crawl_here
 from tests.passing import ADDONS, FORM, NEAR_A, A, B, ItemsSpider, four, url, urls
@@ -350,6 +351,19 @@ def test_database_is_in_the_folder_of_the_project_under_its_name(
     assert path.is_file()
     assert any("my_shop.db knows no documents yet" in message for message in first.messages)
     assert any("knows 4 documents of 1 run since 20" in message for message in pass_on(four(), settings).messages)
+
+
+@pytest.mark.parametrize("folder", ["what?", "50%20off", "a#b", "é [1]"])
+def test_database_is_in_the_folder_whatever_it_is_called(
+    folder: str, pass_on: PassOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path / folder)
+    outcome = pass_on(four(), {"DEDUP_DATABASE_URL": None, "BOT_NAME": "é" * 300})
+    assert outcome.count("dedup/new") == 2
+    [path] = tmp_path.rglob("*.db")
+    assert path.parent == tmp_path / folder / ".scrapy" / "dedup"
+    assert len(ask(url_of(str(path)), "SELECT * FROM dedup_runs")) == 1
 
 
 def test_crawl_without_items_leaves_no_run(pass_on: PassOn, tmp_path: Path) -> None:

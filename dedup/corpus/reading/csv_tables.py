@@ -1,43 +1,50 @@
-"""CSV with a header line, and TSV: the document's record is the row as a dict."""
+"""CSV with a header line, and TSV: the document's record is the row as a dict.
+
+In CSV a quote that nobody has closed takes the rows up to the next quote for its own. A row of several lines is
+therefore looked at: where it cannot be one row it is refused with its first line, and reading goes on at the second. In
+TSV quotes mean nothing, and neither tabs nor line ends stand in a field.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
-from typing import Self
+from collections import deque
+from collections.abc import Iterator, Sequence
 
 from dedup.corpus.reading.documents import (
+    INNER_LINES,
     BadRecordError,
     CorpusDocument,
     CorpusFile,
+    Item,
     Position,
     ReadOptions,
     Rejected,
+    Skipped,
     document_of,
+    names_there,
     require_columns,
 )
-from dedup.corpus.reading.streams import DAMAGE, Stream, TooLongError, why_damaged
+from dedup.corpus.reading.streams import BYTE_ORDER_MARK, DAMAGE, Stream, TooLongError, why_damaged
 
 
-def read(
-    file: CorpusFile, number: int, options: ReadOptions, after: Position | None
-) -> Iterator[CorpusDocument | Rejected]:
+def read(file: CorpusFile, number: int, options: ReadOptions, after: Position | None) -> Iterator[Item]:
     """Read documents; a row's number is that of its first line. See `portions.read_file` for the rest."""
     done = -1 if after is None else after.ordinal
     with Stream(file) as stream:
-        rows = _Rows(stream, options.max_bytes, "\t" if ".tsv" in file.name.lower()[-8:] else ",")
+        rows = _Rows(stream, options.max_bytes, is_quoted=".tsv" not in file.name.lower()[-8:])
         header: list[str] | None = None
         while True:
             fields: dict[str, str] | None = None
             reason = ""
             try:
-                row = rows.read()
+                row = rows.read(header)
                 if row is None:
-                    return
+                    break
                 if header is None:
                     header = _check_header(row, options)
                     continue
-                fields = _fields(header, row)
+                fields = dict(zip(header, row, strict=True))
             except BadRecordError as error:
                 reason = str(error)
             except DAMAGE as error:
@@ -53,6 +60,8 @@ def read(
                 continue
             position = Position(number, rows.first_line, stream.tell())
             yield _outcome(fields, reason, file, position, options)
+        if rows.first_line > done and rows.lines > rows.rows:
+            yield Skipped(Position(number, rows.first_line, file.size), INNER_LINES, rows.lines - rows.rows)
 
 
 def _outcome(
@@ -67,17 +76,14 @@ def _outcome(
 
 
 def _check_header(names: list[str], options: ReadOptions) -> list[str]:
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise BadRecordError(f"the header has the column {twice[0][:100]!r} twice")
     require_columns(names, options)
-    return names
-
-
-def _fields(header: list[str], row: list[str]) -> dict[str, str]:
-    if len(row) != len(header):
-        raise BadRecordError(f"{len(row)} columns where the header has {len(header)}")
-    return dict(zip(header, row, strict=True))
+    there = names_there(tuple(names), options)
+    read = {*there.text[:1], *there.html[:1], *there.title[:1], *there.key[:1]}
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if read.intersection(twice):
+        raise BadRecordError(f"the header has the column {min(read.intersection(twice))[:100]!r} twice")
+    # Nobody reads the others, but all of them are written.
+    return [name if name not in names[:i] else f"{name}.{names[:i].count(name)}" for i, name in enumerate(names)]
 
 
 class _Rows:
@@ -86,70 +92,133 @@ class _Rows:
     Args:
         stream: the table's bytes.
         limit: how many bytes a row may have.
-        delimiter: what stands between columns.
+        is_quoted: whether it is CSV, and not TSV.
+
+    Attributes:
+        first_line: the number of the first line of the row that was read last.
+        rows: how many rows were read, good or bad.
+        lines: how many lines that are not blank they have.
     """
 
-    def __init__(self, stream: Stream, limit: int, delimiter: str) -> None:
+    def __init__(self, stream: Stream, limit: int, *, is_quoted: bool) -> None:
         # The limit is one of the whole process; ours stands before it.
         csv.field_size_limit(max(csv.field_size_limit(), limit))
-        self._lines = _Lines(stream, limit)
-        self._reader = csv.reader(self._lines, delimiter=delimiter)
-        self.first_line = 0
+        self._stream = stream
+        self._limit = limit
+        self._is_quoted = is_quoted
+        self._ahead: deque[bytes | TooLongError] = deque()
+        self._taken: list[bytes] = []
+        self._is_utf8 = True
+        self.first_line = self.rows = self.lines = 0
 
-    def read(self) -> list[str] | None:
+    def read(self, header: Sequence[str] | None) -> list[str] | None:
         """Return the next row that is not blank; None at the end.
+
+        Args:
+            header: as many fields it must have; None: it is the header.
 
         Raises:
             BadRecordError: the row is not usable; the next one may be.
             OSError, EOFError, zlib.error: the file is damaged.
         """
-        while True:
-            self.first_line = self._lines.begin_row()
-            try:
-                row = next(self._reader, None)
-            except TooLongError as error:
-                raise BadRecordError(f"a row of {error.size:,} bytes or more; a quote that is not closed?") from None
-            except csv.Error as error:
-                raise BadRecordError(f"not CSV: {error}") from None
-            if row is None:
-                return None
-            if self._lines.fault:
-                raise BadRecordError(self._lines.fault)
-            if row:
-                return row
+        row: list[str] | None = []
+        while row == []:
+            self.first_line += len(self._taken) or 1
+            self._taken, self._is_utf8 = [], True
+            row = self._checked(header)
+        return row
 
-
-class _Lines:
-    """The lines that csv reads. Not a generator: one that has raised an error is at its end."""
-
-    def __init__(self, stream: Stream, limit: int) -> None:
-        self._stream = stream
-        self._limit = limit
-        self._left = limit
-        self._number = 0
-        self.fault = ""
-
-    def begin_row(self) -> int:
-        """Begin a row, with all of the limit to use and no fault; return the number of its first line."""
-        self._left = self._limit
-        self.fault = ""
-        return self._number + 1
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> str:
-        if self._left <= 0:
-            raise TooLongError(self._limit)
-        self._number += 1
-        line = self._stream.read_line(self._left)
-        if not line:
-            raise StopIteration
-        self._left -= len(line)
+    def _checked(self, header: Sequence[str] | None) -> list[str] | None:
         try:
-            text = line.decode()
-        except UnicodeDecodeError:
-            # The row goes on to its end, so that the next one begins where it should.
-            self.fault = "not UTF-8"
-            text = line.decode("utf-8", "replace")
-        return text.removeprefix("\ufeff") if self._number == 1 else text
+            row = self._parse()
+            reason = self._fault(header, row) if row else ""
+        except BadRecordError as error:
+            row, reason = None, str(error)
+        self.rows += bool(row or reason)
+        self.lines += 1 if reason else len(self._taken) if row else 0
+        if reason:
+            # What belongs to other rows is not lost with this one.
+            self._ahead.extendleft(reversed(self._taken[1:]))
+            del self._taken[1:]
+            raise BadRecordError(reason)
+        return row
+
+    def _parse(self) -> list[str] | None:
+        try:
+            if self._is_quoted:
+                return next(csv.reader(self._texts(), strict=True), None)
+            text = next(self._texts(), None)
+            return None if text is None else [f for f in text.rstrip("\r\n").split("\t") if f or "\t" in text]
+        except TooLongError as error:
+            raise BadRecordError(f"a row of {error.size:,} bytes or more; a quote that is not closed?") from None
+        except csv.Error:
+            if len(self._taken) > 1:
+                raise BadRecordError("a quote that is not closed, or closed within a field") from None
+        try:
+            # Most programs take what stands behind a quote that is closed in its line for a part of the field.
+            return next(csv.reader([self._taken[0].decode("utf-8", "replace").rstrip("\r\n")]))
+        except csv.Error as error:
+            raise BadRecordError(f"not CSV: {error}") from None
+
+    def _texts(self) -> Iterator[str]:
+        """Yield the lines of a row as they are asked for."""
+        left = self._limit
+        while line := self._next_line():
+            if self.first_line == 1 and not self._taken:
+                line = line.removeprefix(BYTE_ORDER_MARK)
+            self._taken.append(line)
+            left -= len(line)
+            if left < 0:
+                raise TooLongError(self._limit)
+            try:
+                yield line.decode()
+            except UnicodeDecodeError:
+                # The row goes on to its end, so that the next one begins where it should.
+                self._is_utf8 = False
+                yield line.decode("utf-8", "replace")
+
+    def _next_line(self) -> bytes:
+        try:
+            line = self._ahead.popleft() if self._ahead else self._stream.read_line(self._limit)
+        except TooLongError as error:
+            if self._taken:
+                self._ahead.append(error)
+            raise
+        if isinstance(line, TooLongError):
+            raise line
+        return line
+
+    def _fault(self, header: Sequence[str] | None, row: list[str]) -> str:
+        """Say what is wrong with a row, if anything is."""
+        if not self._is_utf8:
+            return "not UTF-8"
+        if header is not None and len(row) != len(header):
+            return f"{len(row)} columns where the header has {len(header)}"
+        if len(self._taken) > 1 and _holds_rows(row, [line.decode() for line in self._taken[1:]]):
+            return "a field with lines that are rows: a quote that is not closed?"
+        return ""
+
+
+def _holds_rows(row: list[str], lines: list[str]) -> bool:
+    """Say whether the lines behind the first one of a row are rows themselves.
+
+    Each of them has as many fields, and what stands beside the field that has line ends is of the same kind: an
+    address, a number. Behind that field the last line has what the row itself has there.
+    """
+    place = next(place for place, field in enumerate(row) if "\n" in field)
+    found = [next(csv.reader([line]), []) for line in lines]
+    if any(len(fields) != len(row) for fields in found):
+        return False
+    before, *others = ([_kind(field) for field in fields] for fields in (found[-1][:place], row, *found[:-1]))
+    for kinds in others:
+        del kinds[place]
+    own = others[0]
+    is_alike = before == own[:place] and all(kinds == own for kinds in others)
+    return is_alike and any(own if len(lines) > 1 else before)
+
+
+def _kind(field: str) -> str:
+    """Return what tells the field of a column from words of a text; "" if nothing does."""
+    if "://" in field:
+        return "address"
+    return "number" if any(map(str.isdigit, field)) and " " not in field.strip() else ""

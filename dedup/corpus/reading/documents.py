@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from dedup.fields import (
+    HTML_FIELDS,
+    KEY_FIELDS,
+    SUMMARY_FIELDS,
+    TEXT_FIELDS,
+    TITLE_FIELDS,
+    actual_name,
+    as_key,
+    is_placeholder,
+    joined,
+    text_or_page,
+    value_at,
+    with_title,
+)
 from dedup.signature.normalise import clean
 
 NO_VALUE = (ValueError, OverflowError, LookupError)
@@ -21,7 +37,7 @@ DATE_FIELD = "date"
 
 _SHOWN = 200
 
-KEY_FIELDS = ("url", "id", "key")
+_OWN_TEXT_FIELDS = tuple(name for name in TEXT_FIELDS if name not in SUMMARY_FIELDS)
 
 
 class ParquetRow:
@@ -67,21 +83,32 @@ class ReadOptions:
     """The fields that documents are read from, and a limit of size.
 
     Attributes:
-        text_field: the field or column with the text; with dots, as `article.body`, inside of another one.
-        html_field: the one with HTML, used where there is no text.
-        key_field: the one with the key; None: the first of `url`, `id` and `key` that is there, and
-            where none is, the file's name and the line.
+        text_field: the field or column with the text; with dots, as `article.body`, inside of another one; None: the
+            first under a common name that has any, below the title.
+        html_field: the one with HTML, used where there is no text; None: the first under a common name.
+        key_field: the one with the key; None: the first under a common name that has any, and where none has, the
+            file's name and the line.
         max_bytes: a line, row, record or file with more bytes is rejected, and never held whole.
     """
 
-    text_field: str = "text"
-    html_field: str = "html"
+    text_field: str | None = None
+    html_field: str | None = None
     key_field: str | None = None
     max_bytes: int = 64 * MEGABYTE
 
     def __post_init__(self) -> None:
         # No file takes a larger number.
         object.__setattr__(self, "max_bytes", min(self.max_bytes, sys.maxsize - 1))
+
+    @property
+    def text_name(self) -> str:
+        """What the text is looked for under first."""
+        return self.text_field or TEXT_FIELDS[0]
+
+    @property
+    def html_name(self) -> str:
+        """What HTML is looked for under first."""
+        return self.html_field or HTML_FIELDS[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +185,7 @@ class CorpusDocument:
         file: the name of its file, for messages.
         position: where it stands; reading can go on behind it.
         record: what it was made from, to be written as it came.
+        problem: why it is kept without being compared with others; "" for nearly all.
     """
 
     key: str
@@ -166,6 +194,7 @@ class CorpusDocument:
     file: str
     position: Position
     record: Record
+    problem: str = ""
 
     @property
     def source(self) -> str:
@@ -193,7 +222,25 @@ class Rejected:
         return source_of(self.file, self.position)
 
 
-Item = CorpusDocument | Rejected
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """What a file holds besides documents, with which nothing is wrong.
+
+    Attributes:
+        position: where it stands; reading can go on behind it.
+        reason: what it is, in a few words, by which it is counted.
+        count: how many of them there are.
+    """
+
+    position: Position
+    reason: str
+    count: int = 1
+
+
+INNER_LINES = "lines inside of rows"
+"""What a table has more lines than rows, which are counted at its end: a row may hold others."""
+
+Item = CorpusDocument | Rejected | Skipped
 """What readers yield."""
 
 
@@ -226,27 +273,39 @@ def document_of(
     return CorpusDocument(key, None if text is None else storable(text), html, file.name, position, record)
 
 
-def value_at(fields: Mapping[str, Any], path: str) -> Any:
-    """Return the value of a field; None where there is none.
+class _Names(NamedTuple):
+    """The fields of an object or a row that are looked at, by the names that they have there.
 
-    Args:
-        fields: values by name.
-        path: the field's name, or with dots `article.body`: the field `body` of what is in the field `article`, or of
-            each of the elements of a list there. A field that has this very name wins.
+    Attributes:
+        text: those of the text.
+        html: those of HTML.
+        summary: those of texts that many documents share, used where there is none of the others.
+        title: those of a title that is a part of the text.
+        key: those of the key.
     """
-    value = fields.get(path)
-    if value is not None or "." not in path:
-        return value
-    first, _, rest = path.partition(".")
-    return inside(fields.get(first), rest)
+
+    text: tuple[str, ...]
+    html: tuple[str, ...]
+    summary: tuple[str, ...]
+    title: tuple[str, ...]
+    key: tuple[str, ...]
 
 
-def inside(value: Any, path: str) -> Any:
-    """Return what is at a path in a value, see `value_at`; of a list the list of what its elements have there."""
-    if isinstance(value, list):
-        found = [each for each in (inside(element, path) for element in value) if each is not None]
-        return found or None
-    return value_at(value, path) if isinstance(value, Mapping) else None
+@lru_cache(maxsize=256)
+def names_there(names: tuple[str, ...], options: ReadOptions) -> _Names:
+    """Return which of some fields are looked at; those that are named, wherever they are."""
+    there = dict.fromkeys(names)
+
+    def found(usual: tuple[str, ...], named: str | None) -> tuple[str, ...]:
+        if named is not None:
+            return (named,)
+        return tuple(dict.fromkeys(actual for name in usual if (actual := actual_name(there, name)) is not None))
+
+    is_usual = options.text_field is None
+    text, html = found(_OWN_TEXT_FIELDS, options.text_field), found(HTML_FIELDS, options.html_field)
+    summary = found(SUMMARY_FIELDS, None) if is_usual and not (text or html) else ()
+    title = found(TITLE_FIELDS, None) if is_usual else ()
+    return _Names(text, html, summary, title, found(KEY_FIELDS, options.key_field))
 
 
 def require_columns(names: Sequence[str], options: ReadOptions) -> None:
@@ -255,9 +314,10 @@ def require_columns(names: Sequence[str], options: ReadOptions) -> None:
     Raises:
         BadRecordError: there is none of content, or not the one of the key that was named.
     """
-    if options.text_field not in names and options.html_field not in names:
-        raise BadRecordError(f"no column {options.text_field!r} or {options.html_field!r}; {others_there(names)}")
-    if options.key_field is not None and options.key_field not in names:
+    there, columns = names_there(tuple(names), options), dict.fromkeys(names)
+    if all(actual_name(columns, name) is None for name in (*there.text, *there.html, *there.summary)):
+        raise BadRecordError(f"no column {options.text_name!r} or {options.html_name!r}; {others_there(names)}")
+    if options.key_field is not None and actual_name(columns, options.key_field) is None:
         raise BadRecordError(f"no column {options.key_field!r}")
 
 
@@ -269,28 +329,53 @@ def content_of(fields: Mapping[str, Any], options: ReadOptions) -> tuple[str | N
         options: the names of the fields.
 
     Returns:
-        The text and None, or None and the bytes of the HTML.
+        The text, below its title where no field was named, and None; or None and the bytes of the HTML.
 
     Raises:
         BadRecordError: there is neither, or it is of another type.
     """
-    text = value_at(fields, options.text_field)
-    if isinstance(text, list) and all(isinstance(each, str) for each in text):
-        text = "\n".join(text)
-    if text is not None and not isinstance(text, str):
-        raise BadRecordError(f"{options.text_field!r} is not a string")
-    if not text:
-        html = value_at(fields, options.html_field)
-        if html and isinstance(html, str | bytes):
-            return None, as_bytes(html)
-        if html:
-            raise BadRecordError(f"{options.html_field!r} is not a string")
-        if text is None:
-            reason = f"has neither {options.text_field!r} nor {options.html_field!r}"
-            if options.text_field in fields or options.html_field in fields:
-                raise BadRecordError(reason)
-            raise BadRecordError(f"{reason}; {others_there(_paths(fields))}")
-    return text, None
+    there = names_there(tuple(fields), options)
+    blank: str | None = None
+    page: bytes | str = ""
+    wrong = []
+    for name in (*there.text, *there.summary):
+        value = joined(_value_of(fields, name))
+        text, own_page = text_or_page(value)
+        if text:
+            title = next(filter(None, (text_or_page(fields[each])[0] for each in there.title)), "")
+            return with_title(title, text) if title else text, None
+        page = page or own_page
+        if isinstance(value, str):
+            # Of two documents that have none each is one.
+            blank = "" if is_placeholder(value) else blank or value
+        elif value and not own_page:
+            wrong.append(name)
+    for name in there.html:
+        value = joined(_value_of(fields, name))
+        if value and isinstance(value, str | bytes):
+            return None, as_bytes(value)
+        wrong += [name] if value else []
+    if page:
+        return None, as_bytes(page)
+    if blank is None or wrong:
+        raise BadRecordError(_why_none(fields, there, wrong, options))
+    return blank, None
+
+
+def _why_none(fields: Mapping[str, Any], there: _Names, wrong: list[str], options: ReadOptions) -> str:
+    if wrong:
+        return f"{wrong[0]!r} is not a string"
+    reason = f"has neither {options.text_name!r} nor {options.html_name!r}"
+    lists = (name for name, value in fields.items() if isinstance(value, list) and value and isinstance(value[0], dict))
+    if name := next(lists, ""):
+        return f"{reason}; if {name[:_SHOWN]!r} are the documents, write them alone, as jq '.[{json.dumps(name)}]' does"
+    is_there = any(name in fields for name in (*there.text, *there.html))
+    return reason if is_there else f"{reason}; {others_there(_paths(fields))}"
+
+
+def _value_of(fields: Mapping[str, Any], name: str) -> Any:
+    value = fields.get(name)
+    return value_at(fields, name) if value is None else value
 
 
 def _paths(fields: Mapping[str, Any]) -> Iterator[str]:
@@ -318,17 +403,14 @@ def key_of(fields: Mapping[str, Any], options: ReadOptions) -> str | None:
         The key, or None where the document is to be called by file and line.
 
     Raises:
-        BadRecordError: the field that was named is missing, or is no string and no whole number.
+        BadRecordError: the field that was named is missing, or holds what cannot be a key.
     """
-    if options.key_field is not None:
-        key = value_at(fields, options.key_field)
-        if key is None or key == "":
-            raise BadRecordError(f"has no {options.key_field!r}")
-        return _as_key(options.key_field, key)
-    for name in KEY_FIELDS:
-        key = fields.get(name)
-        if key is not None and key != "":
-            return _as_key(name, key)
+    for name in names_there(tuple(fields), options).key:
+        value = _value_of(fields, name)
+        if key := as_key(value):
+            return key
+        if options.key_field is not None:
+            raise BadRecordError(f"has no {name!r}" if value is None or value == "" else f"{name!r} is not a string")
     return None
 
 
@@ -347,12 +429,3 @@ def storable(text: str) -> str:
 def as_bytes(html: str | bytes) -> bytes:
     """Return HTML as bytes, in UTF-8."""
     return html if isinstance(html, bytes) else storable(html).encode()
-
-
-def _as_key(name: str, key: object) -> str:
-    # True and False are whole numbers to Python.
-    if isinstance(key, str):
-        return key
-    if isinstance(key, int) and not isinstance(key, bool):
-        return str(key)
-    raise BadRecordError(f"{name!r} is not a string")

@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dedup.corpus.reading.documents import CorpusDocument, CorpusFile, ReadOptions
-from dedup.corpus.reading.streams import FileStatus, find_remote, is_url, load_pyarrow, open_raw, translate_errors
+from dedup.corpus.reading.json_arrays import begins_array
+from dedup.corpus.reading.streams import FileStatus, find_remote, is_url, load_zstd, open_raw, translate_errors
 from dedup.errors import InputError
 from dedup.workers.pool import PRELOAD
 
-KNOWN = "JSONL, CSV, TSV (also .gz, .zst), Parquet, WARC (also .gz), .txt, .html"
+KNOWN = "JSON, JSONL, CSV, TSV (also .gz, .zst), Parquet, WARC and WET (also .gz), .txt, .html"
 
-_MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
+# A zstd file may begin with a frame to be skipped, as those of pzstd do.
+_MAGIC = {"gzip": re.compile(rb"\x1f\x8b"), "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")}
 _HEAD = 1 << 12
+_HEAD_READ = 64
 _CHECKED_AT_ONCE = 16
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
@@ -46,6 +49,7 @@ class Format(NamedTuple):
 
 
 _JSONL, _CSV, _PLAIN = Format("jsonl"), Format("csv_tables"), Format("plain")
+_WARC = Format("warc", compressions=(".gz",), is_checked=True)
 
 # Parquet compresses by itself, and a WARC file by zstd needs a dictionary that it does not always bring.
 FORMATS = {
@@ -55,7 +59,8 @@ FORMATS = {
     ".csv": _CSV,
     ".tsv": _CSV,
     ".parquet": Format("parquet", compressions=(), is_checked=True),
-    ".warc": Format("warc", compressions=(".gz",), is_checked=True),
+    ".warc": _WARC,
+    ".wet": _WARC,
     ".txt": _PLAIN,
     ".html": _PLAIN,
     ".htm": _PLAIN,
@@ -98,11 +103,19 @@ def find_files(inputs: Sequence[str | Path]) -> FoundFiles:
             else:
                 files.append(file)
         if len(files) == before:
-            said = "no file of a known format in this folder" if folder else "not a known format by its name"
+            said = "no file of a known format in this folder" if folder else _why_unknown(path)
             raise InputError(f"{_printable(path)}: {said}; known are {KNOWN}")
     if not files:
         raise InputError(f"nothing to read; name files or folders: {KNOWN}")
     return FoundFiles(files, ignored)
+
+
+def _why_unknown(path: str) -> str:
+    stem, _, suffix = path.lower().rpartition(".")
+    if "arc" in (suffix, stem.rpartition(".")[2]):
+        return "an ARC file, which warcio recompress IN.arc.gz OUT.warc.gz writes as WARC"
+    packed = ": name it by what is in it, such as NAME.jsonl.zst" if f".{suffix}" in _COMPRESSIONS else ""
+    return f"not a known format by its name{packed}"
 
 
 def _check(found: Mapping[str, FileStatus | None], key_start: int, *, is_remote: bool) -> Iterator[CorpusFile | None]:
@@ -164,19 +177,21 @@ def check_file(path: str, name: str, key_start: int, status: FileStatus | None =
         status = FileStatus(found.st_size, found.st_mtime_ns)
     try:
         with open_raw(path, ahead=_HEAD) as file:
-            head = file.read(4) or b""
+            head = file.read(_HEAD_READ) or b""
     except OSError as error:
         raise _unreadable(path, error) from None
-    compression = next((_COMPRESSIONS[each] for each, magic in _MAGIC.items() if head.startswith(magic)), "")
+    compression = next((name for name, magic in _MAGIC.items() if magic.match(head)), "")
     if suffix and head and compression != _COMPRESSIONS[suffix]:
         raise InputError(
             f"{name}: not {_COMPRESSIONS[suffix]} as its name says; take {suffix} off the name if it is not"
         )
     if compression == "zstd":
-        load_pyarrow(name)
+        load_zstd(name)
     if format_.is_checked:
         import_module(f"dedup.corpus.reading.{format_.module}").check(path, name)
-    return CorpusFile(path, name, key_start, format_.module, compression, *status)
+    # Others begin with the first line that is read of them.
+    is_array = format_ is _JSONL and not compression and begins_array(head)
+    return CorpusFile(path, name, key_start, "json_arrays" if is_array else format_.module, compression, *status)
 
 
 def _format_of(path: str) -> tuple[Format | None, str]:

@@ -23,20 +23,21 @@ from dedup.corpus.reading.documents import (
     ReadOptions,
     Rejected,
 )
-from dedup.corpus.reading.streams import DAMAGE, Stream, TooLongError, why_damaged
+from dedup.corpus.reading.json_arrays import begins_array, read_stream
+from dedup.corpus.reading.streams import BYTE_ORDER_MARK, DAMAGE, Stream, TooLongError, why_damaged
 from dedup.errors import InputError
 
 _DECODER = msgspec.json.Decoder()
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 RANGE_BYTES = 1 << 21
 _LINE_FEED = b"\n"
+_PEEKED = 64
 
 
 def read(
     file: CorpusFile, number: int, options: ReadOptions, after: Position | None, end: int | None = None
-) -> Iterator[CorpusDocument | Rejected]:
+) -> Iterator[Item]:
     """Read documents; blank lines are none. See `portions.read_file` for arguments and what is yielded.
 
     Of a file that is not compressed reading stops at a line that begins at the byte `end` or behind it.
@@ -47,6 +48,9 @@ def read(
         line_number, offset = after.ordinal, after.offset
         after = None
     with Stream(file, offset) as stream:
+        if not offset and begins_array(_head(stream)):
+            yield from read_stream(stream, file, number, options, after)
+            return
         while end is None or offset < end:
             line_number += 1
             try:
@@ -71,6 +75,14 @@ def read(
                 yield item
 
 
+def _head(stream: Stream) -> bytes:
+    try:
+        return stream.bytes.peek(_PEEKED)
+    except DAMAGE:
+        # It will be damaged again.
+        return b""
+
+
 def item_of(
     line: bytes, file: CorpusFile, position: Position, options: ReadOptions
 ) -> CorpusDocument | Rejected | None:
@@ -80,7 +92,7 @@ def item_of(
     if line.isspace():
         return None
     if position.ordinal == 1:
-        line = line.removeprefix(_BYTE_ORDER_MARK)
+        line = line.removeprefix(BYTE_ORDER_MARK)
     try:
         return document_of(line, file, position, options)
     except BadRecordError as error:
@@ -119,7 +131,7 @@ def _python_object(line: bytes) -> object:
     except UnicodeDecodeError:
         raise BadRecordError("not UTF-8") from None
     except ValueError as error:
-        raise BadRecordError(f"not JSON: {error}") from None
+        raise BadRecordError(f"not JSON: {error}; one object a line is expected") from None
     except RecursionError:
         raise BadRecordError("not usable JSON: nested too deeply") from None
 

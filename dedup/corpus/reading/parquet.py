@@ -8,27 +8,28 @@ from io import BufferedReader
 from typing import Any, NamedTuple
 
 from dedup.corpus.reading.documents import (
-    KEY_FIELDS,
     MEGABYTE,
     NO_VALUE,
     BadRecordError,
     CorpusDocument,
     CorpusFile,
+    Item,
     ParquetRow,
     Position,
     ReadOptions,
     Rejected,
     document_of,
-    inside,
+    names_there,
     require_columns,
 )
 from dedup.corpus.reading.streams import RemoteFile, is_url, load_pyarrow, parquet_damage, why_damaged
 from dedup.errors import InputError
+from dedup.fields import actual_name, inside
 
 _BATCH_BYTES = 16 * MEGABYTE
 _MOST_ROWS = 10_000
-# Stands for a value that cannot be decoded.
-_NOT_UTF8 = object()
+# Stand for a value that cannot be decoded, and for one that Python has no value for.
+_NOT_UTF8, _NO_VALUE = object(), frozenset[str]()
 
 
 def check(path: str, name: str) -> None:
@@ -46,17 +47,13 @@ def check(path: str, name: str) -> None:
         raise InputError(f"{name}: not a whole Parquet file ({reason}); make it anew or leave it out") from None
 
 
-def read(
-    file: CorpusFile, number: int, options: ReadOptions, after: Position | None
-) -> Iterator[CorpusDocument | Rejected]:
+def read(file: CorpusFile, number: int, options: ReadOptions, after: Position | None) -> Iterator[Item]:
     """Read documents; row groups before `after` are not touched. See `portions.read_file` for the rest."""
     with arrow_source(file.path) as source:
         yield from _read(source, file, number, options, after)
 
 
-def _read(
-    source: Any, file: CorpusFile, number: int, options: ReadOptions, after: Position | None
-) -> Iterator[CorpusDocument | Rejected]:
+def _read(source: Any, file: CorpusFile, number: int, options: ReadOptions, after: Position | None) -> Iterator[Item]:
     arrow = load_pyarrow(file.name)
     try:
         # Without pre-buffering: otherwise all of a row group is in memory at once.
@@ -122,23 +119,34 @@ def _used_columns(arrow: Any, schema: Any, options: ReadOptions) -> list[_Column
     Raises:
         BadRecordError: a column that is needed is not there, or its type cannot be used.
     """
-    keys = KEY_FIELDS if options.key_field is None else (options.key_field,)
-    names = dict.fromkeys((options.text_field, options.html_field, *keys))
-    columns = [column for name in names if (column := _find(arrow, schema, name))]
     there = [path for field in schema for path in _paths(arrow, field)]
-    require_columns([*there, *(column.name for column in columns)], options)
-    for column in columns:
+    names = names_there(tuple(schema.names), options)
+    contents = dict.fromkeys((*names.text, *names.html, *names.summary))
+    wanted = dict.fromkeys((*contents, *names.title, *names.key))
+    found = [column for name in wanted if (column := _find(arrow, schema, name))]
+    require_columns([*there, *(column.name for column in found)], options)
+    columns, reasons = [], []
+    for column in found:
+        reason = "" if column.name in names.key else _why_no_text(arrow, column, may_be_bytes=column.name in names.html)
         if len(schema.get_all_field_indices(column.root)) > 1:
-            raise BadRecordError(f"the column {column.root!r} is there twice")
-        if column.name in (options.text_field, options.html_field) and not column.behind_list:
-            _require_text(arrow, column, may_be_bytes=column.name == options.html_field)
+            reason = f"the column {column.root!r} is there twice"
+        if reason and column.name in (options.text_field, options.html_field, options.key_field):
+            raise BadRecordError(reason)
+        if reason:
+            reasons.append(reason)
+        else:
+            columns.append(column)
+    if contents.keys().isdisjoint(column.name for column in columns):
+        raise BadRecordError(reasons[0])
     return columns
 
 
 def _find(arrow: Any, schema: Any, name: str) -> _Column | None:
     """Find a field as `value_at` does; None where there is none."""
-    root, rest = (name, "") if name in schema.names else name.partition(".")[::2]
-    if root not in schema.names or (root != name and not rest):
+    columns = dict.fromkeys(schema.names)
+    first, rest = (name, "") if actual_name(columns, name) is not None else name.partition(".")[::2]
+    root = actual_name(columns, first)
+    if root is None or (first != name and not rest):
         return None
     steps: list[str] = []
     kind = schema.field(schema.get_all_field_indices(root)[0]).type
@@ -158,14 +166,15 @@ def _paths(arrow: Any, field: Any) -> list[str]:
     return [f"{field.name}.{path}" for each in field.type for path in _paths(arrow, each)]
 
 
-def _require_text(arrow: Any, column: _Column, *, may_be_bytes: bool) -> None:
+def _why_no_text(arrow: Any, column: _Column, *, may_be_bytes: bool) -> str:
     types, kind = arrow.types, column.kind
     kind = kind.value_type if types.is_dictionary(kind) else kind
-    is_list = types.is_list(kind) or types.is_large_list(kind)
-    kind = kind.value_type if is_list and not may_be_bytes else kind
+    kind = kind.value_type if types.is_list(kind) or types.is_large_list(kind) else kind
     is_bytes = may_be_bytes and (types.is_binary(kind) or types.is_large_binary(kind))
-    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or is_bytes):
-        raise BadRecordError(f"the column {column.name!r} is of type {str(column.kind)[:100]}, not of strings")
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    if is_text or is_bytes or column.behind_list:
+        return ""
+    return f"the column {column.name!r} is of type {str(column.kind)[:100]}, not of strings"
 
 
 def _batches(table: Any, group: int, skipped: int) -> Iterator[tuple[Any, int]]:
@@ -201,7 +210,7 @@ def _value(scalar: Any) -> Any:
     except UnicodeDecodeError:
         return _NOT_UTF8
     except NO_VALUE:
-        return scalar
+        return _NO_VALUE
 
 
 def _outcome(

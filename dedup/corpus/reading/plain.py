@@ -8,6 +8,7 @@ from dedup.corpus.reading.documents import (
     BadRecordError,
     CorpusDocument,
     CorpusFile,
+    Item,
     Page,
     Position,
     ReadOptions,
@@ -18,9 +19,7 @@ from dedup.corpus.reading.documents import (
 from dedup.corpus.reading.streams import DAMAGE, Stream, why_damaged
 
 
-def read(
-    file: CorpusFile, number: int, options: ReadOptions, after: Position | None
-) -> Iterator[CorpusDocument | Rejected]:
+def read(file: CorpusFile, number: int, options: ReadOptions, after: Position | None) -> Iterator[Item]:
     """Read the document, called by its file. See `portions.read_file` for arguments and what is yielded."""
     if after is not None:
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import logging
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -28,9 +29,12 @@ _SHOWN = 200
 # Some packages would fetch, and hold, 50 MB at once.
 _AHEAD = 1 << 23
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BUFFER = 1 << 20
 _SMALL_BUFFER = 1 << 16
 _DISCARDED = 1 << 20
+# Those of zstd --long=31: up to 2 GB, of which as much is taken as the file fills.
+_LARGEST_WINDOW = 31
 
 # What a decompressor or a disk has to say of damage; pyarrow's errors are OSError.
 DAMAGE = (OSError, EOFError, zlib.error)
@@ -68,6 +72,19 @@ def load_warcio(name: str) -> Any:
     # It warns of spaces in addresses, with the address as it came from the file.
     logging.getLogger("warcio").setLevel(logging.CRITICAL)
     return _load("warcio", "warcio.recordloader", name)
+
+
+def load_zstd(name: str) -> Any:
+    """Load what decompresses zstd, which is a part of Python from 3.14 on.
+
+    Args:
+        name: what needs it, for the message.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    return _load(module, module, name)
 
 
 def load_fsspec(name: str) -> Any:
@@ -286,18 +303,22 @@ class Stream:
         self._offset = offset
         self.bytes: io.BufferedReader[Any] = raw
         if file.compression == "gzip":
-            self.bytes = self._buffered(_Gzip(raw))
+            self.bytes = self._buffered(_Decompressed(gzip.GzipFile(fileobj=raw, mode="rb")))
         elif file.compression == "zstd":
-            arrow = load_pyarrow(file.name)
             # What a read has decompressed before it comes upon damage is lost: so reads are small.
-            unpacked = arrow.CompressedInputStream(arrow.PythonFile(raw, mode="r"), "zstd")
-            self.bytes = self._buffered(unpacked, _SMALL_BUFFER)
+            self.bytes = self._buffered(ZstdReader(raw, load_zstd(file.name)), _SMALL_BUFFER)
         elif offset:
             raw.seek(offset)
 
     def tell(self) -> int:
         """Return how many bytes of the file were taken for the lines that were read; about, if it is compressed."""
         return self._file.taken if self._is_compressed else self._offset
+
+    def read_some(self, size: int) -> bytes:
+        """Read some bytes, at most so many; b"" at the end of the file."""
+        data = self.bytes.read1(size)
+        self._offset += len(data)
+        return data
 
     def read_line(self, limit: int) -> bytes:
         """Read a line, with its end; b"" at the end of the file.
@@ -346,11 +367,11 @@ class _CountedFile(io.FileIO):
         return size
 
 
-class _Gzip(io.RawIOBase):
-    """A gzip file without its own buffer, whose readline is slow and whose read loses what came before damage."""
+class _Decompressed(io.RawIOBase):
+    """A compressed file without its own buffer, whose readline is slow and whose read loses what came before damage."""
 
-    def __init__(self, raw: io.BufferedReader[Any]) -> None:
-        self._file = gzip.GzipFile(fileobj=raw, mode="rb")
+    def __init__(self, file: Any) -> None:
+        self._file = file
 
     def readable(self) -> bool:
         return True
@@ -359,6 +380,26 @@ class _Gzip(io.RawIOBase):
         data = self._file.read1(len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+
+class ZstdReader(_Decompressed):
+    """A zstd file of any number of frames, with windows as large as there are."""
+
+    def __init__(self, raw: Any, zstd: Any) -> None:
+        largest = {zstd.DecompressionParameter.window_log_max: _LARGEST_WINDOW}
+        super().__init__(zstd.ZstdFile(raw, options=largest))
+        self._error = zstd.ZstdError
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Decompress as much as fits.
+
+        Raises:
+            OSError, EOFError: the file is damaged.
+        """
+        try:
+            return super().readinto(buffer)
+        except self._error as error:
+            raise OSError(str(error)) from None
 
 
 def why_damaged(error: BaseException) -> str:

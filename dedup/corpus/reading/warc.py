@@ -1,4 +1,4 @@
-"""WARC, plain and by gzip: HTML pages that were answered with status 200; the text is not taken out here.
+"""WARC, plain and by gzip: pages that were answered or stored, and texts that were made of pages, as in WET files.
 
 warcio parses the headers. Where records begin and end is found here, as what is damaged must not end
 the run, pass for whole, or fill the memory: warcio takes damage for the end of a record.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedReader
 from typing import Any, NamedTuple
 
@@ -16,25 +16,34 @@ from dedup.corpus.reading.documents import (
     BadRecordError,
     CorpusDocument,
     CorpusFile,
+    Item,
     Page,
     Position,
     ReadOptions,
     Rejected,
+    Skipped,
     storable,
+)
+from dedup.corpus.reading.responses import (
+    ONLY_BEGINNING,
+    Body,
+    decode_body,
+    is_html,
+    is_success,
+    may_be_html,
+    media_type,
 )
 from dedup.corpus.reading.streams import DAMAGE, RemoteReadError, load_warcio, open_raw, why_damaged
 
 _READ = 1 << 16
 
-
-_GZIP, _ZLIB, _DEFLATE = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
-_WINDOWS = {"gzip": (_GZIP,), "x-gzip": (_GZIP,), "deflate": (_ZLIB, _DEFLATE)}
-
 _GZIP_MEMBER = b"\x1f\x8b\x08"
 _RECORD_LINE = b"WARC/"
-_HTML = ("text/html", "application/xhtml+xml")
+# The first line of an ARC file.
+_ARC_LINE = b"filedesc:"
 _MOST_HEADER_BYTES = 1 << 20
 _SKIPPED = 1 << 20
+_TEXT = "text/plain"
 
 
 class Member(io.RawIOBase):
@@ -89,67 +98,6 @@ def find(file: BufferedReader[Any], mark: bytes, start: int) -> int:
     return -1
 
 
-def decode_payload(block: bytes, headers: Any, limit: int) -> bytes:
-    """Undo chunks and compression.
-
-    Args:
-        block: the body as it was sent.
-        headers: the answer's headers as warcio has them; None: there are none, and nothing is to undo.
-        limit: how many bytes the page may have.
-
-    Returns:
-        The bytes of the page.
-
-    Raises:
-        BadRecordError: it is damaged, too large, or compressed in a way that is not known.
-    """
-    if headers is None or _is_markup(block):
-        # Archives often hold the decoded page under headers that speak of how it was sent.
-        return block
-    if (headers.get_header("Transfer-Encoding") or "").strip().lower() == "chunked":
-        from warcio.bufferedreaders import ChunkedDataReader  # noqa: PLC0415 -- an optional package
-
-        block = ChunkedDataReader(io.BytesIO(block)).read()
-    encoding = (headers.get_header("Content-Encoding") or "identity").strip().lower()
-    if encoding == "identity" or not block or _is_markup(block):
-        return block
-    if encoding in _WINDOWS:
-        page = _inflate(block, _WINDOWS[encoding], limit)
-    elif encoding == "br":
-        page = _unbrotli(block, limit)
-    else:
-        raise BadRecordError(f"compressed by {encoding[:40]!r}, which is not known here")
-    if len(page) > limit:
-        raise BadRecordError(f"a page of more than {limit:,} bytes")
-    return page
-
-
-def _is_markup(data: bytes) -> bool:
-    return data[:100].lstrip().startswith((b"<", b"\xef\xbb\xbf<"))
-
-
-def _inflate(data: bytes, windows: tuple[int, ...], limit: int) -> bytes:
-    for window in windows:
-        try:
-            return zlib.decompressobj(wbits=window).decompress(data, limit + 1)
-        except zlib.error:
-            continue
-    raise BadRecordError("its compressed body is damaged")
-
-
-def _unbrotli(data: bytes, limit: int) -> bytes:
-    try:
-        import brotli  # noqa: PLC0415 -- an optional package
-    except ModuleNotFoundError:
-        raise BadRecordError("compressed by brotli, which needs the package brotli") from None
-    decompressor = brotli.Decompressor()
-    try:
-        page: bytes = decompressor.process(data, output_buffer_limit=limit + 1)
-    except brotli.error:
-        raise BadRecordError("its compressed body is damaged") from None
-    return page
-
-
 def check(path: str, name: str) -> None:
     """Load what is needed.
 
@@ -159,9 +107,7 @@ def check(path: str, name: str) -> None:
     load_warcio(name)
 
 
-def read(
-    file: CorpusFile, number: int, options: ReadOptions, after: Position | None
-) -> Iterator[CorpusDocument | Rejected]:
+def read(file: CorpusFile, number: int, options: ReadOptions, after: Position | None) -> Iterator[Item]:
     """Read pages; all records are counted, and a damaged stretch as one. See `portions.read_file` for the rest."""
     done = 0 if after is None else after.ordinal
     try:
@@ -173,22 +119,68 @@ def read(
     with raw:
         for ordinal, found in enumerate(find_records(raw, file, options.max_bytes), 1):
             position = Position(number, ordinal, raw.tell())
-            if ordinal <= done:
-                continue
-            if isinstance(found.record, BadRecordError):
-                yield Rejected(file.name, position, str(found.record))
-            elif is_page(found.record):
-                yield _page(found, file, position, options)
+            if ordinal > done and (item := _item(found, file, position, options)) is not None:
+                yield item
 
 
-def _page(found: Found, file: CorpusFile, position: Position, options: ReadOptions) -> CorpusDocument | Rejected:
+def _item(found: Found, file: CorpusFile, position: Position, options: ReadOptions) -> Item | None:
+    if isinstance(found.record, BadRecordError):
+        return Rejected(file.name, position, str(found.record))
+    is_page, kind = kind_of(found.record)
+    if is_page is False:
+        return Skipped(position, kind) if kind else None
     try:
+        body = body_of(found, options.max_bytes)
+        if not holds_page(found.record, body.data):
+            return Skipped(position, ("not html" if is_page else kind) if body.data.strip() else "empty")
         url = storable(target_of(found.record))
-        html = decode_page_of(found, options.max_bytes)
     except BadRecordError as error:
         return Rejected(file.name, position, str(error))
     fields = {"url": url, "date": found.record.rec_headers.get_header("WARC-Date")}
-    return CorpusDocument(url, None, html, file.name, position, Page(fields))
+    if kind == _TEXT:
+        text = storable(body.data.decode("utf-8", "replace"))
+        return CorpusDocument(url, text, None, file.name, position, {**fields, "text": text})
+    problem = "" if body.is_whole else ONLY_BEGINNING
+    return CorpusDocument(url, None, body.data, file.name, position, Page(fields), problem)
+
+
+def kind_of(record: Any) -> tuple[bool | None, str]:
+    """Say of a record whether it is a page, or the text of one, by its headers.
+
+    Returns:
+        None where its body says whether it is; and what it is called where it is none, such as `http 404` or
+        `image/png`, "" for what only goes with another record.
+    """
+    if record.rec_type == "response" and record.http_headers is not None:
+        status = record.http_headers.get_statuscode()
+        if not is_success(status):
+            return False, f"http {status}"
+    elif record.rec_type == "conversion":
+        kind = media_type([record.content_type or ""])
+        return kind == _TEXT, kind if kind == _TEXT else f"conversion to {kind or 'nothing known'}"
+    elif record.rec_type not in ("response", "resource"):
+        return False, record.rec_type if record.rec_type in ("revisit", "continuation") else ""
+    types, *names = _names_of(record)
+    return may_be_html(types, *names), next(filter(None, types), "no content type")
+
+
+def holds_page(record: Any, body: bytes) -> bool:
+    """Say whether what `kind_of` does not exclude is a page, by what is decoded of it."""
+    return bool(body.strip()) and (record.rec_type == "conversion" or is_html(body, *_names_of(record)))
+
+
+def _names_of(record: Any) -> tuple[list[str], str, str]:
+    """Return the types of an answer, its address, and the value of Content-Disposition."""
+    own = _values(record, "Content-Type") if record.http_headers is not None else [record.content_type or ""]
+    identified = record.rec_headers.get_header("WARC-Identified-Payload-Type") or ""
+    types = [media_type(own), media_type([identified])]
+    url = record.rec_headers.get_header("WARC-Target-URI") or ""
+    return types, url, "".join(_values(record, "Content-Disposition"))
+
+
+def _values(record: Any, name: str) -> list[str]:
+    headers = [] if record.http_headers is None else record.http_headers.headers
+    return [value for each, value in headers if each.lower() == name.lower()]
 
 
 def target_of(record: Any) -> str:
@@ -203,29 +195,18 @@ def target_of(record: Any) -> str:
     return url
 
 
-def decode_page_of(found: Found, limit: int) -> bytes:
-    """Return the bytes of the page in a record.
+def body_of(found: Found, limit: int) -> Body:
+    """Return what a record holds.
 
     Raises:
         BadRecordError: it is longer than so many bytes, damaged, or compressed in a way that is not known.
     """
     if found.block is None:
         raise BadRecordError(f"a record of {found.record.length:,} bytes, more than {limit:,}")
-    return decode_payload(found.block, found.record.http_headers, limit)
-
-
-def is_page(record: Any) -> bool:
-    """Say whether a record is a page: an answer with status 200 or a stored resource, of HTML."""
-    if record.rec_type == "response":
-        headers = record.http_headers
-        if headers is None or headers.get_statuscode() != "200":
-            return False
-        kind = headers.get_header("Content-Type") or record.rec_headers.get_header("WARC-Identified-Payload-Type")
-    elif record.rec_type == "resource":
-        kind = record.content_type
-    else:
-        return False
-    return (kind or "").split(";")[0].strip().lower() in _HTML
+    codings = [*_values(found.record, "Content-Encoding"), *_values(found.record, "Transfer-Encoding")]
+    body = decode_body(found.block, codings, limit)
+    is_cut = found.record.rec_headers.get_header("WARC-Truncated") is not None
+    return body._replace(is_whole=False) if is_cut else body
 
 
 class Found(NamedTuple):
@@ -235,7 +216,7 @@ class Found(NamedTuple):
         start: the byte where it begins, or the member of gzip that holds it.
         number: how many records stand before it in that member.
         record: as warcio has it; an error for a damaged stretch.
-        block: what the record holds; None where it is no page, or too long.
+        block: what the record holds; None where it is not wanted, or too long.
     """
 
     start: int
@@ -260,7 +241,18 @@ def read_record(raw: BufferedReader[Any], file: CorpusFile, start: int, number: 
     raise BadRecordError("the record is not there any more")
 
 
-def find_records(raw: BufferedReader[Any], file: CorpusFile, limit: int, start: int = 0) -> Iterator[Found]:
+def may_be_page(record: Any) -> bool:
+    """Say whether a record is a page, or may be one by its body."""
+    return kind_of(record)[0] is not False
+
+
+def find_records(
+    raw: BufferedReader[Any],
+    file: CorpusFile,
+    limit: int,
+    start: int = 0,
+    is_wanted: Callable[[Any], bool] = may_be_page,
+) -> Iterator[Found]:
     """Yield each record, and each damaged stretch.
 
     After damage the next place is looked for where a record may begin. It may be none: what is tried in
@@ -269,14 +261,15 @@ def find_records(raw: BufferedReader[Any], file: CorpusFile, limit: int, start: 
     Args:
         raw: the file.
         file: what is known of it.
-        limit: how many bytes the block of a page may have to be held.
+        limit: how many bytes a block may have to be held.
         start: where to begin.
+        is_wanted: says of which records the blocks are held.
     """
     is_lost = False
     mark = _GZIP_MEMBER if file.compression else _RECORD_LINE
     while start < file.size:
         raw.seek(start)
-        reader = _RecordReader(raw, file, limit)
+        reader = _RecordReader(raw, file, limit, is_wanted)
         try:
             for number, (record, block) in enumerate(reader.read_all()):
                 is_lost = False
@@ -308,12 +301,15 @@ class _RecordReader:
         raw: the file, at the beginning of a member or record.
         file: what is known of it.
         limit: how many bytes a block may have to be held.
+        is_wanted: says of which records they are.
 
     Attributes:
         start: where in the file begins what is being read: the member, or the record.
     """
 
-    def __init__(self, raw: BufferedReader[Any], file: CorpusFile, limit: int) -> None:
+    def __init__(
+        self, raw: BufferedReader[Any], file: CorpusFile, limit: int, is_wanted: Callable[[Any], bool]
+    ) -> None:
         from warcio.recordloader import ArcWarcRecordLoader  # noqa: PLC0415 -- an optional package
 
         self._loader = ArcWarcRecordLoader(verify_http=False, arc2warc=False)
@@ -321,6 +317,7 @@ class _RecordReader:
         self._stream: BufferedReader[Any] = BufferedReader(Member(raw), 1 << 16) if file.compression else raw
         self._size = file.size
         self._limit = limit
+        self._is_wanted = is_wanted
         self.start = raw.tell()
 
     def read_all(self) -> Iterator[tuple[Any, bytes | None]]:
@@ -335,7 +332,7 @@ class _RecordReader:
             left = record.raw_stream.limit
             if not self._is_compressed and self._stream.tell() + left > self._size:
                 raise BadRecordError("a damaged record: it ends behind the end of the file")
-            block = self._read_block(left, is_held=record.length <= self._limit and is_page(record))
+            block = self._read_block(left, is_held=record.length <= self._limit and self._is_wanted(record))
             self._read_end()
             yield record, block
 
@@ -349,6 +346,8 @@ class _RecordReader:
         if not self._is_compressed:
             self.start = self._stream.tell()
         head = self._stream.peek(5)[:5]
+        if head and _ARC_LINE.startswith(head):
+            raise BadRecordError("records of ARC: warcio recompress IN.arc.gz OUT.warc.gz writes them as WARC")
         if not _RECORD_LINE.startswith(head):
             raise BadRecordError("a damaged stretch: no record begins where one should")
         return bool(head)

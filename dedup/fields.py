@@ -1,0 +1,141 @@
+"""Fields of items, objects and rows: under which names text, HTML and key are found, and what their values hold."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from functools import lru_cache
+from typing import Any
+
+from dedup.signature.markup import without_markup
+
+
+def _names(names: str) -> tuple[str, ...]:
+    return tuple(names.split())
+
+
+TITLE_FIELDS = _names("title headline article_title name heading product_name product")
+SUMMARY_FIELDS = _names("description content_intro summary abstract article motto")
+# `article` is a number in shops.
+TEXT_FIELDS = (
+    *_names(
+        "text content body article_text article_body articleBody articleText maintext main_text full_text plain_text "
+        "body_text content_text page_text"
+    ),
+    *SUMMARY_FIELDS,
+)
+HTML_FIELDS = _names(
+    "html raw_html body_html content_html article_html articleBodyHtml page_html html_content spider_response response"
+)
+KEY_FIELDS = _names(
+    "url link canonical_url page_url source_url article_url news_url product_url permalink href guid id id_ _id "
+    "item_id article_id sku key"
+)
+
+_WHOLE_PAGE = re.compile(
+    r"\s*+(<\?xml[^>]*+>\s*+)?(<!--.*?-->\s*+)*+<(!doctype\s+html|html|head)\b", re.IGNORECASE | re.DOTALL
+)
+# What programs write where a text is missing, or will be once a later pipeline has filled it in.
+_PLACEHOLDERS = frozenset(_names("null none nil nan na undefined unknown empty tbd todo loading placeholder 无 暂无"))
+_LONGEST_PLACEHOLDER = 20
+_NO_LETTER = re.compile(r"[\W_]+")
+
+AsFields = Callable[[Any], Mapping[Any, Any] | None]
+"""Returns the fields of a value; None of a value that has none."""
+
+
+def _as_mapping(value: Any) -> Mapping[Any, Any] | None:
+    return value if isinstance(value, Mapping) else None
+
+
+@lru_cache(maxsize=256)
+def _actual_names(names: tuple[Any, ...]) -> dict[str, Any]:
+    # The first of those that differ in their case alone, but for the name itself.
+    return {str(name).lower(): name for name in reversed(names)} | {name: name for name in names}
+
+
+def actual_name(fields: Mapping[Any, Any], name: str) -> Any:
+    """Return a field's name as it is written there, in upper or lower case; None if there is none."""
+    actual = _actual_names(tuple(fields))
+    return actual.get(name) or actual.get(name.lower())
+
+
+def value_of(fields: Mapping[Any, Any], name: str) -> Any:
+    """Return the value of a field, in any case; None if there is no such field, or it was never set."""
+    field = actual_name(fields, name)
+    try:
+        return None if field is None else fields[field]
+    except (KeyError, AttributeError):  # the latter of dataclasses and attrs, whose fields are there from the start
+        return None
+
+
+def value_at(fields: Mapping[Any, Any], path: str, as_fields: AsFields = _as_mapping) -> Any:
+    """Return the value of a field; None where there is none.
+
+    Args:
+        fields: values by name.
+        path: the field's name, or with dots `article.body`: the field `body` of what is in the field `article`, or of
+            each of the elements of a list there. A field that has this very name wins.
+        as_fields: says what has fields.
+    """
+    value = value_of(fields, path)
+    first, dot, rest = path.partition(".")
+    return inside(value_of(fields, first), rest, as_fields) if dot and value is None else value
+
+
+def inside(value: Any, path: str, as_fields: AsFields = _as_mapping) -> Any:
+    """Return what is at a path in a value, see `value_at`; of a list the list of what its elements have there."""
+    if isinstance(value, (list, tuple)):
+        found = [each for each in (inside(element, path, as_fields) for element in value) if each is not None]
+        return found or None
+    fields = as_fields(value)
+    return None if fields is None else value_at(fields, path, as_fields)
+
+
+def joined(value: Any) -> Any:
+    """Return the strings of a list as one, as item loaders make lists; anything else as it is."""
+    is_list = isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value)
+    return "\n".join(value) if is_list else value
+
+
+def text_or_page(value: Any) -> tuple[str, bytes | str]:
+    """Return a text without markup, or the page that a text is to be taken from; two empty ones: neither."""
+    value = joined(value)
+    if not isinstance(value, (bytes, str)) or not value.strip() or is_placeholder(value):
+        return "", ""
+    if isinstance(value, bytes) or _WHOLE_PAGE.match(value):
+        return "", value
+    text = without_markup(value)
+    return (text if text is value else text.strip()), ""
+
+
+def is_placeholder(value: bytes | str) -> bool:
+    """Say whether a value is written in place of a missing text: `NULL`, `N/A`, `-`, `loading...`."""
+    if len(value) > _LONGEST_PLACEHOLDER or isinstance(value, bytes):
+        return False
+    letters = _NO_LETTER.sub("", value).casefold()
+    return not letters or letters in _PLACEHOLDERS
+
+
+def with_title(title: str, text: str) -> str:
+    """Return a text with its title above it, unless it begins with that."""
+    is_inside = text.lstrip().casefold().startswith(title.strip().casefold())
+    return text if is_inside else f"{title}\n{text}"
+
+
+def as_key(value: Any) -> str:
+    """Return a key as a string; "" for what cannot be one."""
+    if isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    if isinstance(value, Mapping) and len(value) == 1 and str(next(iter(value))).startswith("$"):
+        value = next(iter(value.values()))  # such as {"$oid": "..."} of MongoDB
+    if isinstance(value, float):  # as tables have whole numbers of which some are missing
+        value = int(value) if value.is_integer() else value if math.isfinite(value) else None
+    if isinstance(value, bytes):
+        value = value.decode("ascii") if value.isascii() else value.hex()
+    if value is None or isinstance(value, (bool, Mapping, list, tuple, set, frozenset, date)):
+        return ""
+    key = str(value)
+    return "" if key.isspace() else key
