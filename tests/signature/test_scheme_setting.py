@@ -29,7 +29,7 @@ def test_near_duplicates_are_found_by_any_scheme(scheme: str, tmp_path: Path) ->
 def test_a_database_of_another_scheme_is_refused(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'dedup.db'}"
     Deduplicator(DedupSettings(database_url=url, scheme="pairs")).database.close()
-    with pytest.raises(IncompatibleDatabaseError, match="2:pair-bigrams/one/mmh3/64"):
+    with pytest.raises(IncompatibleDatabaseError, match="3:pair-bigrams/one/mmh3/64"):
         Deduplicator(DedupSettings(database_url=url))
 
 
