@@ -31,8 +31,8 @@ from typing import Any
 import mmh3
 
 from dedup.signature.dictionaries import load_jieba
-from dedup.signature.normalise import clean
-from dedup.signature.signing import make_signature
+from dedup.signature.normalise import clean, normalise
+from dedup.signature.signing import tokenise
 
 UNIT = 2**32
 """What a weight of 1 is where weights are real: sums of whole numbers are exact, in any order."""
@@ -86,8 +86,7 @@ def keywords_of(text: str) -> int:
 
 
 def _counted_words(text: str) -> Mapping[bytes, int]:
-    words = make_signature(text).words
-    return Counter(words.split(b"\n")) if words else {}
+    return Counter(tokenise(normalise(text)).parts())
 
 
 def _bigrams(text: str) -> Mapping[bytes, int]:

@@ -12,8 +12,9 @@ from dedup.compiled_cache import is_in_use
 from dedup.index import Keys
 from dedup.rules.documents import Rule
 from dedup.rules.settings import LIMITS, Caution, Mode, RuleSettings
+from dedup.rules.signs import differing_signs
 from dedup.rules.word_comparison import Bounds, WordDifference, has_same_numbers, plain_bounds, short_similarity
-from dedup.signature.signature import SHINGLE_WORDS, Similarity, Sketch
+from dedup.signature.signature import SHINGLE_WORDS, Similarity, Sketch, without_signs
 
 NOT_ALIKE, BY_JACCARD, BY_CONTAINMENT, LESS_ALIKE = range(4)
 """What the shingles say of two documents: nothing, what makes them near-duplicates, or that they are only similar."""
@@ -119,10 +120,10 @@ def check(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool 
 
     They are if they share enough of all their shingles, or if one is contained in the other and
     not much shorter: a copy without its last paragraphs, or with a frame around it. Another thing
-    in the same frame can share as much; there it tells how the words differ.
+    in the same frame can share as much; there it tells how the words differ, and the signs beside them.
 
     Args:
-        ours: the tokens of one, a line feed between them; nothing where they are not known.
+        ours: the words of one, as `dedup.signature.signature.Signature` has them; nothing where they are not known.
         theirs: those of the other; the order of the two makes no difference.
         settings: the thresholds.
         siblings: whether they are at sibling addresses, where it takes more evidence: see `dedup.rules.scope`.
@@ -133,6 +134,11 @@ def check(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool 
     """
     if not ours or not theirs:
         return Rule.NOT_ALIKE
+    rule = _check_tokens(without_signs(ours), without_signs(theirs), settings, siblings=siblings)
+    return Rule.SIGNS if rule.is_duplicate and any(differing_signs(ours, theirs)) else rule
+
+
+def _check_tokens(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool) -> Rule:
     counts = ours.count(b"\n") + 1, theirs.count(b"\n") + 1
     if min(counts) < settings.short_tokens:
         return _check_short(ours, theirs, settings)
