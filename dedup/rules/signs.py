@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import regex
@@ -28,7 +27,7 @@ _SIGN = regex.compile(rf"(?<=\p{{Nd}}):(?=\p{{Nd}})|(?<=[:;]-?)[()]|{_NEGATION}|
 _PREFIX = r"[\p{Sm}\p{Sc}\-]--[|→⇒]"
 _LETTER = r"[\p{L}\p{M}\p{N}]--[\p{lb=ID}\p{lb=SA}\p{lb=CJ}]"
 _ATTACHED = regex.compile(
-    r"(?<=[\p{L}\p{M}\p{N}])[+#%‰°\p{Sc}]+"
+    r"(?<=[\p{L}\p{M}\p{N}])[+#]+|(?<=\p{N})[%‰°\p{Sc}]+"
     rf"|(?<![[{_PREFIX}][{_LETTER}]])(?!--)[{_PREFIX}]++(?=\p{{Nd}})"
     rf"|{_NEGATION}",
     regex.V1,
@@ -83,11 +82,26 @@ class _Words:
         self._tokens, *self.places = words.split(b"\0")
 
     @cached_property
-    def without_sign(self) -> Counter[_Sides]:
-        """How often two tokens stand beside each other without a sign between them."""
-        counts = Counter(pairwise([b"", *self._tokens.split(b"\n"), b""]))
-        counts.subtract((before, behind) for before, _, behind in (place.split(b"\n") for place in self.places))
-        return counts
+    def around(self) -> dict[_Sides, list[_Sides]]:
+        """For each two tokens beside each other the tokens around them, wherever they are."""
+        tokens = [b"", b"", *self._tokens.split(b"\n"), b"", b""]
+        found: dict[_Sides, list[_Sides]] = {}
+        for first, before, behind, last in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
+            found.setdefault((before, behind), []).append((first, last))
+        return found
+
+    @cached_property
+    def _with_sign(self) -> Counter[_Sides]:
+        return Counter((before, behind) for before, _, behind in (place.split(b"\n") for place in self.places))
+
+    def count_without_sign(self, sides: _Sides) -> int:
+        """Count how often two tokens stand beside each other without a sign between them."""
+        return len(self.around.get(sides, [])) - self._with_sign[sides]
+
+    def is_in_same_place(self, sides: _Sides, other: _Words) -> bool:
+        """Say whether two tokens that both texts have beside each other have the same token before or behind them."""
+        ours, theirs = (map(set, zip(*text.around[sides], strict=True)) for text in (self, other))
+        return any(map(set.intersection, ours, theirs))
 
 
 def differing_signs(ours: bytes, theirs: bytes) -> Iterator[tuple[str, str]]:
@@ -117,10 +131,11 @@ def differing_signs(ours: bytes, theirs: bytes) -> Iterator[tuple[str, str]]:
         a, b = _unpaired(a, b), _unpaired(b, a)
         if len(a) != len(b):
             fewer, text = (a, first) if len(a) < len(b) else (b, second)
-            fewer += [_Sign()] * text.without_sign[sides]
+            fewer += [_Sign()] * text.count_without_sign(sides)
         left, right = (token.decode() for token in sides)
         for sign, other in zip(a, b, strict=False):
-            if sign.is_other(other):
+            # Two numbers may come together by chance, a time in one text and a day in the other.
+            if sign.is_other(other) and first.is_in_same_place(sides, second):
                 yield f"{left}{sign.between}{right}", f"{left}{other.between}{right}"
 
 

@@ -104,6 +104,8 @@ def test_other_signs_beside_the_same_words(first: str, second: str) -> None:
         ("What now?", "What now!"),
         ("+3 here and +3 there", "+3 here and more and +3 there"),
         ("a +3", "another -3"),
+        ("on 10-03 it rained", "it rained at 10:03 there"),
+        ("rain for $5 then none", "none for 5 minutes"),
     ],
 )
 def test_the_same_signs_or_none_that_mean_anything(first: str, second: str) -> None:
