@@ -27,7 +27,7 @@ from dedup.rules.settings import RuleSettings
 from dedup.rules.word_comparison import jaccard, shingles_of
 from dedup.signature.dictionaries import content_of, prepare
 from dedup.signature.schemes import DEFAULT, Scheme, find_scheme
-from dedup.signature.signature import Signature
+from dedup.signature.signature import Signature, without_signs
 from dedup.signature.signing import make_signature
 from dedup.simhash import cosine
 from dedup.sql.database import Database
@@ -244,7 +244,7 @@ class Reference:
 
     def decide(self, first: AnalysedDocument, second: AnalysedDocument) -> tuple[bool, str]:
         """Return whether the measure reaches the threshold, and what it is."""
-        value = self._measure(*(each.signature.words.split() for each in (first, second)))
+        value = self._measure(*(without_signs(each.signature.words).split(b"\n") for each in (first, second)))
         return value >= self._threshold, f"{self.name}: {value:.3f}"
 
 

@@ -39,9 +39,9 @@ import mmh3
 
 from dedup.errors import InputError
 from dedup.signature.dictionaries import load_jieba
-from dedup.signature.schemes import default_scheme
+from dedup.signature.normalise import normalise
 from dedup.signature.signature import encoded
-from dedup.signature.signing import words_of
+from dedup.signature.signing import tokenise
 
 __all__ = ["HASHES", "bigrams", "cosine", "distance", "fingerprint_of", "hashed", "is_near", "keywords", "simhash"]
 __all__ += ["sums", "words"]
@@ -159,8 +159,7 @@ def bigrams(text: str) -> dict[str, int]:
 
 def words(text: str) -> dict[str, int]:
     """Return how often each word of a text comes, normalised as in a crawl; Chinese words are jieba's."""
-    found = words_of(text, default_scheme()).decode()
-    return dict(Counter(found.split("\n"))) if found else {}
+    return dict(Counter(tokenise(normalise(text)).words()))
 
 
 def keywords(text: str, most: int = 20, method: str = "tfidf", stop_words: Iterable[str] = ()) -> dict[str, float]:

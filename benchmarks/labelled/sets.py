@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 
 from dedup.rules.word_comparison import jaccard, shingles_of
+from dedup.signature.normalise import normalise
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signing import make_signature
+from dedup.signature.signing import tokenise
 
 T = TypeVar("T")
 
@@ -34,7 +35,7 @@ _AT_ONCE = 20_000
 @lru_cache(maxsize=100_000)
 def words_of(text: str) -> tuple[bytes, ...]:
     """Return the words of a text as the stage reads them."""
-    return tuple(make_signature(text, find_scheme("words")).words.split(b"\n"))
+    return tuple(tokenise(normalise(text), find_scheme("words")).parts())
 
 
 def has_fit_length(text: str, fewest: int = FEWEST_WORDS) -> bool:

@@ -51,7 +51,7 @@ COLUMNS = {
 
 `low` and `high` are the halves of the content's digest; what is unsigned elsewhere has the same bits here. `leader` is
 the number of a document before, null where it leads itself; `indexed` says whether it can be found by its keys; `words`
-are deflated, with a line feed between them, null where they are not kept.
+are deflated, as a signature has them, null where they are not kept.
 """
 
 ROWS = "rows"

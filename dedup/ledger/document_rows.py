@@ -346,7 +346,7 @@ def change_documents(connection: Connection, document_ids: Iterable[int], values
 
 
 def find_words(connection: Connection, text_digest: bytes | None) -> bytes:
-    """Return the tokens of a text, a line feed between them; nothing where they are not stored."""
+    """Return the words of a text, as its signature has them; nothing where they are not stored."""
     deflated = connection.execute(_WORDS, {"digest": text_digest}).scalar()
     return b"" if deflated is None else zlib.decompress(deflated)
 

@@ -37,6 +37,7 @@ class Rule(StrEnum):
     SWAPPED = (
         "another thing in the same frame: more than max_swapped of 100 tokens gave way to the same ones throughout"
     )
+    SIGNS = "the words are alike, and signs beside the same words are others: +3 and -3, $5 and €5, C++ and C#"
     RENUMBERED = (
         "another thing in the same frame: it has other numbers, of which they share less than min_numbers, or any with "
         "another name where addresses differ in numbers alone"
@@ -94,6 +95,7 @@ _PLAIN = {
     Rule.ADDED: "much stands in one alone",
     Rule.SWAPPED: "another name throughout",
     Rule.RENUMBERED: "other numbers",
+    Rule.SIGNS: "other signs beside the same words",
 }
 _SIMILAR = {
     Rule.SAME_SHORT_TEXT,
@@ -104,6 +106,7 @@ _SIMILAR = {
     Rule.ADDED,
     Rule.SWAPPED,
     Rule.RENUMBERED,
+    Rule.SIGNS,
     Rule.FAR_FROM_LEADER,
 }
 
@@ -182,7 +185,7 @@ class Content:
         sketch: the sketch of its text.
         text_bytes: size of its text in UTF-8.
         body_digest: digest of the bytes that the text was taken from, if it was.
-        words: its tokens, a line feed between them; empty where they are not at hand.
+        words: its words, as its signature has them; empty where they are not at hand.
         canonical_digest: digest of the key that it names as its own, if that is another one.
         redirected: whether a redirect led to it.
         title: what it is called, in one line of `LONGEST_TITLE` characters at most; empty: nobody knows.

@@ -13,8 +13,9 @@ from dedup.compiled_cache import is_in_use
 from dedup.index import Keys
 from dedup.rules.documents import Rule
 from dedup.rules.settings import LIMITS, Caution, Mode, RuleSettings
+from dedup.rules.signs import differing_signs
 from dedup.rules.word_comparison import Bounds, WordDifference, has_same_numbers, plain_bounds, short_similarity
-from dedup.signature.signature import SHINGLE_WORDS, Similarity, Sketch, compare
+from dedup.signature.signature import SHINGLE_WORDS, Similarity, Sketch, compare, without_signs
 
 NOT_ALIKE, BY_JACCARD, BY_CONTAINMENT, LESS_ALIKE = range(4)
 """What the shingles say of two documents: nothing, what makes them near-duplicates, or that they are only similar."""
@@ -122,10 +123,10 @@ def check(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool 
 
     They are if they share enough of all their shingles, or if one is contained in the other and
     not much shorter: a copy without its last paragraphs, or with a frame around it. Another thing
-    in the same frame can share as much; there it tells how the words differ.
+    in the same frame can share as much; there it tells how the words differ, and the signs beside them.
 
     Args:
-        ours: the tokens of one, a line feed between them; nothing where they are not known.
+        ours: the words of one, as `dedup.signature.signature.Signature` has them; nothing where they are not known.
         theirs: those of the other; the order of the two makes no difference.
         settings: the thresholds.
         siblings: whether they are at sibling addresses, where it takes more evidence: see `dedup.rules.scope`.
@@ -136,6 +137,11 @@ def check(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool 
     """
     if not ours or not theirs:
         return Rule.NOT_ALIKE
+    rule = _check_tokens(without_signs(ours), without_signs(theirs), settings, siblings=siblings)
+    return Rule.SIGNS if rule.is_duplicate and any(differing_signs(ours, theirs)) else rule
+
+
+def _check_tokens(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool) -> Rule:
     counts = ours.count(b"\n") + 1, theirs.count(b"\n") + 1
     if min(counts) < settings.short_tokens:
         return _check_short(ours, theirs, settings)
@@ -162,17 +168,20 @@ def check_documents(
     jaccard, containment, ratio = similarity.jaccard, similarity.containment, similarity.length_ratio
     if alike_by(jaccard, containment, ratio, settings) not in (BY_JACCARD, BY_CONTAINMENT):
         return rule
-    if _bounds(ours, theirs).containment < settings.leader_containment:
+    our_tokens, their_tokens = without_signs(ours), without_signs(theirs)
+    if _bounds(our_tokens, their_tokens).containment < settings.leader_containment:
         return Rule.THIN_TEXT
-    if max(ours.count(b"\n"), theirs.count(b"\n")) >= settings.max_compared:
+    if any(differing_signs(ours, theirs)):
+        return Rule.SIGNS
+    if max(our_tokens.count(b"\n"), their_tokens.count(b"\n")) >= settings.max_compared:
         return Rule.WITHIN_PAGE
-    other = _other_thing(WordDifference(ours, theirs), settings, siblings=siblings, besides=_NOT_ALL_ALIKE)
-    return other or Rule.WITHIN_PAGE
+    difference = WordDifference(our_tokens, their_tokens)
+    return _other_thing(difference, settings, siblings=siblings, besides=_NOT_ALL_ALIKE) or Rule.WITHIN_PAGE
 
 
 def is_thin(sketch: Sketch, words: bytes) -> bool:
     """Return whether a sketch is that of a thin text, and the words are those of its page."""
-    return words != b"" and words.count(b"\n") + 1 != sketch.tokens
+    return words != b"" and without_signs(words).count(b"\n") + 1 != sketch.tokens
 
 
 def _bounds(ours: bytes, theirs: bytes) -> Bounds:

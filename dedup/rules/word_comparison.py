@@ -6,7 +6,7 @@ here and there have given way to unlike ones, the same name to the same other on
 removes or respells. And two stories in the same long frame, if extraction has left it in: one long passage has given
 way to another one.
 
-Texts are their tokens in UTF-8, a line feed between them, as `dedup.signature.signature` has them.
+Texts are their tokens in UTF-8, a line feed between them, as `dedup.signature.signature.without_signs` returns them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rapidfuzz.distance import Indel, LCSseq
 from dedup.compiled_cache import is_in_use
 from dedup.rules.settings import LostLimit
 from dedup.signature.normalise import normalise
-from dedup.signature.signature import SHINGLE_WORDS
+from dedup.signature.signature import SHINGLE_WORDS, without_signs
 
 Token = TypeVar("Token", bound=Hashable)
 
@@ -205,13 +205,14 @@ def find_lost(text: bytes, stored: Iterable[bytes], limit: LostLimit) -> LostTex
     """Return what a text says that no stored one does.
 
     Args:
-        text: the tokens of the text.
+        text: the words of the text, as `dedup.signature.signature.Signature` has them.
         stored: those of stored texts, the original first; no more are read than it takes to find that nothing
             long is lost.
         limit: how long a stretch may be.
     """
     is_shared, most, is_long, places = b"", 0.0, False, 0
-    for number, other in enumerate(stored):
+    text = without_signs(text)
+    for number, other in enumerate(map(without_signs, stored)):
         shared = _shared_tokens(text, other)
         is_shared = bytes(map(max, is_shared, shared)) if number else shared
         stretches = list(map(len, is_shared.split(b"\1")))

@@ -20,6 +20,7 @@ from dedup.signature.kernels import (
     fold_equal,
     hashes_of_words,
     is_chinese,
+    join_signs,
     join_tokens,
     murmur3_of_bigrams,
     murmur3_of_tokens,
@@ -52,9 +53,9 @@ def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     return Signature(digest(normalised.data), fingerprint, sketch, rows[0, _BANDS:].view(np.uint64), packed_words)
 
 
-def bands_of(words: bytes) -> NDArray[np.uint64]:
-    """Return the bands of a text by its words; see `dedup.signature.signing.bands_of_words`."""
-    return _bands_of(np.frombuffer(words, np.uint8)).view(np.uint64)
+def bands_of(tokens: bytes) -> NDArray[np.uint64]:
+    """Return the bands of a text by its tokens; see `dedup.signature.signing.bands_of_words`."""
+    return _bands_of(np.frombuffer(tokens, np.uint8)).view(np.uint64)
 
 
 def find_words(text: str, scheme: Scheme) -> bytes:
@@ -175,8 +176,8 @@ def _sign(
     texts = len(offsets) - 1
     room = room_for(data[offsets[0] : offsets[texts]])
     normalised, kinds = np.empty(room, np.uint8), np.empty(room, np.uint8)
-    # Of pairs of characters of three bytes there are seven bytes for three.
-    words = np.empty(room * 7 // 3 if with_words else 0, np.uint8)
+    # Where each of two bytes is a word, and the other a sign, there are eight bytes for two.
+    words = np.empty(room * 4 if with_words else 0, np.uint8)
     end = word_end = 0
     for text in range(texts):
         own = normalised[end:]
@@ -193,6 +194,7 @@ def _sign(
         end += size
         if with_words:
             word_end += join_tokens(own, edges, words[word_end:])
+            word_end += join_signs(own, kinds, size, edges, classes, words[word_end:])
         rows[text, _END], rows[text, _WORDS_END] = end, word_end
     return 0, normalised[:end], words[:word_end]
 

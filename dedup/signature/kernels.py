@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import BLOCK, below, compiled, eight_bytes, inner, ones, put_eight_bytes, signed
+from dedup.compiled import BLOCK, below, compiled, eight_bytes, equal_to, inner, ones, put_eight_bytes, signed
 from dedup.signature import tokens
 from dedup.signature.segmenter import cut_run
 from dedup.signature.signature import (
@@ -23,13 +23,16 @@ from dedup.signature.signature import (
     OFFSETS,
     SHINGLE_WORDS,
 )
-from dedup.signature.tokens import DIGIT, HAN, START, UNSPACED
+from dedup.signature.text_folding import character_at
+from dedup.signature.tokens import DIGIT, HAN, KIND, SIGN, START, UNSPACED
 
 _C1 = np.uint64(0x87C37B91114253D5)
 _C2 = np.uint64(0x4CF5AD432745937F)
 _ALL_BITS = np.uint64(2**64 - 1)
 
 _LINE_FEED = 0x0A
+# What stands between most tokens, in bytes.
+_PLAIN = tuple(b" ,.")
 _SLACK = 16
 
 
@@ -488,15 +491,78 @@ def join_tokens(normalised: NDArray[np.uint8], edges: NDArray[np.int32], joined:
         edges: what `find_edges` returned.
         joined: takes the tokens, and up to eight bytes behind them.
     """
-    # Eight bytes at a time, of which the next token overwrites what is too much.
-    size, eight = np.uint64(0), np.uint64(8)
+    size = 0
     for token in range(len(edges) // 2):
-        start, end = np.uint64(edges[2 * token]), np.uint64(edges[2 * token + 1])
-        place = np.uint64(0)
-        while start + place < end:
-            put_eight_bytes(joined, size + place, eight_bytes(normalised, start + place))
-            place += eight
-        size += end - start
-        joined[size] = _LINE_FEED
-        size += np.uint64(1)
-    return max(signed(size) - 1, 0)
+        size = _put_line(normalised, edges[2 * token], edges[2 * token + 1], joined, size)
+    return max(size - 1, 0)
+
+
+@inner
+def join_signs(
+    normalised: NDArray[np.uint8],
+    kinds: NDArray[np.uint8],
+    size: int,
+    edges: NDArray[np.int32],
+    classes: NDArray[np.uint8],
+    joined: NDArray[np.uint8],
+) -> int:
+    """Write what `dedup.signature.tokens.Tokens.signs` returns, a zero before each, and return how many bytes it takes.
+
+    Args:
+        normalised: the text, with `SLACK` bytes behind it.
+        kinds: the class of each of its bytes; of signs of ASCII that of a separator.
+        size: how many bytes it has.
+        edges: what `find_edges` returned.
+        classes: see `dedup.signature.text_folding.Folding`.
+        joined: takes the places, and up to eight bytes behind them.
+    """
+    written = behind = 0
+    for block in range(0, size if len(edges) else 0, BLOCK):
+        at = np.uint64(block)
+        odd = below(kinds, at, UNSPACED)
+        for plain in _PLAIN:
+            odd &= ~equal_to(normalised, at, plain)
+        while odd:
+            place = at + ones((odd & -odd) - np.uint64(1))
+            odd &= odd - np.uint64(1)
+            if place < np.uint64(behind) or normalised[place] & 0xC0 == 0x80:
+                continue
+            if classes[character_at(normalised, place)[0]] & KIND != SIGN:
+                continue
+            token = _token_behind(edges, signed(place))
+            start = signed(edges[2 * token - 1]) if token else 0
+            before = signed(edges[2 * token - 2]) if token else 0
+            is_last = 2 * token == len(edges)
+            behind = size if is_last else signed(edges[2 * token])
+            end = size if is_last else signed(edges[2 * token + 1])
+            joined[written] = 0
+            written = _put_line(normalised, before, start, joined, written + 1)
+            written = _put_line(normalised, start, behind, joined, written)
+            written = _put_line(normalised, behind, end, joined, written) - 1
+    return written
+
+
+@inner
+def _token_behind(edges: NDArray[np.int32], place: int) -> int:
+    """Return the number of the first token that starts behind a place; that of tokens if none does."""
+    low, high = 0, len(edges) // 2
+    while low < high:
+        middle = (low + high) // 2
+        if edges[2 * middle] > place:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inner
+def _put_line(data: NDArray[np.uint8], start: int, end: int, target: NDArray[np.uint8], at: int) -> int:
+    """Copy bytes, and a line feed behind them; return where that ends."""
+    # Eight bytes at a time, of which what comes next overwrites what is too much.
+    source, behind, place = np.uint64(start), np.uint64(end), np.uint64(at)
+    while source < behind:
+        put_eight_bytes(target, place, eight_bytes(data, source))
+        source += np.uint64(8)
+        place += np.uint64(8)
+    target[at + end - start] = _LINE_FEED
+    return at + end - start + 1

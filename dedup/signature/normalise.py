@@ -18,10 +18,22 @@ _UNCLEAN = re.compile(f"{_CONTROLS.pattern}|{_SURROGATES.pattern}")
 # time that grows with the square of their number.
 # Two letters of halfwidth katakana become marks by normalisation.
 _MOST_MARKS = 30
+_ANY_MARK = regex.compile(r"\p{M}")
 _MARK = regex.compile(r"[\p{M}\uff9e\uff9f]")
 _PILED_MARKS = regex.compile(rf"({_MARK.pattern}{{{_MOST_MARKS}}}){_MARK.pattern}+")
 # Soft hyphens, joiners, variation selectors: nobody sees them, and they cut words in two.
 _INVISIBLE = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
+# What tells how to read a text, and is mostly left out: vowel signs of scripts whose letters are consonants, tones of
+# the Vedas, Ethiopic gemination, Cyrillic stress. In other scripts they are as good as letters. A presentation form of
+# a mark alone is one on a space.
+_OPTIONAL_MARKS = regex.compile(
+    r" ?[\p{Mn}&&[\p{scx=Arab}\p{Hebrew}\p{Syriac}\p{Samaritan}\p{Ethiopic}\p{InSC=Cantillation_Mark}]]+"
+    r"|(?<=\p{Cyrillic})[\u0300\u0301]+",
+    regex.V1,
+)
+# Keyboards for Persian and Urdu have letters of their own for what looks alike within a word, and kashida and its like
+# (Joining_Type=Join_Causing) make words longer.
+_SAME = tuple(zip("یکہۀ\u0640\u07fa\u180a", [*"يكهه", "", "", ""], strict=True))
 # What every page of Chinese has. It takes the Unicode form from its fast path to one that costs as much
 # as all the rest of a signature, and each of them alone becomes what it would become there.
 _WIDE = tuple(zip("，：；！？（）\u3000", ",:;!?() ", strict=True))
@@ -56,8 +68,8 @@ def normalise(text: str) -> str:
         text: any string, also one with markup.
 
     Returns:
-        The cleaned text in Unicode form NFKC, case-folded, without markup and invisible characters, every run
-        of white space one space, none at either end.
+        The cleaned text in Unicode form NFKC, case-folded, without markup, invisible characters and marks that are
+        mostly left out, every run of white space one space, none at either end.
     """
     return fold(without_markup(text))
 
@@ -73,5 +85,9 @@ def fold(text: str) -> str:
         text = text.replace(wide, narrow)
     # Folding case can undo the form: D. Whistler, "Unicode Normalization Forms", UAX 15, and the
     # Unicode Standard, section 3.13, definition 145.
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return " ".join(folded.split())
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    for letter, same in _SAME:
+        folded = folded.replace(letter, same)
+    if _ANY_MARK.search(folded):
+        folded = _OPTIONAL_MARKS.sub("", folded)
+    return " ".join(unicodedata.normalize("NFKC", folded).split())

@@ -52,15 +52,16 @@ def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.signature.signing.make_signature`."""
     scheme = scheme or default_scheme()
     tokens, have_digits = tokenise_plainly(normalise(text), scheme)
-    parts = tokens.parts()
-    hashes = _hashes_of(parts)
+    hashes = _hashes_of(tokens.parts())
     sketch, bands = make_sketch(hashes, hashes[have_digits])
-    return Signature(digest(tokens.data), _fingerprint_of(hashes), sketch, bands, b"\n".join(parts))
+    return Signature(
+        digest(tokens.data), _fingerprint_of(hashes), sketch, bands, b"\0".join((tokens.joined(), *tokens.signs()))
+    )
 
 
-def plain_bands_of(words: bytes) -> NDArray[np.uint64]:
-    """Return the bands of a text by its words; see `dedup.signature.signing.bands_of_words`."""
-    hashes = _hashes_of(words.split(b"\n") if words else [])
+def plain_bands_of(tokens: bytes) -> NDArray[np.uint64]:
+    """Return the bands of a text by its tokens; see `dedup.signature.signing.bands_of_words`."""
+    hashes = _hashes_of(tokens.split(b"\n") if tokens else [])
     return make_sketch(hashes, hashes[:0])[1]
 
 

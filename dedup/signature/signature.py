@@ -143,8 +143,8 @@ class Signature:
         fingerprint: the simhash of the distinct pairs of neighbouring tokens, 64 bits, unsigned.
         sketch: the sketch of the shingles of three tokens.
         bands: a number for each band of minima of these shingles, see `dedup.signature.kernels`, shape (24,).
-        words: the tokens themselves in UTF-8, a line feed between them; empty where they are not
-            known. Candidates are compared by them.
+        words: the tokens themselves in UTF-8, a line feed between them, and behind a zero each place with a sign, see
+            `dedup.signature.tokens.Tokens.signs`; empty where they are not known. Candidates are compared by them.
     """
 
     text_digest: bytes
@@ -201,6 +201,11 @@ def encoded(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return _SURROGATES.sub("\ufffd", text).encode()
+
+
+def without_signs(words: bytes) -> bytes:
+    """Return the tokens alone of a text's words."""
+    return words.partition(b"\0")[0]
 
 
 def digest(data: bytes | memoryview) -> bytes:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dedup.compiled_cache import is_in_use
 from dedup.signature.markup import has_markup, without_markup
 from dedup.signature.schemes import Scheme, default_scheme
-from dedup.signature.signature import SIGNATURE, Signature, SignedTexts, Texts, encoded
+from dedup.signature.signature import SIGNATURE, Signature, SignedTexts, Texts, encoded, without_signs
 from dedup.signature.tokens import Tokens
 
 
@@ -83,13 +83,14 @@ def words_of(text: str, scheme: Scheme) -> bytes:
 
 def bands_of_words(words: bytes) -> NDArray[np.uint64]:
     """Return the bands of a text by the words that its signature has, shape (24,)."""
+    tokens = without_signs(words)
     if not is_in_use():
         from dedup.signature.plain import plain_bands_of
 
-        return plain_bands_of(words)
+        return plain_bands_of(tokens)
     from dedup.signature.analysis import bands_of
 
-    return bands_of(words)
+    return bands_of(tokens)
 
 
 def tokenise(normalised: str, scheme: Scheme | None = None) -> Tokens:

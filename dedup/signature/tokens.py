@@ -8,13 +8,15 @@ for Chinese, overlapping character pairs for the scripts that neither rule fits.
 | Japanese: Han and kana, in a text with kana | overlapping pairs of characters |
 | Thai, Lao, Burmese, Khmer | overlapping pairs of characters |
 
-Punctuation and white space separate tokens and are dropped.
+Punctuation and white space separate tokens and are dropped; signs that can mean something beside words, such as those
+of prices and of arithmetic, are kept beside the tokens, for the check alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import regex
@@ -32,13 +34,20 @@ KANA = 0x28
 """A Japanese syllable; it has the bit of a Han character too."""
 UNSPACED = 0x10
 """A letter, mark or digit of a script without spaces that no dictionary is at hand for."""
+SIGN = 0x08
+"""Neither of them, but a sign."""
 KIND = 0x7C
 """The bits that hold one of the above."""
 DIGIT = 0x80
 """The bit that says that the character is a decimal digit."""
 
+SIGNS = r"[\p{S}--[\p{Sk}©®℗]]\p{lb=PO}\^#&*/@\\"
+"""Symbols, what stands behind numbers, and punctuation of arithmetic, code and addresses, to be put in brackets."""
+
 # Each rule overrides those before it.
 _RULES = (
+    # Dashes and others are signs in some places only.
+    (rf"[{SIGNS}\p{{Pd}}!:]+", SIGN),
     (r"\p{M}+", CONTINUE),
     (r"[\p{L}\p{N}]+", START),
     # A mark of these scripts is no part of a word of another one.
@@ -78,6 +87,10 @@ def is_chinese(han: int, kana: int) -> bool:
     return kana < _JAPANESE_KANA_SHARE * han
 
 
+def _has_sign(text: str) -> bool:
+    return any(character_classes()[ord(character)] & KIND == SIGN for character in text)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Tokens:
     """The tokens of a text, in the order of the text, repeated as often as they occur.
@@ -100,6 +113,17 @@ class Tokens:
     def joined(self) -> bytes:
         """Return the tokens in UTF-8, a line feed between them; no token has one in it."""
         return b"\n".join(self.parts())
+
+    def signs(self) -> list[bytes]:
+        """Return each place with a sign: the token before it, what stands there, and the next, line feeds between."""
+        if not len(self):
+            return []
+        spans = zip([0, *self.ends.tolist()], [*self.starts.tolist(), len(self.data)], strict=True)
+        sides = pairwise([b"", *self.parts(), b""])
+        places = [
+            (before, self.data[start:end], after) for (before, after), (start, end) in zip(sides, spans, strict=True)
+        ]
+        return [b"\n".join(place) for place in places if _has_sign(place[1].decode())]
 
     def words(self) -> list[str]:
         """Return the tokens as strings."""

@@ -40,7 +40,7 @@ COLUMNS = (
     "leader long, indexed boolean, bands binary, words binary"
 )
 """Of each content one document: with the id of the leader of its cluster if that is another one, whether it can be a
-near-duplicate, its bands, and its words with a line feed between them, deflated, null where they are not kept."""
+near-duplicate, its bands, and its words as a signature has them, deflated, null where they are not kept."""
 
 _OF_MEMBERS = f"id long, key string, memberships {MEMBERSHIPS}"
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1

@@ -96,7 +96,7 @@ words = Table(
     metadata,
     Column("text_digest", LargeBinary(16), primary_key=True),
     Column("words", LargeBinary, nullable=False),
-    comment="the tokens of the texts that the permuted tables hold, a line feed between them, deflated",
+    comment="the words of the texts that the permuted tables hold, as a signature has them, deflated",
 )
 
 fingerprints = Table(

@@ -23,7 +23,7 @@ from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.key_map import Sketches, rank
 from dedup.errors import InputError
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.documents import Decision, Document, Verdict
+from dedup.rules.documents import Decision, Document, Rule, Verdict
 from dedup.rules.matcher import Candidate, Matcher
 from dedup.rules.settings import Caution, DedupSettings, RuleSettings
 from dedup.rules.verification import Thresholds
@@ -152,6 +152,18 @@ def test_pages_of_one_template_are_decided_as_in_a_crawl(tmp_path: Path) -> None
     found = in_memory(contents, tmp_path)
     assert found == in_database(contents, tmp_path)
     assert [decision.original for decision in found[150:]] == [str(number) for number in range(0, 150, 7)]
+
+
+def test_other_signs_beside_the_same_words_are_similar_as_in_a_crawl(tmp_path: Path) -> None:
+    contents = [f"{document(100)} {end}" for end in ("C++ at -5", "C# at 5", "C++, at −5", "C# at 5,")]
+    decisions = in_memory(contents, tmp_path)
+    assert decisions == in_database(contents, tmp_path)
+    assert [(each.original, each.rule) for each in decisions] == [
+        (None, None),
+        ("0", Rule.SIGNS),
+        ("0", Rule.JACCARD),
+        ("1", Rule.JACCARD),
+    ]
 
 
 def test_a_state_goes_on_where_its_checkpoint_was(tmp_path: Path) -> None:

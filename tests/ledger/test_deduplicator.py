@@ -139,6 +139,15 @@ STORIES = {
     "what is similar stands for itself": Story(
         [("a", FORM, NEW), ("b", FILLED, SIMILAR), ("b", FILLED, UNCHANGED), ("c", FILLED, "b")]
     ),
+    "of other signs beside the same words is similar": Story(
+        [
+            ("a", f"{TEXT} for $5", NEW),
+            ("b", f"{TEXT} for €5", SIMILAR),
+            ("c", f"{TEXT}: for €5", "b"),
+            ("d", f"{SHORT} at +5", NEW),
+            ("e", f"{SHORT} at -5", SIMILAR),
+        ]
+    ),
     # Short texts, and those without words
     "of less than 20 tokens": Story([("a", document(20), NEW), ("b", document(20), EXACT), ("c", document(19), NEW)]),
     "of 20 tokens": Story([("a", document(21), NEW), ("b", document(21), EXACT), ("c", shorter(document(21)), NEAR)]),

@@ -133,6 +133,16 @@ def test_form_filled_in_anew_shows_what_was_replaced(tmp_path: Path) -> None:
     assert gone in output
 
 
+def test_other_signs_are_shown(tmp_path: Path) -> None:
+    first, second = (f"{TEXT} in C{sign}" for sign in ("++", "#"))
+    fill(tmp_path / "crawl.db", [{A: first, B: second}])
+    for options in (("--dropped", B), (f"text:{first}", f"text:{second}")):
+        content = data(tmp_path, *options)
+        assert (content["verdict"], content["rule"]) == ("similar", Rule.SIGNS)
+        assert content["signs"] == [["c++", "c#"]]
+        assert "other signs  A: c++   B: c#\n" in explained(tmp_path, *options)
+
+
 def test_noise_is_named_and_has_no_numbers(tmp_path: Path) -> None:
     options = (f"text:{TEXT}", f"text:{edited(TEXT, 14)}")
     content = data(tmp_path, *options)

@@ -17,7 +17,9 @@ from dedup.signature.text_folding import CHANGED, COMBINING, folding
 TRICKY = list("aZ09_-'. \t\r\n\x0b\x1c\x00\x7f\x85\xad\xa0ßéÀſŉƒΣςЖאﬁ½¼²…’“”—™℃Ⅷ①\u200b ﻿")
 # What joins what stands before it, and what becomes a space and a mark.
 COMBINED = list("eºA\u0301\u0308\u0345\u0e31\u0e33\u3099\u1100\u1161\u11a8가각ｶﾞﾟ´¨ͺ‾ﷺ㍿İ\ud800")
-TEXTS = st.text(st.sampled_from(TRICKY + COMBINED) | st.characters(), max_size=60)
+# What is removed or becomes another letter, and what it stands beside.
+OPTIONAL = list("کـ\u064b\u0654ﹰﹷﱠש\u05c1ﬠа\u0300\u0951")
+TEXTS = st.text(st.sampled_from(TRICKY + COMBINED + OPTIONAL) | st.characters(), max_size=60)
 
 
 @cache
@@ -60,5 +62,6 @@ def test_what_characters_become_stays_as_it_is() -> None:
 @example("x" * 300 + "e\u0301" + "y" * 300)
 @example("x" * 300 + "\u200b" * 70 + "\u0301" * 40 + "\u200b\u0308" * 70 + "y" * 300)
 @example("e\u0301" * 200)
+@example("x" * 300 + " \u064e  \u064e\u0301" + "y" * 300 + "аـ\u064e\u0301 ﹶﹶ" + "z" * 300)
 def test_any_text_is_normalised(text: str) -> None:
     assert make_signature(text).text_digest == digest(normalise(text).encode())

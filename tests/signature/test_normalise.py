@@ -104,6 +104,60 @@ def test_invisible_characters_make_no_difference(invisible: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "also"),
+    [
+        pytest.param("وَصَلَتِ الْعَبَّارَةُ", "وصلت العبارة", id="Arabic vowel signs"),
+        pytest.param("العـــبارة", "العبارة", id="kashida"),
+        pytest.param("ﺍﻟﻌﺒﺎﺭﺓ", "العبارة", id="presentation forms"),
+        pytest.param("ﻗﹶﺎﺭﺏ", "قارب", id="a presentation form of a vowel sign alone"),
+        pytest.param("کشتی به ساحل", "كشتي به ساحل", id="Persian letters"),
+        pytest.param("خانهٔ ما", "خانۀ ما", id="Persian hamza on heh"),
+        pytest.param("می\u200cرود", "میرود", id="Persian joiners"),
+        pytest.param("ہوا", "هوا", id="Urdu"),
+        pytest.param("הַסְּפִינָה", "הספינה", id="Hebrew points"),
+        pytest.param("בְּרֵאשִׁ֖ית", "בראשית", id="Hebrew accents"),
+        pytest.param("שׁוּב", "שוב", id="Hebrew presentation forms"),
+        pytest.param("ܐܰܒܳܐ", "ܐܒܐ", id="Syriac"),
+        pytest.param("ߒ\u07faߞ", "ߒߞ", id="N'Ko lajanyalan"),
+        pytest.param("паро́м стои́т", "паром стоит", id="Cyrillic stress"),
+        pytest.param("अ॒ग्निमी॑ळे", "अग्निमीळे", id="Vedic tones"),
+        pytest.param("ከ\u135fበ", "ከበ", id="Ethiopic gemination"),
+        pytest.param("ᠮᠣ\u180a\u180bᠩ", "ᠮᠣᠩ", id="Mongolian nirugu and variation selector"),
+        pytest.param("葛\U000e0100城", "葛城", id="ideographic variation"),
+    ],
+)
+def test_marks_that_are_no_letters_make_no_difference(written: str, also: str) -> None:
+    assert normalise(written) == normalise(also)
+    assert normalise(written) != normalise(also[1:])
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [
+        pytest.param("कि", "की", id="Devanagari"),
+        pytest.param("কি", "কী", id="Bengali"),
+        pytest.param("கல்", "கல", id="Tamil"),
+        pytest.param("ป่า", "ปา", id="Thai"),
+        pytest.param("ປີ", "ປິ", id="Lao"),
+        pytest.param("မြို့", "မြို", id="Burmese"),
+        pytest.param("កុ", "កូ", id="Khmer"),
+        pytest.param("བོད", "བད", id="Tibetan"),
+        pytest.param("ދި", "ދު", id="Thaana"),
+        pytest.param("は", "ば", id="kana"),
+        pytest.param("йод", "иод", id="Cyrillic letters with marks"),
+        pytest.param("ќе", "ке", id="Macedonian"),
+        pytest.param("ή", "η", id="Greek"),
+        pytest.param("má", "ma", id="Latin"),
+        pytest.param("آن", "ان", id="Arabic letters with marks"),
+        pytest.param("على", "علي", id="Arabic alef maksura"),
+    ],
+)
+def test_marks_that_are_parts_of_letters_do(word: str, other: str) -> None:
+    assert normalise(word) != normalise(other)
+    assert normalise(word) == unicodedata.normalize("NFKC", word)
+
+
+@pytest.mark.parametrize(
     "pile",
     ["\u0301\u0316" * 20_000, ("\u0301" * 30 + "\uff9e") * 4_000, "\u0301" * 20_000 + "\u0316" * 20_000],
     ids=["two accents", "halfwidth marks between accents", "one accent after the other"],

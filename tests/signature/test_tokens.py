@@ -124,6 +124,21 @@ def test_punctuation_of_scripts_without_spaces_is_dropped(text: str, without: st
     assert tokens(text) == tokens(without)
 
 
+@pytest.mark.parametrize(
+    ("text", "signs"),
+    [
+        ("of words, “quotes” (and) more... words?", []),
+        ("C++ or C#, up +2 %", ["c|++ |or", "c|#, |up", "up| +|2", "2| %|"]),
+        ("★ we_are €5–7 ★★", ["|★ |we", "are| €|5", "5|–|7", "7| ★★|"]),
+        ("北京+上海 ภา→ภา", ["北京|+|上海", "ภา|→|ภา"]),
+        ("© word's Brand® `a` +", ["a|` +|"]),
+        ("★★★", []),
+    ],
+)
+def test_signs_stand_between_tokens(text: str, signs: list[str]) -> None:
+    assert [sign.decode().replace("\n", "|") for sign in tokenise(normalise(text)).signs()] == signs
+
+
 @given(st.text(st.characters(max_codepoint=0xDFF)))
 def test_a_foreign_character_does_not_change_the_tokens_of_the_rest(text: str) -> None:
     assert tokens(f"{text} ก") == [*tokens(text), "ก"]

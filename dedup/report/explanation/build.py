@@ -12,6 +12,7 @@ from dedup.rules.documents import Kept, Rule, Verdict
 from dedup.rules.matcher import PairDecider, PairDecision
 from dedup.rules.scope import are_siblings
 from dedup.rules.settings import Limits, Mode, RuleSettings
+from dedup.rules.signs import differing_signs
 from dedup.rules.verification import LESS_ALIKE, NOT_ALIKE, alike_by, belongs_to_cluster, least_numbers
 from dedup.rules.word_comparison import (
     WordDifference,
@@ -22,7 +23,7 @@ from dedup.rules.word_comparison import (
     short_similarity,
 )
 from dedup.signature.schemes import Scheme, find_scheme
-from dedup.signature.signature import Similarity
+from dedup.signature.signature import Similarity, without_signs
 from dedup.signature.tokens import Tokens
 
 _SETTINGS = {each.name for each in fields(RuleSettings)}
@@ -93,6 +94,7 @@ class Comparison:
         decision: what becomes of the second where the first is all that is known.
         exact: how alike they are; None where the words of one are not known.
         words: how they differ; None where the words of one are not known, or the texts too long for the rule.
+        signs: where the same tokens have other signs between them: what is there in the first and in the second.
     """
 
     a: Side
@@ -100,6 +102,7 @@ class Comparison:
     decision: PairDecision
     exact: Exact | None
     words: WordComparison | None
+    signs: list[tuple[str, str]]
 
     @property
     def tokens(self) -> int:
@@ -266,14 +269,15 @@ def _compare(a: Side, b: Side, settings: RuleSettings, leader: str = "") -> Comp
     """Decide the second document where the first is all that is known; leader: the name of its cluster's leader."""
     siblings = are_siblings(a.name, b.name) or are_siblings(leader, b.name)
     decision = PairDecider(settings).decide(a.signature, b.signature, siblings=siblings)
-    return Comparison(a, b, decision, _exact(a, b), _compare_words(a, b, settings, siblings=siblings))
+    signs = list(differing_signs(a.signature.words, b.signature.words))
+    return Comparison(a, b, decision, _exact(a, b), _compare_words(a, b, settings, siblings=siblings), signs)
 
 
 def _exact(a: Side, b: Side) -> Exact | None:
     """Compare all shingles of two documents; None where the words of one are not known."""
     if not (a.signature.words and b.signature.words):
         return None
-    ours, theirs = (side.signature.words.split(b"\n") for side in (a, b))
+    ours, theirs = (without_signs(side.signature.words).split(b"\n") for side in (a, b))
     first, second = shingles_of(ours), shingles_of(theirs)
     ratio = min(len(ours), len(theirs)) / max(len(ours), len(theirs))
     return Exact(jaccard(first, second), containment(first, second), ratio, len(first & second))
@@ -281,7 +285,7 @@ def _exact(a: Side, b: Side) -> Exact | None:
 
 def _compare_words(a: Side, b: Side, settings: RuleSettings, *, siblings: bool) -> WordComparison | None:
     """Compare two documents word by word; None where the words of one are not known, or too many for the rule."""
-    ours, theirs = a.signature.words, b.signature.words
+    ours, theirs = (without_signs(side.signature.words) for side in (a, b))
     is_short = min(a.tokens, b.tokens) < settings.short_tokens
     if not (ours and theirs) or (max(a.tokens, b.tokens) > settings.max_compared and not is_short):
         return None

@@ -12,7 +12,7 @@ from dedup.console import ADDED, ELLIPSIS, REMOVED, Styled, columns_of, counted,
 from dedup.index import TableDesign
 from dedup.report.explanation.build import Comparison, Explanation, WordComparison
 from dedup.report.explanation.stored import Side
-from dedup.report.explanation.words import Place
+from dedup.report.explanation.words import MOST_PLACES, Place
 from dedup.report.table import LABEL, STYLES, label_of, labelled, labelled_name
 from dedup.rules.documents import Verdict
 from dedup.rules.settings import Limits, Mode, RuleSettings
@@ -130,7 +130,8 @@ def _pair_object(pair: Comparison) -> dict[str, Any]:
     """Return how two documents compare, with the figures by words among the others, null where they are not known."""
     keys = {"tables": pair.decision.tables, "bands": pair.bands}
     words = {each.name: pair.words and getattr(pair.words, each.name) for each in fields(WordComparison)}
-    return {"distance": pair.decision.distance, "keys": keys, "exact": pair.exact and asdict(pair.exact), **words}
+    exact = pair.exact and asdict(pair.exact)
+    return {"distance": pair.decision.distance, "keys": keys, "exact": exact, **words, "signs": pair.signs}
 
 
 def _differing_bits(pair: Comparison) -> list[int]:
@@ -164,6 +165,8 @@ def lines(explanation: Explanation, width: int, *, with_bits: bool = False) -> I
         counts = f"{counted(side.tokens, 'token')}, {counted(side.signature.sketch.shingles, 'shingle')}"
         yield from labelled("", f"{side.origin}; {counts}", width)
     yield from difference_lines(explanation, width)
+    for first, second in explanation.pair.signs[:MOST_PLACES]:
+        yield from labelled("other signs", f"A: {plain(first)}   B: {plain(second)}", width)
     yield from _missed(explanation, width)
     yield ""
     yield from _similarity(explanation)

@@ -458,7 +458,7 @@ def differences_of(rows: Iterable[RelatedRow], words_of: Callable[[str], bytes])
 
     Args:
         rows: duplicates, or what is similar.
-        words_of: gives the tokens of a document by its key, a line feed between them; nothing where there are none.
+        words_of: gives the words of a document by its key, as its signature has them; nothing where there are none.
     """
     # Rows of one cluster share its leader.
     remembered = lru_cache(_REMEMBERED)(words_of)

@@ -11,6 +11,7 @@ import numpy as np
 from dedup.rules.word_comparison import TokenChange, find_changes
 from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme
+from dedup.signature.signature import without_signs
 from dedup.signature.signing import tokenise
 from dedup.signature.tokens import HAN, KANA, KIND, UNSPACED, Tokens, character_classes
 
@@ -33,9 +34,9 @@ def rejoin(words: bytes) -> Tokens:
     """Join the words of a text, at least one; return them as tokens that stand in the text that they give.
 
     Words of scripts that write spaces get one between them, Chinese words none, and pairs of characters overlap as
-    they did in the text. Punctuation is lost.
+    they did in the text. What stood between is lost.
     """
-    tokens = words.decode().split("\n")
+    tokens = without_signs(words).decode().split("\n")
     kinds = [_kind(token) for token in tokens]
     overlapping = {UNSPACED, HAN} if _has_pairs(tokens, kinds) else {UNSPACED}
     data = bytearray()
