@@ -105,7 +105,7 @@ def text_or_page(value: Any) -> tuple[str, bytes | str]:
     value = joined(value)
     if not isinstance(value, (bytes, str)) or not value.strip() or is_placeholder(value):
         return "", ""
-    if isinstance(value, bytes) or _WHOLE_PAGE.match(value):
+    if isinstance(value, bytes) or ("<" in value and _WHOLE_PAGE.match(value)):
         return "", value
     text = without_markup(value)
     return (text if text is value else text.strip()), ""
@@ -127,6 +127,8 @@ def with_title(title: str, text: str) -> str:
 
 def as_key(value: Any) -> str:
     """Return a key as a string; "" for what cannot be one."""
+    if isinstance(value, str):
+        return "" if value.isspace() else value
     if isinstance(value, (list, tuple)) and value:
         value = value[0]
     if isinstance(value, Mapping) and len(value) == 1 and str(next(iter(value))).startswith("$"):
