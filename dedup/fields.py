@@ -105,7 +105,7 @@ def text_or_page(value: Any) -> tuple[str, bytes | str]:
     value = joined(value)
     if not isinstance(value, (bytes, str)) or not value.strip() or is_placeholder(value):
         return "", ""
-    if isinstance(value, bytes) or _WHOLE_PAGE.match(value):
+    if isinstance(value, bytes) or ("<" in value and _WHOLE_PAGE.match(value)):
         return "", value
     text = without_markup(value)
     return (text if text is value else text.strip()), ""
@@ -125,12 +125,20 @@ def with_title(title: str, text: str) -> str:
     return text if is_inside else f"{title}\n{text}"
 
 
-def as_key(value: Any) -> str:
-    """Return a key as a string; "" for what cannot be one."""
+def unwrapped(value: Any) -> Any:
+    """Return what is in a list that item loaders have made, or in an object such as {"$oid": "..."} of MongoDB."""
     if isinstance(value, (list, tuple)) and value:
         value = value[0]
     if isinstance(value, Mapping) and len(value) == 1 and str(next(iter(value))).startswith("$"):
-        value = next(iter(value.values()))  # such as {"$oid": "..."} of MongoDB
+        return unwrapped(next(iter(value.values())))
+    return value
+
+
+def as_key(value: Any) -> str:
+    """Return a key as a string; "" for what cannot be one."""
+    if isinstance(value, str):
+        return "" if value.isspace() else value
+    value = unwrapped(value)
     if isinstance(value, float):  # as tables have whole numbers of which some are missing
         value = int(value) if value.is_integer() else value if math.isfinite(value) else None
     if isinstance(value, bytes):

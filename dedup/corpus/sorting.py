@@ -24,7 +24,7 @@ from dedup.corpus.batches import Batch, Signatures
 from dedup.corpus.reading.documents import CorpusDocument, Item, Keep, Page, ParquetRow, Record
 from dedup.corpus.reading.jsonl import fields_of
 from dedup.errors import InputError
-from dedup.fields import value_at
+from dedup.fields import unwrapped, value_at
 
 _MOST_DOCUMENTS = 1 << 10
 # Numbers above are milliseconds: as seconds they would be behind the year 5000.
@@ -113,7 +113,7 @@ class SortedDocuments:
         if self._keep is Keep.LONGEST:
             self._ranks[False].append(-int(signatures.text_bytes[0]))
             return
-        value = value_at(_fields(document.record), self._date_field)
+        value = unwrapped(value_at(_fields(document.record), self._date_field))
         for is_day_first, ranks in self._ranks.items():
             made = moment(value, is_day_first=is_day_first)
             ranks.append(_UNDATED if made is None else -int(made.timestamp() * 1e6))

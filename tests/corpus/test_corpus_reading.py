@@ -436,7 +436,7 @@ def test_text_columns_may_be_of_any_kind_of_string(tmp_path: Path) -> None:
         ("a.jsonl.zst", b"\x1f\x8b", "not zstd as its name says"),
         ("a.parquet", b"PAR1 and no more", "not a whole Parquet file"),
         ("a.parquet", b"", "not a whole Parquet file"),
-        ("a.warc.zst", b"\x28\xb5\x2f\xfd", "not a known format"),
+        ("a.warc.zst", b"\x28\xb5\x2f\xfd", "a WARC file is read plain and by gzip: unpack it"),
         ("RC_2026-01.zst", b"\x28\xb5\x2f\xfd", "name it by what is in it, such as NAME.jsonl.zst"),
         ("a.arc.gz", b"\x1f\x8b", "an ARC file, which warcio recompress"),
     ],

@@ -80,11 +80,17 @@ def test_a_body_that_cannot_be_decoded_is_named(body: bytes, encoding: str, reas
 def test_what_a_record_says_beside_its_headers_counts(tmp_path: Path) -> None:
     page = warc_record("http://a/", b"<p>a", "Server: x")
     identified = page.replace(b"WARC-Date", b"WARC-Identified-Payload-Type: text/html\r\nWARC-Date")
-    cut = warc_record("http://b/", PAGE).replace(b"WARC-Date", b"WARC-Truncated: time\r\nWARC-Date")
-    (tmp_path / "a.warc").write_bytes(page + identified + cut + warc_record("http://c/", b" \n"))
-    skipped, first, second, empty = read_documents([tmp_path])
-    assert [item.reason for item in (skipped, empty) if isinstance(item, Skipped)] == ["no content type", "empty"]
-    assert [item.problem for item in (first, second) if isinstance(item, CorpusDocument)] == ["", ONLY_BEGINNING]
+    cut, part = (
+        warc_record("http://b/", PAGE).replace(b"WARC-Date", header + b"\r\nWARC-Date")
+        for header in (b"WARC-Truncated: time", b"WARC-Segment-Number: 1")
+    )
+    pdf = warc_record("http://c/", b"%PDF-1.7")
+    (tmp_path / "a.warc").write_bytes(page + identified + cut + part + pdf + warc_record("http://d/", b" \n"))
+    items = list(read_documents([tmp_path]))
+    reasons = [item.reason for item in items if isinstance(item, Skipped)]
+    assert reasons == ["no content type", "not html", "empty"]
+    problems = [item.problem for item in items if isinstance(item, CorpusDocument)]
+    assert problems == ["", ONLY_BEGINNING, ONLY_BEGINNING]
 
 
 @pytest.mark.parametrize("name", ["CC-MAIN-0.warc.wet.gz", "a.warc", "a.wet"])

@@ -12,6 +12,7 @@ from dedup.corpus.reading.documents import ReadOptions
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
+from tests.corpus.test_corpus_reading import warc_record
 from tests.corpus.test_files_verdicts import corpus
 from tests.report.html.test_model import data_in
 from tests.spark.test_spark_command import rows
@@ -69,9 +70,13 @@ def test_words_that_a_user_adds_are_known_where_signatures_are_made(spark: Any, 
     text = "我们使用云计算平台来处理大量数据并且提供稳定的服务给所有的用户和企业客户" * 4
     lines = [json.dumps({"id": str(number), "text": text + " x" * number}) for number in range(3)]
     (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    cut = warc_record("http://b/", b"<p>cut").replace(b"WARC-Date", b"WARC-Truncated: time\r\nWARC-Date")
+    records = [warc_record("http://a/", b"\x89PNG", "Content-Type: image/png")] * 2 + [cut]
+    (tmp_path / "in.warc").write_bytes(b"".join(records))
     settings = RuleSettings(dictionary=str(tmp_path / "words.txt"))
-    done = run_job(spark, SparkJob([str(tmp_path / "in.jsonl")], str(tmp_path / "out"), ReadOptions(), settings), print)
-    expected = run_dedup("files", "in.jsonl", "--dictionary", "words.txt", "--dry-run", "--json", folder=tmp_path)
-    told = {name: json.loads(expected.stdout)[name] for name in ("kept", "near", "wordless", "unanalysed")}
+    inputs = [str(tmp_path / name) for name in ("in.jsonl", "in.warc")]
+    done = run_job(spark, SparkJob(inputs, str(tmp_path / "out"), ReadOptions(), settings), print)
+    expected = run_dedup("files", *inputs, "--dictionary", "words.txt", "--dry-run", "--json", folder=tmp_path)
+    told = {name: json.loads(expected.stdout)[name] for name in ("kept", "near", "wordless", "unanalysed", "skipped")}
     assert {name: getattr(done.result.tally, name) for name in told} == told
-    assert told == {"kept": 1, "near": 2, "wordless": 0, "unanalysed": 0}
+    assert told == {"kept": 2, "near": 2, "wordless": 0, "unanalysed": 1, "skipped": {"image/png": 2}}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from dedup.corpus.reading.documents import (
     INNER_LINES,
@@ -108,7 +109,6 @@ class _Rows:
         self._is_quoted = is_quoted
         self._ahead: deque[bytes | TooLongError] = deque()
         self._taken: list[bytes] = []
-        self._is_utf8 = True
         self.first_line = self.rows = self.lines = 0
 
     def read(self, header: Sequence[str] | None) -> list[str] | None:
@@ -124,31 +124,33 @@ class _Rows:
         row: list[str] | None = []
         while row == []:
             self.first_line += len(self._taken) or 1
-            self._taken, self._is_utf8 = [], True
-            row = self._checked(header)
-        return row
-
-    def _checked(self, header: Sequence[str] | None) -> list[str] | None:
-        try:
-            row = self._parse()
-            reason = self._fault(header, row) if row else ""
-        except BadRecordError as error:
-            row, reason = None, str(error)
-        self.rows += bool(row or reason)
-        self.lines += 1 if reason else len(self._taken) if row else 0
-        if reason:
-            # What belongs to other rows is not lost with this one.
-            self._ahead.extendleft(reversed(self._taken[1:]))
-            del self._taken[1:]
-            raise BadRecordError(reason)
+            self._taken = []
+            try:
+                row = self._parse()
+                reason = self._fault(header, row) if row else ""
+            except BadRecordError as error:
+                reason = str(error)
+            if reason:
+                # What belongs to other rows is not lost with this one.
+                self._ahead.extendleft(reversed(self._taken[1:]))
+                del self._taken[1:]
+            self.rows += bool(reason or row)
+            self.lines += len(self._taken) if row else bool(reason)
+            if reason:
+                raise BadRecordError(reason)
         return row
 
     def _parse(self) -> list[str] | None:
         try:
-            if self._is_quoted:
-                return next(csv.reader(self._texts(), strict=True), None)
-            text = next(self._texts(), None)
-            return None if text is None else [f for f in text.rstrip("\r\n").split("\t") if f or "\t" in text]
+            text = next(lines := self._texts(), None)
+            if text is None:
+                return None
+            bare = text.rstrip("\r\n")
+            if not self._is_quoted:
+                return bare.split("\t") if bare else []
+            if '"' not in text and "\r" not in bare:
+                return bare.split(",") if bare else []
+            return next(csv.reader(chain([text], lines), strict=True))
         except TooLongError as error:
             raise BadRecordError(f"a row of {error.size:,} bytes or more; a quote that is not closed?") from None
         except csv.Error:
@@ -156,7 +158,7 @@ class _Rows:
                 raise BadRecordError("a quote that is not closed, or closed within a field") from None
         try:
             # Most programs take what stands behind a quote that is closed in its line for a part of the field.
-            return next(csv.reader([self._taken[0].decode("utf-8", "replace").rstrip("\r\n")]))
+            return next(csv.reader([bare]))
         except csv.Error as error:
             raise BadRecordError(f"not CSV: {error}") from None
 
@@ -170,12 +172,8 @@ class _Rows:
             left -= len(line)
             if left < 0:
                 raise TooLongError(self._limit)
-            try:
-                yield line.decode()
-            except UnicodeDecodeError:
-                # The row goes on to its end, so that the next one begins where it should.
-                self._is_utf8 = False
-                yield line.decode("utf-8", "replace")
+            # That it is not UTF-8 is said of the whole row, so that the next one begins where it should.
+            yield line.decode("utf-8", "surrogateescape")
 
     def _next_line(self) -> bytes:
         try:
@@ -190,7 +188,9 @@ class _Rows:
 
     def _fault(self, header: Sequence[str] | None, row: list[str]) -> str:
         """Say what is wrong with a row, if anything is."""
-        if not self._is_utf8:
+        try:
+            "".join(row).encode()
+        except UnicodeEncodeError:
             return "not UTF-8"
         if header is not None and len(row) != len(header):
             return f"{len(row)} columns where the header has {len(header)}"

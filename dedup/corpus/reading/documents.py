@@ -268,8 +268,9 @@ def document_of(
     Raises:
         BadRecordError: it is none.
     """
-    text, html = content_of(fields, options)
-    key = storable(key_of(fields, options) or f"{file.key}:{position.ordinal}")
+    there = names_there(tuple(fields), options)
+    text, html = _content_of(fields, there, options)
+    key = storable(_key_of(fields, there, options) or f"{file.key}:{position.ordinal}")
     return CorpusDocument(key, None if text is None else storable(text), html, file.name, position, record)
 
 
@@ -277,23 +278,25 @@ class _Names(NamedTuple):
     """The fields of an object or a row that are looked at, by the names that they have there.
 
     Attributes:
-        text: those of the text.
+        text: those of the text; where there is none of these and of HTML, those of what many documents share.
         html: those of HTML.
-        summary: those of texts that many documents share, used where there is none of the others.
         title: those of a title that is a part of the text.
         key: those of the key.
     """
 
     text: tuple[str, ...]
     html: tuple[str, ...]
-    summary: tuple[str, ...]
     title: tuple[str, ...]
     key: tuple[str, ...]
 
 
-@lru_cache(maxsize=256)
 def names_there(names: tuple[str, ...], options: ReadOptions) -> _Names:
     """Return which of some fields are looked at; those that are named, wherever they are."""
+    return _names_there(names, options.text_field, options.html_field, options.key_field)
+
+
+@lru_cache(maxsize=256)
+def _names_there(names: tuple[str, ...], text: str | None, html: str | None, key: str | None) -> _Names:
     there = dict.fromkeys(names)
 
     def found(usual: tuple[str, ...], named: str | None) -> tuple[str, ...]:
@@ -301,11 +304,9 @@ def names_there(names: tuple[str, ...], options: ReadOptions) -> _Names:
             return (named,)
         return tuple(dict.fromkeys(actual for name in usual if (actual := actual_name(there, name)) is not None))
 
-    is_usual = options.text_field is None
-    text, html = found(_OWN_TEXT_FIELDS, options.text_field), found(HTML_FIELDS, options.html_field)
-    summary = found(SUMMARY_FIELDS, None) if is_usual and not (text or html) else ()
-    title = found(TITLE_FIELDS, None) if is_usual else ()
-    return _Names(text, html, summary, title, found(KEY_FIELDS, options.key_field))
+    texts, pages = found(_OWN_TEXT_FIELDS, text), found(HTML_FIELDS, html)
+    texts = texts if texts or pages else found(SUMMARY_FIELDS, None)
+    return _Names(texts, pages, found(TITLE_FIELDS, None) if text is None else (), found(KEY_FIELDS, key))
 
 
 def require_columns(names: Sequence[str], options: ReadOptions) -> None:
@@ -315,34 +316,27 @@ def require_columns(names: Sequence[str], options: ReadOptions) -> None:
         BadRecordError: there is none of content, or not the one of the key that was named.
     """
     there, columns = names_there(tuple(names), options), dict.fromkeys(names)
-    if all(actual_name(columns, name) is None for name in (*there.text, *there.html, *there.summary)):
+    if all(actual_name(columns, name) is None for name in (*there.text, *there.html)):
         raise BadRecordError(f"no column {options.text_name!r} or {options.html_name!r}; {others_there(names)}")
     if options.key_field is not None and actual_name(columns, options.key_field) is None:
         raise BadRecordError(f"no column {options.key_field!r}")
 
 
-def content_of(fields: Mapping[str, Any], options: ReadOptions) -> tuple[str | None, bytes | None]:
-    """Return the text of an object or a row, or its HTML where there is no text.
-
-    Args:
-        fields: values by name.
-        options: the names of the fields.
-
-    Returns:
-        The text, below its title where no field was named, and None; or None and the bytes of the HTML.
+def _content_of(fields: Mapping[str, Any], there: _Names, options: ReadOptions) -> tuple[str | None, bytes | None]:
+    """Return the text of an object or a row, below its title where no field was named; or else its HTML.
 
     Raises:
         BadRecordError: there is neither, or it is of another type.
     """
-    there = names_there(tuple(fields), options)
     blank: str | None = None
     page: bytes | str = ""
     wrong = []
-    for name in (*there.text, *there.summary):
+    for name in there.text:
         value = joined(_value_of(fields, name))
         text, own_page = text_or_page(value)
         if text:
-            title = next(filter(None, (text_or_page(fields[each])[0] for each in there.title)), "")
+            titles = (text_or_page(fields[each])[0] for each in there.title) if there.title else ()
+            title = next(filter(None, titles), "")
             return with_title(title, text) if title else text, None
         page = page or own_page
         if isinstance(value, str):
@@ -392,20 +386,13 @@ def others_there(names: Iterable[str]) -> str:
     return f"there are {known[:_SHOWN]}; name that of the text by --text-field" if known else "there are no others"
 
 
-def key_of(fields: Mapping[str, Any], options: ReadOptions) -> str | None:
-    """Return the key of an object or a row.
-
-    Args:
-        fields: values by name.
-        options: the name of the field, if one was named.
-
-    Returns:
-        The key, or None where the document is to be called by file and line.
+def _key_of(fields: Mapping[str, Any], there: _Names, options: ReadOptions) -> str | None:
+    """Return the key of an object or a row, or None where the document is to be called by file and line.
 
     Raises:
         BadRecordError: the field that was named is missing, or holds what cannot be a key.
     """
-    for name in names_there(tuple(fields), options).key:
+    for name in there.key:
         value = _value_of(fields, name)
         if key := as_key(value):
             return key

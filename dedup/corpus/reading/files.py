@@ -114,6 +114,8 @@ def _why_unknown(path: str) -> str:
     stem, _, suffix = path.lower().rpartition(".")
     if "arc" in (suffix, stem.rpartition(".")[2]):
         return "an ARC file, which warcio recompress IN.arc.gz OUT.warc.gz writes as WARC"
+    if ".warc." in path.lower():
+        return "a WARC file is read plain and by gzip: unpack it"
     packed = ": name it by what is in it, such as NAME.jsonl.zst" if f".{suffix}" in _COMPRESSIONS else ""
     return f"not a known format by its name{packed}"
 

@@ -121,7 +121,7 @@ def _used_columns(arrow: Any, schema: Any, options: ReadOptions) -> list[_Column
     """
     there = [path for field in schema for path in _paths(arrow, field)]
     names = names_there(tuple(schema.names), options)
-    contents = dict.fromkeys((*names.text, *names.html, *names.summary))
+    contents = dict.fromkeys((*names.text, *names.html))
     wanted = dict.fromkeys((*contents, *names.title, *names.key))
     found = [column for name in wanted if (column := _find(arrow, schema, name))]
     require_columns([*there, *(column.name for column in found)], options)

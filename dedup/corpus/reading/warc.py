@@ -44,6 +44,7 @@ _ARC_LINE = b"filedesc:"
 _MOST_HEADER_BYTES = 1 << 20
 _SKIPPED = 1 << 20
 _TEXT = "text/plain"
+_OF_PARTS = ("WARC-Truncated", "WARC-Segment-Number")
 
 
 class Member(io.RawIOBase):
@@ -205,7 +206,7 @@ def body_of(found: Found, limit: int) -> Body:
         raise BadRecordError(f"a record of {found.record.length:,} bytes, more than {limit:,}")
     codings = [*_values(found.record, "Content-Encoding"), *_values(found.record, "Transfer-Encoding")]
     body = decode_body(found.block, codings, limit)
-    is_cut = found.record.rec_headers.get_header("WARC-Truncated") is not None
+    is_cut = any(found.record.rec_headers.get_header(name) for name in _OF_PARTS)
     return body._replace(is_whole=False) if is_cut else body
 
 
