@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
+import brotli
 import pytest
 
+from dedup.corpus.reading.responses import ONLY_BEGINNING
 from tests.crawling import Outcome, crawl_site_here
 from tests.localsite import HTML, LocalSite, Page, Reply, article
 from tests.texts import document
@@ -123,3 +126,23 @@ def test_frames_within_frames_that_are_all_alike_come_to_an_end(tmp_path: Path) 
     with LocalSite(missing='<html><frameset><frame src="a/"><frame src="b/"></frameset></html>') as site:
         crawl_site_here(tmp_path / "crawl.db", {"ROBOTSTXT_OBEY": False}, url=f"{site.url}/")
         assert 50 < site.hits.total() < 150
+
+
+def test_page_that_was_cut_off_is_named_and_does_not_take_the_place_of_a_whole_one(tmp_path: Path) -> None:
+    body = article("story", text=f"{document(300, 'story')} The end")
+    headers = {"Content-Type": HTML, "Content-Encoding": "gzip, br"}
+
+    def packed(end: int | None) -> Reply:
+        return Reply(brotli.compress(gzip.compress(body.encode()))[:end], headers=headers)
+
+    with LocalSite({"/cut": packed(-60), "/whole": packed(None)}) as site:
+        starts = f"{site.url}/cut,{site.url}/whole"
+        first = crawl_site_here(tmp_path / "crawl.db", {"CONCURRENT_REQUESTS": 1}, url=starts)
+        cut, whole = sorted(first.items, key=lambda item: item.url)
+        assert (cut.problem, cut.verdict) == (ONLY_BEGINNING, None)
+        assert (whole.problem, whole.verdict, whole.text.endswith("The end.")) == (None, "new", True)
+        assert document(100, "story")[:200] in cut.text
+        assert "The end" not in cut.text
+        site.pages["/whole"] = packed(-60)
+        again = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/whole")
+        assert [item.text for item in again.items] == [whole.text]
