@@ -174,12 +174,13 @@ class Page:
         url: the address it was fetched from, after redirects.
         html: its bytes as they came.
         content_type: what the server says that these bytes are.
-        body_digest: digest of these bytes; None where they could not be analysed, so that they
+        body_digest: digest of these bytes; None where the page is not compared, so that they
             are not taken for known by the next crawl.
         fetched: when it was fetched.
         depth: how many links from the start.
         referrer: the page whose link led here.
-        text: the main text; None where these bytes were known already, until storage fills it in.
+        text: the main text; None where the page could not be analysed, and where these bytes were known already,
+            until storage fills it in.
         extraction: how the text was found: by trafilatura's `fast` or `full` mode, or as all text of the `page`.
         page_characters: how long all text of the page is but that of navigation and other frame.
         signature: the text's signature; None where these bytes were known already.
@@ -190,8 +191,8 @@ class Page:
         replaces: the URLs of stored pages that it takes the place of, as the better copy; of a dropped page
             that has shown two clusters to be one, those that are not to stay of both.
         exchange: what went over the wire for it, where that is recorded.
-        verdict: the verdict on its text, once there is one; a page that could not be analysed gets none.
-        problem: why there is no text, where a page could not be analysed.
+        verdict: the verdict on its text, once there is one; a page that is not compared gets none.
+        problem: why the page is not compared with others; of a stored one also what of its text could not be read.
         etag: what the server calls this version, if it says so.
         last_modified: since when the server has this version, if it says so.
         title: its title; of pages that are kept that of their metadata, which alone have author, date, language and
@@ -233,6 +234,10 @@ class Page:
     def take(self, main: MainText) -> None:
         """Take on the text that was found, and how it was found."""
         self.text, self.extraction, self.page_characters = main.text, main.how, main.page_characters
+
+
+class UnexaminedPage(Page):
+    """A page that is not compared with others: it could not be analysed, is not whole, or has no content."""
 
 
 class OverLimit(DropItem):

@@ -9,6 +9,7 @@ DEPTH_PRIORITY = 1
 SCHEDULER = "crawler.frontier.scheduler.FrontierScheduler"
 REQUEST_FINGERPRINTER_CLASS = "crawler.spider.conditional.KindFingerprinter"
 
+DEDUP_TEXT_FIELD = '{"Page": "text", "UnexaminedPage": null}'
 DEDUP_VERDICT_FIELD = "verdict"
 DEDUP_REPLACES_FIELD = "replaces"
 # Pages bring their signature, but for known bytes. One that could not be analysed is not tried again.
@@ -55,8 +56,8 @@ STATS_DUMP = False
 # The spider yields one item a page; Scrapy makes this many tasks for each response.
 CONCURRENT_ITEMS = 2
 
-# Each of these takes time on every page and does nothing for this spider: it follows meta refresh
-# as a link, bounds the length of links itself, and passes no meta on.
+# Each of these takes time on every page and does nothing for this spider: it follows a refresh
+# itself, bounds the length of links, and passes no meta on.
 METAREFRESH_ENABLED = False
 SPIDER_MIDDLEWARES = {
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,25 +11,16 @@ from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
 from scrapy.http import Response
-from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, resolve_encoding
+from w3lib.url import canonicalize_url, safe_url_string
 
+from crawler.pages.few_words import FRAMES, MOST_WORDS, FewWords
+from crawler.pages.moves import Refresh, read_refresh, read_script
+from dedup.signature.charsets import Decoded, decode_html
 from dedup.signature.deflating import deflate
 from dedup.signature.extraction import MainText, find_text, parse_html, sign_page
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
-
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-# What servers say that were never told; and all bytes are letters of it.
-_USUAL_LIE = "cp1252"
-# In the languages that it is for letters with accents stand between others.
-_OTHER_SCRIPTS = re.compile(b"[\xa1-\xff]{6}")
-_MOST_BROKEN = 0.01
-
 
 MAX_METADATA_CHARACTERS = 2_000
 MAX_URL_CHARACTERS = 2_083
@@ -40,59 +30,22 @@ _ABSOLUTE = re.compile("https?://([^/?#]+)", re.IGNORECASE)
 _ORIGIN = re.compile("https?://[^/?#]+")
 # Paths that joining leaves as they are: without dots to resolve and without empty parts to drop.
 _PLAIN_PATH = re.compile(r"(?:/[^/.?;\s][^/?;\s]*)+/?(?:\?[^?;\s]+)?")
-_REFRESH = re.compile(r"url\s*=\s*(.+)", re.IGNORECASE)
+_REFERENCE = re.compile("&#([0-9]+);")
 _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
 # Directives of robots that have a colon of their own.
 _WITH_VALUES = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 _PORTS_OF_THE_WEB = (80, 443)
-# More than a menu or a note that it is loading.
-_MOST_OF_A_SHELL = 200
-_MUCH_SCRIPT = 2_000
-_RUNNABLE = ("", "module", "text/javascript", "application/javascript", "application/x-javascript")
-# What frameworks fill: an element of their own name, or one without a meaning.
-_FILLED = re.compile("div|main|section|[a-z]+-[a-z-]+")
+# In so many seconds nobody reads a page; after so many a site has let its readers read.
+_AT_ONCE = 1.0
+_LATE = 100.0
+_UNLINKED = ("meta", "script", "body")
+_LINKS = ("a", "area", *FRAMES)
 _METADATA_FIELDS = ("title", "author", "date", "description")
 
 
 def content_type_of(response: Response) -> str:
     """Return what a server says that the bytes of its answer are; "" if it does not."""
     return (response.headers.get("Content-Type") or b"").decode("latin-1")
-
-
-def decode_page(html: bytes, content_type: str | None) -> bytes | str:
-    """Return a page as text; as it is where nobody says, or wrongly, what its bytes mean.
-
-    In the order of the standard: a byte order mark, the header, a meta element.
-
-    Args:
-        html: its bytes.
-        content_type: the header.
-    """
-    for mark, name in _BYTE_ORDER_MARKS:
-        if html.startswith(mark):
-            return html.decode(name, errors="replace")
-    declared = http_content_type_encoding(content_type) if content_type else None, html_body_declared_encoding(html)
-    for given in filter(None, declared):
-        name = resolve_encoding(given) or ""
-        if name == _USUAL_LIE and (_is_utf8(html) or _OTHER_SCRIPTS.search(html)):
-            continue
-        try:
-            text = html.decode(name, errors="replace")
-        except LookupError:
-            continue
-        # Some broken ones are in many pages; another charset breaks most that is not ASCII.
-        broken = text.count("\ufffd")
-        if not broken or broken <= _MOST_BROKEN * (len(text) - len(text.encode("ascii", "ignore"))):
-            return text
-    return html
-
-
-def _is_utf8(html: bytes) -> bool:
-    try:
-        html.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 @dataclass(frozen=True)
@@ -146,7 +99,10 @@ class Extraction:
         links: absolute URLs that the rules allow, in the order of the page, each once.
         canonical: the absolute address that the page names as its own.
         title: its title, "" if it has none.
+        leads_to: the absolute address that it leads to by itself, at once or after a while.
+        is_move: whether it is nothing but a redirect to that.
         is_shell: whether there is little but scripts, which would have to write the text.
+        problem: why there is no content, where there is none.
         noindex: whether the page asks not to be stored.
         nofollow: whether it asks that none of its links be followed.
     """
@@ -156,7 +112,10 @@ class Extraction:
     links: list[str] = field(default_factory=list)
     canonical: str | None = None
     title: str = ""
+    leads_to: str | None = None
+    is_move: bool = False
     is_shell: bool = False
+    problem: str | None = None
     noindex: bool = False
     nofollow: bool = False
 
@@ -172,6 +131,7 @@ class Description(NamedTuple):
     Attributes:
         compressed_html: its bytes, by zlib.
         main: the main text, and how it was found; None where it was not asked for.
+        problem: what of its bytes could not be read.
         title: its title.
         author: who wrote it.
         date: when it was published, as YYYY-MM-DD.
@@ -181,6 +141,7 @@ class Description(NamedTuple):
 
     compressed_html: bytes
     main: MainText | None = None
+    problem: str | None = None
     title: str | None = None
     author: str | None = None
     date: str | None = None
@@ -197,6 +158,7 @@ def extract_page(
     with_links: bool = True,
     scheme: Scheme | None = None,
     content_type: str | None = None,
+    refresh: str = "",
 ) -> Extraction:
     """Take links and main text from a page, in one parse.
 
@@ -208,17 +170,36 @@ def extract_page(
         with_links: whether links are wanted.
         scheme: how the signature is made; None: by scheme 1.
         content_type: what the server says that the bytes are.
+        refresh: the header of this name, which asks for another address.
     """
-    tree = parse_html(decode_page(html, content_type))
-    extraction = Extraction() if tree is None else _read_links(tree, url, rules, with_links)
-    if with_text:
+    decoded = decode_html(html, content_type)
+    tree = parse_html(decoded.text)
+    if tree is None:
+        return Extraction(find_text(tree), problem="no text at all") if with_text else Extraction()
+    reader = _LinkReader(tree, url, rules, decoded.charset)
+    extraction = reader.read(read_refresh(refresh), with_links=with_links)
+    extraction.title = (tree.findtext(".//title") or "")[:MAX_METADATA_CHARACTERS]
+    if with_text and not extraction.is_move:
         extraction.main = find_text(tree)
-        extraction.signature = sign_page(extraction.main, scheme)
-    if tree is not None:
-        extraction.title = (tree.findtext(".//title") or "")[:MAX_METADATA_CHARACTERS]
-        # Last: it takes what is no text out of the tree.
-        extraction.is_shell = with_text and _is_shell(tree, extraction.text or "")
+        if len(extraction.main.text) <= MOST_WORDS:
+            # Last: it takes what is no text out of the tree.
+            _judge(extraction, FewWords(tree, extraction.main.text), reader)
+        if extraction.problem is None and not extraction.is_move:
+            extraction.signature = sign_page(extraction.main, scheme)
     return extraction
+
+
+def _judge(extraction: Extraction, found: FewWords, reader: _LinkReader) -> None:
+    extraction.is_shell = found.is_shell
+    if found.is_shell:
+        return
+    if extraction.leads_to is not None:
+        extraction.is_move = reader.seconds < _LATE and not found.has_media
+    elif found.target is not None:
+        extraction.leads_to = reader.other_address(found.target)
+        extraction.is_move = extraction.leads_to is not None
+    if not extraction.is_move:
+        extraction.problem = found.problem
 
 
 def describe_page(html: bytes, url: str, *, with_text: bool, content_type: str | None = None) -> Description:
@@ -232,14 +213,22 @@ def describe_page(html: bytes, url: str, *, with_text: bool, content_type: str |
     """
     from trafilatura.metadata import extract_metadata  # noqa: PLC0415 -- only the workers need it, see dedup.signature.extraction
 
-    tree = parse_html(decode_page(html, content_type))
+    decoded = decode_html(html, content_type)
+    tree = parse_html(decoded.text)
     if tree is None:
         return Description(deflate(html))
     language = _language(tree)
     main = find_text(tree) if with_text else None
     found = extract_metadata(tree, url, extensive=False)
     title, author, date, description = (_tidy(getattr(found, name)) for name in _METADATA_FIELDS)
-    return Description(deflate(html), main, title, author, date, language, description)
+    return Description(deflate(html), main, _why_broken(decoded), title, author, date, language, description)
+
+
+def _why_broken(decoded: Decoded) -> str | None:
+    if not decoded.broken:
+        return None
+    times = "once" if decoded.broken == 1 else f"{decoded.broken:,} times"
+    return f"bytes that are no {decoded.charset} stand in the text as U+FFFD, {times}"
 
 
 def ascii_host(host: str) -> str:
@@ -276,58 +265,124 @@ def ports_for_all(starts: Iterable[tuple[str, int]]) -> set[int]:
     return {0, *(port for _, port in starts)}
 
 
-def _is_shell(tree: HtmlElement, text: str) -> bool:
-    """Say whether a page has little text and much script that may write it.
+class _LinkReader:
+    """Reads where a page leads.
 
-    A page of few words that has some script is none: what tells it apart is that it says so in a noscript element, or
-    that what is to be filled stands there empty.
+    Args:
+        tree: the page.
+        url: its address.
+        rules: which links are wanted.
+        charset: that of the page, in which browsers send queries.
+
+    Attributes:
+        seconds: after how long it leads elsewhere by itself.
     """
-    body = tree.find(".//body")
-    if len(text) > _MOST_OF_A_SHELL or body is None:
-        return False
-    scripts = [script for script in tree.iter("script") if (script.get("type") or "").lower() in _RUNNABLE]
-    if (
-        not any(script.get("src") for script in scripts)
-        and sum(len(each.text or "") for each in scripts) < _MUCH_SCRIPT
-    ):
-        return False
-    says_so = any("javascript" in element.text_content().lower() for element in tree.iter("noscript"))
-    for element in list(body.iter("script", "style", "noscript", "template")):
-        element.drop_tree()
-    seen = len(" ".join(body.text_content().split()))
-    # Pictures and forms are content, too.
-    has_more = next(body.iter("img", "video", "audio", "iframe", "object", "input", "form", "svg", "picture"), None)
-    if seen > _MOST_OF_A_SHELL or has_more is not None:
-        return False
-    is_empty = any(
-        not len(each) and not (each.text or "").strip() and _FILLED.fullmatch(str(each.tag)) for each in body
-    )
-    return says_so or is_empty or not seen
+
+    def __init__(self, tree: HtmlElement, url: str, rules: LinkRules, charset: str) -> None:
+        self._tree = tree
+        self._url = url
+        self._rules = rules
+        self._charset = charset
+        self._is_in_utf = charset.startswith("utf")
+        self._base = url
+        self._hrefs: dict[str, None] = {}
+        self.seconds = 0.0
+
+    def read(self, refresh: Refresh | None, *, with_links: bool) -> Extraction:
+        """Return what is found; `refresh` is what the server asks for."""
+        extraction = Extraction()
+        base = canonical = None
+        for element in self._tree.iter("base", "link", "meta", "script", "body", *(_LINKS if with_links else ())):
+            tag = element.tag
+            if tag in _UNLINKED:
+                refresh = refresh or self._read_unlinked(element, extraction)
+                continue
+            href = element.get("src" if tag in FRAMES else "href")
+            if tag == "base":
+                base = href if base is None else base
+            elif href:
+                relations = (element.get("rel") or "").lower()
+                if tag == "link" and "canonical" in relations.split():
+                    canonical = href
+                elif tag == "link" and not (with_links and _leads_on(element, relations)):
+                    continue
+                elif not (self._rules.obey_robots and "nofollow" in relations):
+                    self._hrefs[href] = None
+        self._base = (base and self._absolute(base)) or self._url
+        extraction.canonical = canonical and self._absolute(canonical)
+        if refresh is not None and (target := self.other_address(refresh.target)) is not None:
+            self.seconds, extraction.leads_to, extraction.is_move = refresh.seconds, target, refresh.seconds <= _AT_ONCE
+        if with_links:
+            extraction.links = list(self._allowed_links())
+        return extraction
+
+    def other_address(self, target: str) -> str | None:
+        """Return the address that a page leads to by itself; None if that is its own, or none."""
+        absolute = self._absolute(target)
+        try:
+            is_other = absolute is not None and canonicalize_url(absolute) != canonicalize_url(self._url)
+        except ValueError:  # such as http://host:port/
+            return None
+        return absolute if is_other else None
+
+    def _read_unlinked(self, element: HtmlElement, extraction: Extraction) -> Refresh | None:
+        """Read an element that names no link; return where it leads, if it does by itself."""
+        if element.tag != "meta":
+            return read_script((element.text if element.tag == "script" else element.get("onload")) or "")
+        content = element.get("content") or ""
+        if (element.get("name") or "").strip().lower() in {"robots", self._rules.robot} - {""}:
+            noindex, nofollow = read_directives(content)
+            extraction.noindex |= noindex
+            extraction.nofollow |= nofollow
+        if (element.get("http-equiv") or "").strip().lower() != "refresh":
+            return None
+        refresh = read_refresh(content)
+        if refresh is not None and next(element.iterancestors("noscript", "template"), None) is not None:
+            self._hrefs[refresh.target] = None  # which a browser with scripts would not do
+            return None
+        return refresh
+
+    def _allowed_links(self) -> dict[str, None]:
+        links: dict[str, None] = {}
+        for href in self._hrefs:
+            # Most links of most pages lead to other hosts or to the page itself: they are told first.
+            absolute = _ABSOLUTE.match(href)
+            if absolute is None:
+                if href.startswith(_NO_PAGE):
+                    continue
+            elif not self._rules.is_of(absolute[1]):
+                continue
+            link = self._absolute(href)
+            if link is not None and self._rules.allow(link):
+                links[link] = None
+        return links
+
+    def _absolute(self, href: str) -> str | None:
+        """Return the absolute http or https URL of a link, without its fragment."""
+        if len(href) > MAX_URL_CHARACTERS:
+            return None
+        # All that is to be taken out is not printable, and telling that is ten times as fast.
+        if not href.isprintable():
+            href = _LINE_BREAKS.sub("", clean(href))
+        href = href.strip().partition("#")[0]
+        try:
+            if not (self._is_in_utf or href.isascii()):
+                href = _in_charset(href, self._charset)
+            if _PLAIN_PATH.fullmatch(href) and (origin := _ORIGIN.match(self._base)):
+                return origin[0] + href
+            # Joining takes longer than everything else about a link.
+            if not _ABSOLUTE.match(href) or "[" in href:
+                href = urljoin(self._base, href)
+        except ValueError:  # such as http://[broken
+            return None
+        return href if _ABSOLUTE.match(href) else None
 
 
-def _read_links(tree: HtmlElement, url: str, rules: LinkRules, with_links: bool) -> Extraction:
-    extraction = Extraction()
-    base = url
-    hrefs: dict[str, None] = {}
-    for element in tree.iter("base", "link", "meta", *(("a", "area") if with_links else ())):
-        if element.tag == "meta":
-            _read_meta(element, extraction, hrefs, rules.robot)
-            continue
-        href = element.get("href")
-        if not href:
-            continue
-        relations = (element.get("rel") or "").lower()
-        if element.tag == "base":
-            base = _absolute(url, href) or url
-        elif element.tag == "link" and "canonical" in relations.split():
-            extraction.canonical = _absolute(base, href)
-        elif element.tag == "link" and not (with_links and _leads_on(element, relations)):
-            continue
-        elif not (rules.obey_robots and "nofollow" in relations):
-            hrefs[href] = None
-    if with_links:
-        extraction.links = list(_allowed_links(hrefs, base, rules))
-    return extraction
+def _in_charset(href: str, charset: str) -> str:
+    """Return a link with its query in a charset; what that does not have as browsers write it."""
+    path, mark, query = href.partition("?")
+    known = query.encode(charset, "xmlcharrefreplace").decode(charset)
+    return safe_url_string(path + mark + _REFERENCE.sub(r"%26%23\1%3B", known), charset)
 
 
 def _leads_on(link: HtmlElement, relations: str) -> bool:
@@ -335,32 +390,6 @@ def _leads_on(link: HtmlElement, relations: str) -> bool:
     words = relations.split()
     is_translation = "alternate" in words and link.get("hreflang") and "html" in (link.get("type") or "html").lower()
     return "next" in words or bool(is_translation)
-
-
-def _read_meta(element: HtmlElement, extraction: Extraction, hrefs: dict[str, None], robot: str) -> None:
-    content = element.get("content") or ""
-    if (element.get("name") or "").strip().lower() in {"robots", robot} - {""}:
-        noindex, nofollow = read_directives(content)
-        extraction.noindex |= noindex
-        extraction.nofollow |= nofollow
-    elif (element.get("http-equiv") or "").lower() == "refresh" and (target := _REFRESH.search(content)):
-        hrefs[target[1].strip("'\" ")] = None
-
-
-def _allowed_links(hrefs: Iterable[str], base: str, rules: LinkRules) -> dict[str, None]:
-    links: dict[str, None] = {}
-    for href in hrefs:
-        # Most links of most pages lead to other hosts or to the page itself: they are told first.
-        absolute = _ABSOLUTE.match(href)
-        if absolute is None:
-            if href.startswith(_NO_PAGE):
-                continue
-        elif not rules.is_of(absolute[1]):
-            continue
-        link = _absolute(base, href)
-        if link is not None and rules.allow(link):
-            links[link] = None
-    return links
 
 
 def read_directives(content: str) -> tuple[bool, bool]:
@@ -396,25 +425,6 @@ def read_robots_header(values: Iterable[str], robot: str) -> tuple[bool, bool]:
             if is_own:
                 own.append(directive)
     return read_directives(",".join(own))
-
-
-def _absolute(base: str, href: str) -> str | None:
-    """Return the absolute http or https URL of a link, without its fragment."""
-    if len(href) > MAX_URL_CHARACTERS:
-        return None
-    # All that is to be taken out is not printable, and telling that is ten times as fast.
-    if not href.isprintable():
-        href = _LINE_BREAKS.sub("", clean(href))
-    href = href.strip().partition("#")[0]
-    if _PLAIN_PATH.fullmatch(href) and (origin := _ORIGIN.match(base)):
-        return origin[0] + href
-    # Joining takes longer than everything else about a link.
-    if not _ABSOLUTE.match(href) or "[" in href:
-        try:
-            href = urljoin(base, href)
-        except ValueError:  # such as http://[broken
-            return None
-    return href if _ABSOLUTE.match(href) else None
 
 
 def _language(tree: HtmlElement) -> str | None:

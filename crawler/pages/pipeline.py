@@ -238,15 +238,17 @@ class StoragePipeline:
 
     async def _describe_and_save(self, page: Page) -> None:
         description = await self._describe(page)
+        visit = self._visit(page)
         for name in DESCRIBED:
             setattr(page, name, getattr(description, name))
+        page.problem = page.problem or description.problem
         if description.main is not None:
             page.take(description.main)
         page.text = page.text or ""
         page.run = name_of_run(self._crawler)
         row = {name: _storable(getattr(page, name)) for name in _STORED}
         row["html"] = description.compressed_html
-        await self._settle(Settled(self._visit(page), page=row, replaces=tuple(page.replaces)))
+        await self._settle(Settled(visit, page=row, replaces=tuple(page.replaces)))
         self._crawler.stats.inc_value("crawler/stored")
         self._crawler.stats.inc_value("crawler/html_bytes", len(page.html))
 
@@ -280,7 +282,7 @@ class StoragePipeline:
 
     async def _describe(self, page: Page) -> Description:
         pool = Workers.of(self._crawler)
-        if page.problem is None:
+        if page.problem is None or page.text is not None:
             try:
                 with_text = page.text is None
                 return await pool.run(

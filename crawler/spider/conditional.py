@@ -176,7 +176,7 @@ class BreakingOffMiddleware:
         content_type = (headers.get("Content-Type") or b"text/html").lower()
         # An unknown length comes as None or as a string.
         is_small = isinstance(body_length, int) and body_length <= _STOP_ABOVE_BYTES
-        may_be_feed = b"xml" in content_type and self._arguments.is_start(request)
+        may_be_feed = (b"xml" in content_type or b"json" in content_type) and self._arguments.is_start(request)
         if b"html" not in content_type and not is_small and not may_be_feed:
             raise StopDownload(fail=True)
 

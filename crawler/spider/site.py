@@ -6,24 +6,24 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from importlib import import_module
 from typing import Any, NamedTuple, Self, cast
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DontCloseSpider
-from scrapy.http import HtmlResponse, Response, XmlResponse
+from scrapy.downloadermiddlewares.redirect import RedirectMiddleware
+from scrapy.exceptions import DontCloseSpider, IgnoreRequest
+from scrapy.http import HtmlResponse, JsonResponse, Response, XmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from scrapy.settings import BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
-from scrapy.utils.misc import load_object
 from twisted.python.failure import Failure
 
 from crawler.output import SKIPPED, Progress, skip
 from crawler.page import (
     ARCHIVED,
+    CUT_OFF,
     EXCHANGE,
     FETCHED,
     KIND,
@@ -35,6 +35,7 @@ from crawler.page import (
     ROBOTS,
     SITEMAP,
     Page,
+    UnexaminedPage,
     is_page,
     read_setting,
     reason_of,
@@ -44,7 +45,6 @@ from crawler.pages.extraction import (
     Extraction,
     LinkRules,
     content_type_of,
-    decode_page,
     extract_page,
     host_and_port,
     read_robots_header,
@@ -55,20 +55,23 @@ from crawler.runtime import Workers
 from crawler.spider.arguments import SiteArguments, as_texts
 from crawler.spider.browser import Browser, JavaScript, RenderingError
 from crawler.spider.conditional import is_known_duplicate, read_validators
+from crawler.spider.defaults import add_defaults
 from crawler.spider.sitemaps import (
     MOST_ENTRIES,
     MOST_LEVELS,
     MOST_SITEMAPS,
     SitemapError,
+    has_feed,
     read_sitemap,
     read_sitemaps_of_robots,
 )
 from crawler.spider.soft_errors import NOT_FOUND, SeriesOfAddresses, SoftErrors
 from crawler.warc.replaying import FLAG, Archives
 from dedup.console import counted, plain
-from dedup.corpus.reading.responses import NOT_HTML
+from dedup.corpus.reading.responses import NOT_HTML, ONLY_BEGINNING
 from dedup.errors import SettingsError
 from dedup.rules.setting_values import to_bool
+from dedup.signature.charsets import decode_declared
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
@@ -85,34 +88,6 @@ _GONE = (404, 410)
 
 NEEDS_JAVASCRIPT = "needs_javascript"
 """The reason for which a page is skipped whose text would have to be written by JavaScript."""
-
-
-def add_defaults(settings: BaseSettings, module: str) -> None:
-    """Add the settings of a module to those of a crawl; what the project or the command line says holds.
-
-    Components are added one by one: a project can have others beside them, move one, or switch it off.
-
-    Args:
-        settings: those of the crawl.
-        module: import path of the module; its names in capitals are settings.
-    """
-    for name, value in vars(import_module(module)).items():
-        if not name.isupper():
-            continue
-        if isinstance(value, dict):
-            _add_components(settings, name, value)
-        else:
-            settings.set(name, value, priority="addon")
-
-
-def _add_components(settings: BaseSettings, name: str, components: dict[str, int | None]) -> None:
-    if (settings.getpriority(name) or 0) > SETTINGS_PRIORITIES["spider"]:
-        return  # the command line says them all
-    before = settings.getdict(name)
-    classes = {load_object(each) for each in before}
-    new = {path: order for path, order in components.items() if load_object(path) not in classes}
-    # Above the project's: Scrapy applies those of the project once more, and they are all in here.
-    settings.set(name, {**before, **new}, priority="spider")
 
 
 class RecentUrls:
@@ -150,23 +125,23 @@ class _Read(NamedTuple):
         response: the response that holds it.
         body_digest: the digest of its bytes.
         extraction: what was found in it.
-        problem: why nothing was found, if that went wrong.
     """
 
     response: HtmlResponse
     body_digest: bytes
     extraction: Extraction
-    problem: str | None = None
 
     def as_page(self, depth: int) -> Page:
         """Return the page as it is stored, so many links from the start."""
-        response, body_digest, extraction, problem = self
+        response, body_digest, extraction = self
         etag, last_modified = read_validators(response.headers)
         content_type = content_type_of(response)
         exchange = response.meta.get(EXCHANGE)
         fetched = response.meta.get(FETCHED) if exchange is None else exchange.time
+        problem = extraction.problem
         is_unread = extraction.signature is None and problem is None
-        page = Page(
+        declared = decode_declared(response.body, content_type) if is_unread else None
+        page = (UnexaminedPage if problem else Page)(
             url=response.url,
             html=response.body,
             content_type=content_type,
@@ -175,7 +150,7 @@ class _Read(NamedTuple):
             depth=depth,
             referrer=referrer_of(response.request),
             signature=extraction.signature,
-            unread=decode_page(response.body, content_type) if is_unread else None,
+            unread=(declared.text if declared else response.body) if is_unread else None,
             canonical=extraction.canonical,
             exchange=exchange,
             redirected=any(url != response.url for url in response.meta.get("redirect_urls", ())),
@@ -361,42 +336,74 @@ class SiteSpider(Spider):
 
     async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
         """Yield the page, and requests for its links; of a feed that the crawl starts with, those for its entries."""
-        if isinstance(response, XmlResponse) and response.request and self.arguments.is_start(response.request):
+        is_feed = has_feed(response.body)
+        may_start = is_feed or isinstance(response, (XmlResponse, JsonResponse))
+        if may_start and response.request and self.arguments.is_start(response.request):
             for request in self.parse_sitemap(response):
                 yield request
             return
-        is_passed_over = PASSED_OVER in response.flags
-        self._count(response)
         if is_known_duplicate(response):
-            if not is_passed_over:
+            self._count(response)
+            if PASSED_OVER not in response.flags:
                 await self._prepare_moving(response)
                 known = _Read(cast("HtmlResponse", response), response.meta[LAST_VISIT].body_digest, Extraction())
                 yield known.as_page(depth)
             return
-        if not isinstance(response, HtmlResponse) or not response.body.strip() or response.body.startswith(NOT_HTML):
+        is_html = isinstance(response, HtmlResponse) and not is_feed and not response.body.startswith(NOT_HTML)
+        if not is_html or not response.body.strip():
+            self._count(response)
             skip(self.crawler, response.url, "not_html" if response.body.strip() else "empty", request=response.request)
             return
         at_the_end = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
-        read = await self._read(response, with_links=not at_the_end)
+        read = await self._read(cast("HtmlResponse", response), with_links=not at_the_end)
+        if read.extraction.is_move:
+            self._redirect(response, read.extraction.leads_to or "")
+            return
+        self._count(response)
+        async for each in self._handle(read, depth, at_the_end=at_the_end):
+            yield each
+
+    async def _handle(self, read: _Read, depth: int, *, at_the_end: bool) -> AsyncIterator[Page | Request]:
+        """Yield a page that was read, and requests for its links."""
+        response, extraction = read.response, read.extraction
         noindex, nofollow = self._directives(read)
         why_none = "noindex" if noindex else await self._why_no_content(read)
         if why_none is not None:
-            skip(self.crawler, response.url, why_none, read.problem or "", request=response.request)
+            skip(self.crawler, response.url, why_none, extraction.problem or "", request=response.request)
             if why_none in ("noindex", NOT_FOUND):
                 await self._note_gone([response.url])
                 nofollow |= why_none == NOT_FOUND
-        elif not is_passed_over:
+        elif PASSED_OVER not in response.flags:
             await self._prepare_moving(response)
             self._tell_problem(read)
             if self._is_tried_out():
-                read.extraction.signature = None  # which these commands cannot print
+                extraction.signature = None  # which these commands cannot print
             yield read.as_page(depth)
-        if not nofollow:
-            links = read.extraction.links
-            if read.extraction.text is not None:
-                self.series.note(response.url, read.extraction.text, links, lambda url: url not in self._scheduled)
-            for request in self._follow(links, depth + 1):
-                yield request
+        if nofollow or (extraction.problem is not None and self.series.is_repeated(read.body_digest)):
+            return
+        if extraction.text is not None:
+            self.series.note(response.url, extraction.text, extraction.links, lambda url: url not in self._scheduled)
+        if extraction.leads_to and not at_the_end and self.rules.allow(extraction.leads_to):
+            # Not as a link, which is not followed on a duplicate.
+            for request in self._follow([extraction.leads_to], depth + 1):
+                self.crawler.engine.crawl(request)
+        for request in self._follow(extraction.links, depth + 1):
+            yield request
+
+    def _redirect(self, response: Response, target: str) -> None:
+        """Go on to where a page leads that is none, as if its server had answered with a redirect."""
+        request = cast("Request", response.request)
+        middleware = self.crawler.get_downloader_middleware(RedirectMiddleware)
+        answer = Response(response.url, 302, {"Location": target})
+        try:
+            redirected = answer if middleware is None else middleware.process_response(request, answer)
+        except (IgnoreRequest, ValueError) as error:
+            skip(self.crawler, response.url, *reason_of(error), request=request)
+            return
+        if isinstance(redirected, Request):
+            self.crawler.engine.crawl(redirected)
+        else:  # redirects are switched off
+            skip(self.crawler, response.url, "http_302", target, request=request)
 
     def _count(self, response: Response) -> None:
         self.crawler.stats.inc_value("crawler/passed_over" if PASSED_OVER in response.flags else "crawler/fetched")
@@ -404,9 +411,12 @@ class SiteSpider(Spider):
             self.crawler.stats.inc_value("crawler/not_modified")
 
     def _tell_problem(self, read: _Read) -> None:
-        if read.problem is not None:
-            logger.warning("%s is stored without text: %s", clean(read.response.url), clean(read.problem))
+        problem = read.extraction.problem
+        if problem is not None and read.extraction.main is None:
+            logger.warning("%s is stored without text: %s", clean(read.response.url), clean(problem))
             self.crawler.stats.inc_value("crawler/extraction_failed")
+        elif problem is not None:
+            logger.info("%s is not compared with others: %s", clean(read.response.url), problem)
 
     async def _read(self, response: HtmlResponse, *, with_links: bool) -> _Read:
         """Extract a page, as the server has sent it or as the browser makes it."""
@@ -417,13 +427,15 @@ class SiteSpider(Spider):
             response = await self._render(response)
         body_digest = digest(response.body)
         with_text = not await self._knows(body_digest, response.url)
-        extraction, problem = await self._extract(response, with_text=with_text, with_links=with_links)
+        extraction = await self._extract(response, with_text=with_text, with_links=with_links)
         if mode is JavaScript.WHEN_EMPTY and extraction.is_shell:
             rendered = await self._render(response)
             if rendered is not response:
-                extraction, problem = await self._extract(rendered, with_text=True, with_links=with_links)
+                extraction = await self._extract(rendered, with_text=True, with_links=with_links)
                 response, body_digest = rendered, digest(rendered.body)
-        return _Read(response, body_digest, extraction, problem)
+        if CUT_OFF in response.flags:
+            extraction.problem = extraction.problem or ONLY_BEGINNING
+        return _Read(response, body_digest, extraction)
 
     async def _render(self, response: HtmlResponse) -> HtmlResponse:
         try:
@@ -473,13 +485,11 @@ class SiteSpider(Spider):
         if visits:
             raise DontCloseSpider
 
-    async def _extract(
-        self, response: HtmlResponse, *, with_text: bool, with_links: bool
-    ) -> tuple[Extraction, str | None]:
-        """Return what a page holds, and why that is nothing where it could not be analysed."""
+    async def _extract(self, response: HtmlResponse, *, with_text: bool, with_links: bool) -> Extraction:
+        """Return what a page holds; nothing but why where it could not be analysed."""
         pool = Workers.of(self.crawler)
         try:
-            extraction = await pool.run(
+            return await pool.run(
                 extract_page,
                 response.body,
                 response.url,
@@ -488,10 +498,10 @@ class SiteSpider(Spider):
                 with_links=with_links,
                 scheme=self._scheme,
                 content_type=content_type_of(response),
+                refresh=(response.headers.get("Refresh") or b"").decode("latin-1"),
             )
         except Exception as error:  # whatever a library makes of a broken page, the page is not lost
-            return Extraction(), f"no text could be extracted: {type(error).__name__}: {error}"
-        return extraction, None
+            return Extraction(problem=f"no text could be extracted: {type(error).__name__}: {error}")
 
     async def _knows(self, body_digest: bytes, url: str) -> bool:
         pipeline = self.crawler.get_item_pipeline(NearDuplicatePipeline)
@@ -499,8 +509,7 @@ class SiteSpider(Spider):
 
     async def extract_text(self, response: HtmlResponse) -> Extraction:
         """Take text and title from a page that is none of the crawl's."""
-        extraction, _ = await self._extract(response, with_text=True, with_links=False)
-        return extraction
+        return await self._extract(response, with_text=True, with_links=False)
 
     def _follow(self, links: list[str], depth: int) -> Iterator[Request]:
         for url in links:
@@ -570,6 +579,9 @@ class _ArchiveReading(SiteSpider):
                 yield page
         finally:
             self.archives.leave(cast("Request", response.request))
+
+    def _redirect(self, response: Response, target: str) -> None:
+        skip(self.crawler, response.url, "moved", target, request=response.request)
 
     async def _read(self, response: HtmlResponse, *, with_links: bool) -> _Read:
         read = await super()._read(response, with_links=with_links)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import urljoin
 
+import msgspec
 from lxml import etree
 from scrapy.utils.gz import gunzip
 from scrapy.utils.sitemap import sitemap_urls_from_robots
@@ -35,10 +36,24 @@ _ADDRESS = re.compile("https?://", re.IGNORECASE)
 _ENTRIES = {
     "urlset": ("url", ("loc", "link")),
     "sitemapindex": ("sitemap", ("loc",)),
-    "rss": ("item", ("link",)),
-    "RDF": ("item", ("link",)),
-    "feed": ("entry", ("link",)),
+    "rss": ("item", ("link", "origLink")),
+    "RDF": ("item", ("link", "origLink")),
+    "feed": ("entry", ("link", "origLink")),
 }
+_ROOT = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*+(?:<(?:\?|!DOCTYPE)[^>]*+>\s*+|<!--(?:[^-]|-(?!->))*+-->\s*+)*+"
+    rb"<(?:\w++:)?(?:%s)[\s>]" % "|".join(_ENTRIES).encode(),
+    re.IGNORECASE,
+)
+
+
+class _JsonEntry(msgspec.Struct):
+    url: str = ""
+
+
+class _JsonFeed(msgspec.Struct):
+    version: str
+    items: list[_JsonEntry]
 
 
 class SitemapError(ValueError):
@@ -59,8 +74,13 @@ class Sitemap(NamedTuple):
     left_out: int
 
 
+def has_feed(body: bytes) -> bool:
+    """Say whether bytes are a feed or a sitemap in XML, whatever their server calls them."""
+    return _ROOT.match(body) is not None
+
+
 def read_sitemap(body: bytes, url: str, max_size: int) -> Sitemap:
-    """Read a sitemap (sitemaps.org), as XML or as a text with an address a line, or a feed (RSS, Atom).
+    """Read a sitemap (sitemaps.org), as XML or as a text with an address a line, or a feed (RSS, Atom, JSON Feed).
 
     Args:
         body: the file as it came, compressed by gzip or not.
@@ -73,33 +93,41 @@ def read_sitemap(body: bytes, url: str, max_size: int) -> Sitemap:
     try:
         if body.startswith(_GZIP):
             body = gunzip(body, max_size=max_size)
-        is_xml = body.lstrip(_BEFORE_XML).startswith(b"<")
-        kind, found = _read_xml(body) if is_xml else _read_text(body)
-    except (etree.LxmlError, OSError, EOFError, RuntimeError, ValueError) as error:
+        start = body.lstrip(_BEFORE_XML)[:1]
+        kind, found = {b"<": _read_xml, b"{": _read_json}.get(start, _read_text)(body, url)
+    except (etree.LxmlError, msgspec.DecodeError, OSError, EOFError, RuntimeError, ValueError) as error:
         raise SitemapError(" ".join(str(error).split()) or "it is not XML") from None
     urls: dict[str, None] = {}
-    for each in found:
+    for base, each in found:
         with suppress(ValueError):  # such as http://[broken
-            joined = urljoin(url, each.strip()) if len(each) <= MAX_URL_CHARACTERS else ""
+            address = each.strip()
+            joined = urljoin(base, address) if 0 < len(address) <= MAX_URL_CHARACTERS else ""
             if _ADDRESS.match(joined):
                 urls[joined] = None
     return Sitemap(kind == "sitemapindex", list(urls)[:MOST_ENTRIES], max(0, len(urls) - MOST_ENTRIES))
 
 
-def _read_text(body: bytes) -> tuple[str, Iterator[str]]:
+def _read_text(body: bytes, url: str) -> tuple[str, Iterator[tuple[str, str]]]:
     lines = body.decode("utf-8-sig", errors="replace").splitlines()
     if not any(_ADDRESS.match(line.strip()) for line in lines):
         raise SitemapError("it is neither XML nor a list of addresses")
-    return "urlset", (line for line in lines if _ADDRESS.match(line.strip()))
+    return "urlset", ((url, line) for line in lines if _ADDRESS.match(line.strip()))
 
 
-def _read_xml(body: bytes) -> tuple[str, Iterator[str]]:
+def _read_json(body: bytes, url: str) -> tuple[str, Iterator[tuple[str, str]]]:
+    feed = msgspec.json.decode(body.strip(_BEFORE_XML), type=_JsonFeed)
+    if "jsonfeed.org" not in feed.version:
+        raise SitemapError("it is JSON, and no feed")
+    return "feed", ((url, entry.url) for entry in feed.items)
+
+
+def _read_xml(body: bytes, url: str) -> tuple[str, Iterator[tuple[str, str]]]:
     if b"\0" not in body[:64]:  # which UTF-16 has
         body = _BARE_AMPERSAND.sub(lambda found: found[1] or b"&amp;", body)
     parser = etree.XMLParser(
         recover=True, remove_comments=True, remove_pis=True, resolve_entities=False, no_network=True
     )
-    root = etree.fromstring(body.lstrip(), parser)
+    root = etree.fromstring(body.lstrip(), parser, base_url=url)
     if root is None:
         raise SitemapError("it is not XML")
     kind = _name(root)
@@ -108,16 +136,22 @@ def _read_xml(body: bytes) -> tuple[str, Iterator[str]]:
     return kind, _addresses(root, *_ENTRIES[kind])
 
 
-def _addresses(root: etree._Element, entry: str, holders: tuple[str, ...]) -> Iterator[str]:
+def _addresses(root: etree._Element, entry: str, holders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield each address with the one that it is relative to."""
     for element in root.iter(f"{{*}}{entry}"):
-        for child in element:
-            if _name(child) in holders:
-                # Those of Atom, and translations in a sitemap, stand in an attribute.
-                is_page = child.get("rel", "alternate") == "alternate"
-                if address := child.get("href") if is_page else None:
-                    yield address
-                elif child.text:
-                    yield child.text
+        found = [(child.base, each) for child in element if _name(child) in holders and (each := _address(child))]
+        yield from found or ((child.base, child.text) for child in element if _is_address(child))
+
+
+def _address(holder: etree._Element) -> str | None:
+    # Those of Atom, and translations in a sitemap, stand in an attribute.
+    href: str | None = holder.get("href") if holder.get("rel", "alternate") == "alternate" else None
+    return href or holder.text
+
+
+def _is_address(child: etree._Element) -> bool:
+    """Say whether an element names an entry by its address."""
+    return _name(child) == "guid" and child.get("isPermaLink", "true") != "false" and bool(child.text)
 
 
 def _name(element: etree._Element) -> str:

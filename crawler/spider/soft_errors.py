@@ -29,6 +29,8 @@ NOT_FOUND = "not_found"
 MOST_BARREN = 50
 """After so many pages in a row that bring little but their numbers a series of addresses is cut off."""
 
+_MOST_COUNTED = 10_000
+
 _NEAR = 0.8
 _NEAR_TITLE = 0.5
 # A wall says little else, and one page of it may be what a site has to say.
@@ -155,7 +157,7 @@ class SoftErrors:
         if response.status != 200 or not isinstance(response, HtmlResponse) or is_front:
             return None
         extraction = await self._extract(response)
-        if extraction.text is None or extraction.is_shell:
+        if extraction.text is None or extraction.is_shell:  # None also where it leads elsewhere at once
             return None
         logger.info(
             "%s answers made-up addresses with 200: what is like that is not found", plain(urlsplit(url).netloc)
@@ -181,10 +183,18 @@ class SeriesOfAddresses:
         self._series: OrderedDict[str, _Series] = OrderedDict()
         self._words = 0
         self._cut_off: set[str] = set()
+        self._without_content: Counter[bytes] = Counter()
 
     def is_cut_off(self, url: str) -> bool:
         """Say whether an address is of a series that is cut off."""
         return bool(self._cut_off) and pattern_of(url) in self._cut_off
+
+    def is_repeated(self, body_digest: bytes) -> bool:
+        """Note a page without content; say whether so many others had the same bytes that their links lead nowhere."""
+        if len(self._without_content) >= _MOST_COUNTED:
+            self._without_content.clear()
+        self._without_content[body_digest] += 1
+        return self._without_content[body_digest] > MOST_BARREN
 
     def note(self, url: str, text: str, links: Collection[str], is_new: Callable[[str], bool]) -> None:
         """Note what a page of a series brings.

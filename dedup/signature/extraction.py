@@ -11,13 +11,13 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dedup.errors import DedupError
+from dedup.signature.charsets import decode_html
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
@@ -71,7 +71,7 @@ class MarkupError(DedupError):
 
 
 def parse_html(html: bytes | str) -> HtmlElement | None:
-    """Parse a page; bytes are decoded by what they are, not by what a header says of them.
+    """Parse a page; bytes are decoded by `decode_html`.
 
     Returns:
         The tree, or None where there is nothing in it.
@@ -80,13 +80,13 @@ def parse_html(html: bytes | str) -> HtmlElement | None:
         MarkupError: it has more than `MOST_MARKUP` tags and attributes.
     """
     if isinstance(html, bytes):
-        # Of bytes trafilatura asks first whether they are compressed, which pages that were fetched are not.
-        with suppress(UnicodeDecodeError):
-            html = html.decode()
-    markup = html.count("<") + html.count("=") if isinstance(html, str) else html.count(b"<") + html.count(b"=")
+        html = decode_html(html).text
+    markup = html.count("<") + html.count("=")
     if markup > MOST_MARKUP:
         raise MarkupError(f"{markup:,} tags and attributes, {MOST_MARKUP:,} are read at most")
-    return _loader()(html)
+    tree = _loader()(html)
+    # What does not say that it is HTML is refused where it is a single element.
+    return _loader()(f"<html>{html}</html>") if tree is None and html.strip() else tree
 
 
 @cache

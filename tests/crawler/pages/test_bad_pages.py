@@ -111,9 +111,13 @@ STORED: dict[str, tuple[Page, Callable[[dict[str, Any]], bool]]] = {
     ),
     "/no-main-text": (
         '<html><title>Map</title><body><nav><a href="/"></a></nav></body>',
-        lambda row: (row["text"], row["extraction"], row["page_characters"]) == ("", None, 0),
+        lambda row: (row["text"], row["title"], row["extraction"], row["page_characters"]) == ("", "Map", None, 0),
     ),
     "/no-main-text-2": ("<html><title>Plan</title><body></body></html>", lambda row: row["text"] == ""),
+    "/a-letter-cut-off": (
+        Reply(article("cut", text=f"{document(80, 'cut')}, {'Brücke ' * 9}@").encode().replace(b"@", b"\xc3")),
+        lambda row: "utf-8" in row["problem"] and "Brücke \ufffd" in row["text"],
+    ),
     "/many-tags": (
         f"<html><body>{'<p>x' * 1_000_000}</body></html>",
         lambda row: " tags and attributes, " in row["problem"] and row["page_characters"] is None,
@@ -225,7 +229,10 @@ def test_crawl_with_bad_pages_succeeds_and_every_page_is_stored_or_named(bad: Ba
     assert crawl.summed_up("kept") == len(crawl.pages)
     assert crawl.summed_up("skipped") == sum(crawl.skipped.values()) == len(REFUSED)
     assert crawl.summed_up("dropped") == 0, "pages without text are no duplicates of each other"
-    assert {url.removeprefix(bad.url) for url, row in crawl.pages.items() if row["problem"]} == TOO_MUCH
+    with_problems = {url.removeprefix(bad.url) for url, row in crawl.pages.items() if row["problem"]}
+    without_text = {url.removeprefix(bad.url) for url, row in crawl.pages.items() if not row["text"]}
+    assert with_problems == {*without_text, "/a-letter-cut-off", "/bytes"}
+    assert without_text > TOO_MUCH
     assert crawl.stats["crawler/extraction_failed"] == len(TOO_MUCH)
 
 

@@ -1,4 +1,4 @@
-"""What is taken from a page: its letters, as its server and it say they are, and its links, absolute and each once."""
+"""The links that are taken from a page: absolute, as browsers send them, and each once."""
 
 from __future__ import annotations
 
@@ -9,74 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawler.pages.extraction import LinkRules, decode_page, extract_page
-
-CZECH = "Příliš žluťoučký kůň úpěl ďábelské ódy"
-POLISH = "Zażółć gęślą jaźń"
-JAPANESE = "吾輩は猫である。名前はまだ無い。"
-CHINESE = "今天天气很好，我们去公园散步。"
-RUSSIAN = "Съешь же ещё этих мягких французских булок"
-
-SHORT = [
-    (CZECH, "iso-8859-2"),
-    (CZECH, "windows-1250"),
-    (POLISH, "iso-8859-2"),
-    (POLISH, "windows-1250"),
-    (JAPANESE, "shift_jis"),
-    (JAPANESE, "euc-jp"),
-    (JAPANESE, "iso-2022-jp"),
-    (CHINESE, "gb2312"),
-    (CHINESE, "gb18030"),
-    ("今天天氣很好", "big5"),
-    (RUSSIAN, "koi8-r"),
-    (RUSSIAN, "windows-1251"),
-    ("Γειά σου Κόσμε", "iso-8859-7"),
-    ("안녕하세요 세계", "euc-kr"),
-]
-
-
-def page(text: str, head: str = "") -> str:
-    return f"<!DOCTYPE html><html><head>{head}<title>x</title></head><body><p>{text}</p></body></html>"
-
-
-@pytest.mark.parametrize(("text", "charset"), SHORT)
-def test_header_says_what_the_bytes_mean(text: str, charset: str) -> None:
-    assert decode_page(page(text).encode(charset), f'text/html; charset="{charset.upper()}"') == page(text)
-
-
-@pytest.mark.parametrize(("text", "charset"), SHORT)
-def test_meta_element_says_it_where_the_header_does_not(text: str, charset: str) -> None:
-    html = page(text, f'<meta charset="{charset}">')
-    assert decode_page(html.encode(charset), "text/html") == html
-    assert decode_page(html.encode(charset), "text/html; charset=no-such-thing") == html
-
-
-def test_byte_order_mark_comes_before_the_header_and_that_before_the_meta_element() -> None:
-    assert decode_page(page(CZECH).encode("utf-8-sig"), "text/html; charset=iso-8859-2") == page(CZECH)
-    assert decode_page(page(CZECH).encode("utf-16"), "text/html; charset=utf-8") == page(CZECH)
-    html = page(CZECH, '<meta charset="iso-8859-1">')
-    assert decode_page(html.encode("iso-8859-2"), "text/html; charset=iso-8859-2") == html
-
-
-def test_header_that_is_wrong_does_not_count() -> None:
-    html = page(CHINESE, '<meta charset="gbk">')
-    assert decode_page(html.encode("gbk"), "text/html; charset=utf-8") == html
-    for others in (page(CZECH).encode(), page(CHINESE).encode("gbk"), page(RUSSIAN).encode("koi8-r")):
-        assert decode_page(others, "text/html; charset=iso-8859-1") == others
-    french = page("Où êtes-vous allés cet été ?")
-    assert decode_page(french.encode("latin-1"), "text/html; charset=iso-8859-1") == french
-
-
-def test_one_broken_letter_does_not_make_the_header_wrong() -> None:
-    html = page(JAPANESE * 20).encode("shift_jis").replace(b"</p>", b"\x81</p>")
-    assert decode_page(html, "text/html; charset=shift_jis") == page(JAPANESE * 20).replace("</p>", "\ufffd</p>")
-
-
-@pytest.mark.parametrize("content_type", [None, "", "text/html", "text/html; charset=", "text/html; charset=utf-8"])
-def test_bytes_of_which_nothing_true_is_said_stay_as_they_are(content_type: str | None) -> None:
-    html = page(CZECH).encode("iso-8859-2")
-    assert decode_page(html, content_type) == html
-
+from crawler.pages.extraction import LinkRules, extract_page
 
 RULES = LinkRules(("example.com",))
 BASES = ["http://example.com/a/b?c", "https://example.com", "http://example.com:80/x/../y", "http://example.com/;p?q"]
@@ -116,12 +49,44 @@ def test_links_become_absolute(href: str, expected: str) -> None:
     assert links(href) == [expected]
 
 
-def test_links_are_relative_to_the_base_that_the_page_names() -> None:
+def test_links_are_relative_to_the_first_base_that_the_page_names() -> None:
     assert links("/a", "b", base="https://www.example.com/x/y") == [
         "https://www.example.com/a",
         "https://www.example.com/x/b",
     ]
     assert links("/a", base="HTTPS://WWW.example.com/x/y") == ["https://WWW.example.com/a"]
+    for first, expected in (("/x/", "/x/b"), ("", "/a/b"), ("data:,x", "/a/b")):
+        head = f'<base target="_top"><link rel="canonical" href="b"><base href="{first}"><base href="/last/">'
+        found = extract_page(f'<html><head>{head}</head><a href="b">.</a>'.encode(), BASES[0], RULES, with_text=False)
+        assert [found.canonical, *found.links] == [f"http://example.com{expected}"] * 2
+
+
+@pytest.mark.parametrize(
+    ("charset", "href", "expected"),
+    [
+        ("iso-8859-7", "/find?q=γέφυρα&n=1", "/find?q=%E3%DD%F6%F5%F1%E1&n=1"),
+        ("euc-kr", "?q=다리", "/a/b?q=%B4%D9%B8%AE"),
+        ("shift_jis", "//www.example.com/橋?q=橋", "//www.example.com/%E6%A9%8B?q=%8B%B4"),
+        ("windows-1252", "c?q=Brücke", "/a/c?q=Br%FCcke"),
+        # As browsers send what a charset lacks.
+        ("windows-1252", "c?a=1&q=мост&b=2", "/a/c?a=1&q=%26%231084%3B%26%231086%3B%26%231089%3B%26%231090%3B&b=2"),
+        ("utf-8", "c?q=Brücke", "/a/c?q=Brücke"),
+        ("windows-1251", "/мост", "/%D0%BC%D0%BE%D1%81%D1%82"),
+    ],
+)
+def test_queries_are_sent_in_the_charset_of_the_page(charset: str, href: str, expected: str) -> None:
+    page = f'<html><head><meta charset="{charset}"></head><body><a href="{escape(href)}">.</a></body></html>'
+    found = extract_page(page.encode(charset, "xmlcharrefreplace"), BASES[0], RULES, with_text=False).links
+    assert found == [urljoin(BASES[0], expected)]
+
+
+@pytest.mark.parametrize("tags", ["<frameset>{}</frameset>", "<body><p>x</p>{}</body>"])
+def test_frames_are_links(tags: str) -> None:
+    tag = "frame" if "frameset" in tags else "iframe"
+    sources = ("menu.html", "/main.html#top", "http://example.org/", "about:blank", "")
+    frames = "".join(f'<{tag} src="{source}"></{tag}>' for source in sources)
+    found = extract_page(f"<html>{tags.format(frames)}</html>".encode(), BASES[0], RULES, with_text=False)
+    assert found.links == ["http://example.com/a/menu.html", "http://example.com/main.html"]
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ SHELLS = {
     "no note": '<html><body><div id="root"></div><script src="/app.js"></script></body></html>',
     "own element": "<html><body><app-root></app-root><script type=module src=/app.js></script></body></html>",
     "inline": f'<html><body><div id="__next"></div><script>{"let a = 1;" * 300}</script></body></html>',
+    "short": f"<html><body><noscript>{NOTE}</noscript><div id=a></div><script>import('/app.js')</script></body></html>",
     "loading": f'<html><body><div>Loading …</div><noscript>{NOTE}</noscript><script src="/a"></script></body></html>',
 }
 NO_SHELLS = {

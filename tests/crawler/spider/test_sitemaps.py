@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crawler.pages.extraction import MAX_URL_CHARACTERS
-from crawler.spider.sitemaps import MOST_ENTRIES, MOST_LEVELS, Sitemap, SitemapError, read_sitemap
+from crawler.spider.sitemaps import MOST_ENTRIES, MOST_LEVELS, Sitemap, SitemapError, has_feed, read_sitemap
 from tests.crawling import crawl_site_here
 from tests.localsite import LocalSite, Reply, article, redirect
 
@@ -34,14 +34,40 @@ xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"><url><loc>{ONE}</l
 <image:loc>https://example.com/picture</image:loc></image:image></url><url><loc>{TWO}</loc></url></urlset>"""
 TRANSLATED = f"""<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml">
 <url><loc>{ONE}</loc><xhtml:link rel="alternate" hreflang="de" href="{TWO}"/></url></urlset>"""
+BASED = """<feed xmlns="http://www.w3.org/2005/Atom" xml:base="https://example.com/a/">
+<entry xml:base="../"><link href="one"/><link rel="replies" href="/replies"/></entry>
+<entry><link xml:base="/two/" href="."/></entry></feed>"""
+GUIDS = f"""<rss version="2.0"><channel><link>https://example.com/</link><item><guid>{ONE}</guid></item><item>
+<guid isPermaLink="true"> {TWO} </guid></item><item><guid isPermaLink="false">https://example.com/?p=3</guid></item><item>
+<link>{ONE}</link><guid>https://example.com/?p=1</guid></item><item><guid>tag:example.com,2026:4</guid></item></channel></rss>"""
+BURNED = f"""<rss xmlns:fb="http://rssnamespace.org/feedburner/ext/1.0"><item><link>mailto:proxy</link>
+<fb:origLink>{ONE}</fb:origLink></item><item><link>{TWO}</link></item></rss>"""
+JSON = f'''{{"version": "https://jsonfeed.org/version/1.1", "title": "x", "items": [
+{{"id": "1", "url": "{ONE}", "tags": []}}, {{"id": "2", "url": "{TWO}"}}, {{"id": "3", "summary": "no address"}}]}}'''
 TEXT = f"\ufeff{ONE}\r\n\r\n  {TWO}\nno address\n"
 
 
 @pytest.mark.parametrize(
-    "body", [RSS, RSS_1, ATOM, URLS, TRANSLATED, TEXT], ids=["rss", "rdf", "atom", "xml", "link", "text"]
+    "body",
+    [RSS, RSS_1, ATOM, URLS, TRANSLATED, TEXT, GUIDS, BURNED, JSON],
+    ids=["rss", "rdf", "atom", "xml", "link", "text", "guid", "feedburner", "json"],
 )
 def test_every_form_of_a_sitemap_is_read(body: str) -> None:
     assert read(body) == Sitemap(is_index=False, urls=[ONE, TWO], left_out=0)
+
+
+def test_addresses_of_a_feed_are_relative_to_what_it_says() -> None:
+    assert read(BASED).urls == [ONE, "https://example.com/two/"]
+
+
+@pytest.mark.parametrize("feed", [RSS, RSS_1, ATOM, URLS, BASED, f"\ufeff\n<?a b?><!-- > -- -->\n<!DOCTYPE rss>{RSS}"])
+def test_feed_is_told_whatever_its_server_calls_it(feed: str) -> None:
+    assert has_feed(feed.encode())
+
+
+@pytest.mark.parametrize("body", ["", "<", article("rss"), f"<p>{RSS}", JSON, f"<?xml?>{article('x')}", "<!--" * 9])
+def test_page_is_no_feed(body: str) -> None:
+    assert not has_feed(body.encode())
 
 
 def test_utf_16_is_read_and_so_is_what_follows_white_space() -> None:
@@ -69,9 +95,11 @@ def test_more_addresses_than_the_standard_allows_are_counted() -> None:
     assert (len(sitemap.urls), sitemap.left_out) == (MOST_ENTRIES, 7)
 
 
-@pytest.mark.parametrize(
-    "body", ["", " ", "just words", "<html><body>sorry</body></html>", "<a><b/></a>", "<", b"\0\xff", b"\x1f\x8b\x08x"]
-)
+NO_XML = ["", " ", "just words", "<html><body>sorry</body></html>", "<a><b/></a>", "<", b"\0\xff", b"\x1f\x8b\x08x"]
+NO_JSON = ["{", "{}", "[]", '{"version": "1", "items": []}', "{" * 9_999]
+
+
+@pytest.mark.parametrize("body", [*NO_XML, *NO_JSON])
 def test_what_is_no_sitemap_is_told(body: str | bytes) -> None:
     with pytest.raises(SitemapError):
         read(body)
@@ -104,7 +132,13 @@ def test_chain_of_sitemaps_is_read_to_a_bound(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("feed", "kind", "argument"),
-    [(RSS, "application/rss+xml", "url"), (RSS_1, "text/xml", "sitemap"), (ATOM, "application/atom+xml", "url")],
+    [
+        (RSS, "application/rss+xml", "url"),
+        (RSS_1, "text/xml", "sitemap"),
+        (ATOM, "application/atom+xml", "url"),
+        (ATOM, "text/html; charset=utf-8", "url"),
+        (JSON, "application/feed+json", "url"),
+    ],
 )
 def test_feed_starts_a_crawl(feed: str, kind: str, argument: str, tmp_path: Path) -> None:
     # Too long for what brings no page.
@@ -120,13 +154,14 @@ def test_feed_starts_a_crawl(feed: str, kind: str, argument: str, tmp_path: Path
 
 
 def test_feed_that_is_linked_and_other_xml_are_no_pages(tmp_path: Path) -> None:
-    with LocalSite({"/": article("front", ["/feed"]), "/one": article("one")}) as site:
+    with LocalSite({"/": article("front", ["/feed", "/feed.html"]), "/one": article("one")}) as site:
         body = RSS.replace("https://example.com", site.url).encode()
         site.pages["/feed"] = Reply(body, headers={"Content-Type": "application/rss+xml"})
+        site.pages["/feed.html"] = Reply(body)
         site.pages["/map"] = Reply(b"<a/>", headers=XML)
         site.pages["/map.txt"] = Reply(f"{ONE}\n{TWO}\n".encode(), headers={"Content-Type": "text/plain"})
         starts = {"url": f"{site.url}/,{site.url}/map", "sitemap": f"{site.url}/map.txt"}
         outcome = crawl_site_here(tmp_path / "crawl.db", **starts)
         assert site.hits["/one"] == 0
-    assert outcome.count("crawler/skipped/not_html") == 2
+    assert outcome.count("crawler/skipped/not_html") == 3
     assert f"sitemap {site.url}/map.txt lists 2 addresses, none of this site" in outcome.messages

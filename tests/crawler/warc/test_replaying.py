@@ -100,6 +100,14 @@ def page(name: str, **options: Any) -> tuple[str, bytes, dict[str, str]]:
     return f"http://example.com/{name}", article(name, ["/elsewhere"], **options).encode(), HTML
 
 
+def test_page_that_only_leads_elsewhere_is_none(tmp_path: Path) -> None:
+    old = b'<html><head><meta http-equiv="refresh" content="0;url=/new"></head><body>Moved.</body></html>'
+    write(tmp_path / "a.warc.gz", ("http://example.com/old", old, HTML), page("new"))
+    outcome = crawl_site_here(tmp_path / "a.db", warc=tmp_path / "a.warc.gz")
+    assert [item.url for item in outcome.items] == ["http://example.com/new"]
+    assert outcome.count("crawler/skipped/moved") == 1
+
+
 def test_pages_are_those_of_the_files_in_order_nobody_is_asked_and_damage_costs_no_other_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

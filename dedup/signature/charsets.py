@@ -1,0 +1,114 @@
+"""Bytes of HTML to text: what server and page say of them holds as far as the bytes bear it out."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from w3lib.encoding import (
+    html_body_declared_encoding,
+    http_content_type_encoding,
+    read_bom,
+    resolve_encoding,
+    to_unicode,
+)
+
+UTF_8 = "utf-8"
+
+# Those of the Encoding Standard, as Python calls them; its others, such as `idna` and `unicode_escape`, are none.
+_OF_THE_WEB = frozenset(
+    "utf-8 utf-16 utf-16-le utf-16-be cp866 cp874 cp932 cp949 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257"  # noqa: SIM905
+    " cp1258 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-10 iso8859-13 iso8859-14"
+    " iso8859-15 iso8859-16 koi8-r koi8-u mac-roman mac-cyrillic gb18030 big5hkscs euc_jp iso2022_jp".split()
+)
+_WIDE = "utf-16"
+# What servers say that were never told; and all bytes are letters of it.
+_USUAL_LIE = "cp1252"
+# In the languages that it is for letters with accents stand between others.
+_OTHER_SCRIPTS = re.compile(b"[\xa1-\xff]{6}")
+_TAG = re.compile("<[a-z!/?]", re.IGNORECASE)
+# Of what is not ASCII. Some broken characters are in many pages; another charset breaks most of them. As UTF-8 any
+# other breaks more than half, so that hardly a page looks like it by chance.
+_MOST_BROKEN = 0.01
+_MOST_BROKEN_OF_UTF_8 = 0.1
+_MOST_BROKEN_OF_DECLARED_UTF_8 = 1 / 3
+
+
+class Decoded(NamedTuple):
+    """HTML as text.
+
+    Attributes:
+        text: the text.
+        charset: by which it was read, as Python calls it.
+        broken: how many stretches of bytes are no characters of it, and stand in the text as U+FFFD.
+    """
+
+    text: str
+    charset: str = UTF_8
+    broken: int = 0
+
+
+def decode_declared(html: bytes, content_type: str | None = None) -> Decoded | None:
+    """Decode HTML as the UTF-8 that it is, or as server and page say.
+
+    A byte order mark comes first, then UTF-8, then, as in the standard, the header and a meta element. What yields no
+    markup, or breaks what is not ASCII, is passed over.
+
+    Args:
+        html: the bytes.
+        content_type: the header.
+
+    Returns:
+        The text; None where nobody says, or wrongly, what the bytes mean.
+    """
+    charset, mark = read_bom(html)
+    if charset is not None and mark is not None:
+        return _read_as(charset, html[len(mark) :])
+    is_ascii = html.isascii()
+    utf_8 = _read_as(UTF_8, html)
+    if not is_ascii and b"\0" not in html and _fits(utf_8, _MOST_BROKEN_OF_UTF_8):
+        return utf_8
+    named = html_body_declared_encoding(html)
+    if named is not None and named.startswith(_WIDE):
+        named = UTF_8  # else nobody could have read its name
+    for charset in (http_content_type_encoding(content_type), named):
+        if charset == UTF_8 and _fits(utf_8, _MOST_BROKEN_OF_DECLARED_UTF_8):
+            return utf_8
+        is_lie = charset == _USUAL_LIE and _OTHER_SCRIPTS.search(html) is not None
+        if not is_lie and (decoded := _read_if_it_fits(charset, html)) is not None:
+            return decoded
+    return utf_8 if is_ascii else None
+
+
+def decode_html(html: bytes, content_type: str | None = None) -> Decoded:
+    """Decode HTML as `decode_declared`, else by what its bytes look like."""
+    if (declared := decode_declared(html, content_type)) is not None:
+        return declared
+    from trafilatura.utils import detect_encoding  # noqa: PLC0415 -- as in dedup.signature.extraction
+
+    for guess in detect_encoding(html):
+        if (decoded := _read_if_it_fits(resolve_encoding(guess), html)) is not None:
+            return decoded
+    return _read_as(UTF_8, html)
+
+
+def _read_if_it_fits(charset: str | None, html: bytes) -> Decoded | None:
+    decoded = _read_as(charset, html) if charset in _OF_THE_WEB else None
+    return decoded if decoded is not None and _fits(decoded, _MOST_BROKEN) else None
+
+
+def _read_as(charset: str, html: bytes) -> Decoded:
+    text = to_unicode(html, charset)
+    broken = text.count("\ufffd")
+    if broken and charset == UTF_8:
+        broken -= html.count(b"\xef\xbf\xbd")  # what was broken before, and is written so
+    return Decoded(text, charset, broken)
+
+
+def _fits(decoded: Decoded, most: float) -> bool:
+    if decoded.charset.startswith(_WIDE) and not _TAG.search(decoded.text):
+        return False
+    if not decoded.broken:
+        return True
+    beyond_ascii = len(decoded.text) - len(decoded.text.encode("ascii", "ignore"))
+    return decoded.broken <= most * beyond_ascii
