@@ -13,8 +13,8 @@ from sqlalchemy import func, select, update
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document, Rule
 from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.verification import belongs_to_cluster, check, is_comparable, keys_of
-from dedup.signature.signature import Sketch, compare, digest
+from dedup.rules.verification import belongs_to_cluster, check, is_comparable, is_thin, keys_of
+from dedup.signature.signature import Signature, Sketch, compare, digest
 from dedup.signature.signing import bands_of_words, make_signature
 from dedup.sql import schema
 
@@ -38,7 +38,11 @@ class Crawl:
 
     def show(self, key: str, text: str, size: int = 100, **values: Any) -> Decision:
         """Decide one document of which more is known."""
-        [decision] = self.deduplicator.decide([Document(key, signature_of(text), size, **values)], self.run)
+        return self.see_signed(key, signature_of(text), size, **values)
+
+    def see_signed(self, key: str, signature: Signature, size: int = 100, **values: Any) -> Decision:
+        """Decide one document by its signature."""
+        [decision] = self.deduplicator.decide([Document(key, signature, size, **values)], self.run)
         assert decision is not None
         return decision
 
@@ -103,6 +107,10 @@ class Crawl:
             mask = self.deduplicator.scopes.mask(row.key, row.space)
             bands = bands_of_words(words.get(row.text_digest, b"")) ^ np.uint64(mask)
             [expected] = keys.of(np.array([fingerprint ^ mask], np.uint64), bands[np.newaxis]).tolist()
+            if is_thin(Sketch.from_bytes(bytes(row.sketch)), words.get(row.text_digest, b"")):
+                # Its bands are those of the text that was found, and the words those of all its page.
+                tables = self.settings.tables.table_count
+                own, expected = {number: value for number, value in own.items() if number < tables}, expected[:tables]
             assert own == dict(enumerate(expected)), f"{key} has other keys than its text"
             fingerprints[key] = fingerprint
         return fingerprints

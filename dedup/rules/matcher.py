@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, Rule, StoredDocument
-from dedup.rules.scope import are_other_titles, are_siblings, owner_of
+from dedup.rules.scope import are_other_titles, are_siblings, is_told_by, owner_of
 from dedup.rules.settings import LostLimit, Mode, RuleSettings
 from dedup.rules.verification import (
     belongs_to_cluster,
@@ -190,13 +190,17 @@ class Matcher:
         siblings = are_siblings(query.key, member.key) or are_siblings(query.key, match.leader.key)
         ours, theirs = query.words(), their_words()
         rule = check_documents(query.sketch, ours, member.sketch, theirs, self._settings, siblings=siblings)
-        # A note on cookies stands in many pages, and is the text of one.
-        is_of_one = is_thin(query.sketch, ours) != is_thin(member.sketch, theirs)
-        if rule is Rule.WITHIN_PAGE and is_of_one and are_other_titles(query.title, member.title):
+        if rule is Rule.WITHIN_PAGE and not self._tells_both_titles(query, ours, member, theirs):
             return Rule.THIN_TEXT
         if not rule.is_duplicate or match.leader is member:
             return rule
         return rule if self._is_near(query.sketch, match.leader.sketch) else Rule.FAR_FROM_LEADER
+
+    @staticmethod
+    def _tells_both_titles(query: Query, ours: bytes, member: StoredDocument, theirs: bytes) -> bool:
+        """Return whether a page that stands in another one is what that is about: a privacy policy stands in many."""
+        are_thin = is_thin(query.sketch, ours), is_thin(member.sketch, theirs)
+        return all(are_thin) or (is_told_by(query.title, theirs) if are_thin[0] else is_told_by(member.title, ours))
 
     def _decide(self, query: Query, match: Match, store: DocumentStore) -> Rule:
         return self.decide(query, match, partial(store.words, match.member))

@@ -16,7 +16,8 @@ from typing import Any
 
 from dedup.errors import SettingsError
 from dedup.signature.normalise import clean, normalise
-from dedup.signature.signature import Signature, digest
+from dedup.signature.signature import Signature, digest, without_signs
+from dedup.signature.signing import tokenise
 
 # Understood by Python and by PostgreSQL.
 BEFORE_HOST = "(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?"
@@ -33,6 +34,8 @@ _TIME = re.compile(rf"([0-9]{{1,9}})\s*([{''.join(SECONDS)}])", re.ASCII)
 
 _PAGE = re.compile(r"https?://(?:[^/?#]*@)?([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"[0-9]+")
+# Bytes: most words that any text has are as short, and single characters of Chinese.
+_FUNCTION_WORD = 3
 # A hyphen alone parts titles only where no letter of an alphabet stands beside it: 标题-新闻网.
 _BETWEEN_PARTS = re.compile(
     r"\s+[-–—:·•«»/]+\s+|\s*[|_]+\s*|(?<=[\u3040-\u9fff\uac00-\ud7af])[-–—·]+(?=[\u3040-\u9fff\uac00-\ud7af])"
@@ -213,3 +216,14 @@ def are_other_titles(a: str, b: str) -> bool:
     """
     ours, theirs = (_BETWEEN_PARTS.split(normalise(title)) for title in (a, b))
     return bool(ours[0] and theirs[0]) and ours[0] not in theirs and theirs[0] not in ours
+
+
+def is_told_by(title: str, words: bytes) -> bool:
+    """Return whether a text tells what a title says: at least a third of its words of more than three bytes.
+
+    Args:
+        title: the title of a page; empty: nobody knows, and nothing speaks against it.
+        words: the words of the text, as `dedup.signature.signature.Signature` has them.
+    """
+    tokens = {token for token in tokenise(normalise(title)).parts() if len(token) > _FUNCTION_WORD}
+    return 3 * len(tokens & set(without_signs(words).split(b"\n"))) >= len(tokens)
