@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import logging
 import re
 import time
 from collections import Counter, defaultdict
@@ -30,9 +29,8 @@ def run(*, data: Path) -> dict[str, Any]:
     Raises:
         OSError: there are no such pages.
     """
-    logging.disable(logging.CRITICAL)
     folder = data / "wcxb"
-    pages = [json.loads(line) for line in (folder / "pages.jsonl").read_text(encoding="utf-8").splitlines()]
+    pages = list(map(json.loads, (folder / "pages.jsonl").read_bytes().splitlines()))
     find_text(parse_html("<p>What is imported and compiled at first is no cost of a page.</p>"))
     by_type: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
     for page in pages:

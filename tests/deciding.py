@@ -109,9 +109,9 @@ class Crawl:
             [expected] = keys.of(np.array([fingerprint ^ mask], np.uint64), bands[np.newaxis]).tolist()
             if is_thin(Sketch.from_bytes(bytes(row.sketch)), words.get(row.text_digest, b"")):
                 # Its bands are those of the text that was found, and the words those of all its page.
-                tables = self.settings.tables.table_count
-                own, expected = {number: value for number, value in own.items() if number < tables}, expected[:tables]
-            assert own == dict(enumerate(expected)), f"{key} has other keys than its text"
+                expected = expected[: self.settings.tables.table_count]
+            assert expected == [own[number] for number in range(len(expected))], f"{key} has other keys than its text"
+            assert len(own) == keys.count
             fingerprints[key] = fingerprint
         return fingerprints
 
