@@ -28,7 +28,6 @@ from dedup.corpus.run import run_job
 from dedup.corpus.state import Tally
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import DedupSettings
-from dedup.signature import extraction
 from dedup.signature.extraction import parse_html
 from dedup.workers.pool import WorkerPool
 
@@ -104,11 +103,11 @@ def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.Monk
             raise RecursionError("too deep")
         return parse_html(page)
 
-    monkeypatch.setattr(extraction, "parse_html", parse_or_fail)
+    monkeypatch.setattr(batches, "parse_html", parse_or_fail)
     contents: list[str | bytes] = ["a", b"<p>page", DEADLY.encode(), b"<p>b", ""]
     found = sign(contents, "words", with_words=True)
     assert found.unanalysed == {2: "RecursionError: too deep"}
-    assert found.rows["tokens"].tolist() == [1, 0, 0, 0, 0]
+    assert found.rows["tokens"].tolist() == [1, 1, 0, 1, 0]
     assert found.pages.keys() == {1, 3}
     assert [bool(words) for words in found.words] == [True, True, False, True, True]
 
@@ -179,7 +178,7 @@ def test_a_document_that_memory_is_too_small_for_is_named_and_harms_no_other(mon
             raise MemoryError
         return parse_html(page)
 
-    monkeypatch.setattr(extraction, "parse_html", parse_or_fail)
+    monkeypatch.setattr(batches, "parse_html", parse_or_fail)
     contents = [b"<p>page", DEADLY.encode(), b"<p>b"]
     with pytest.raises(MemoryError):
         sign(contents, "words", with_words=True)
