@@ -34,6 +34,7 @@ from dedup.corpus.reading.responses import (
     media_type,
 )
 from dedup.corpus.reading.streams import DAMAGE, RemoteReadError, load_warcio, open_raw, why_damaged
+from dedup.signature.charsets import UTF_8, decode_declared
 
 _READ = 1 << 16
 
@@ -142,7 +143,16 @@ def _item(found: Found, file: CorpusFile, position: Position, options: ReadOptio
         text = storable(body.data.decode("utf-8", "replace"))
         return CorpusDocument(url, text, None, file.name, position, {**fields, "text": text})
     problem = "" if body.is_whole else ONLY_BEGINNING
-    return CorpusDocument(url, None, body.data, file.name, position, Page(fields), problem)
+    return CorpusDocument(url, None, _in_utf_8(body.data, found.record), file.name, position, Page(fields), problem)
+
+
+def _in_utf_8(html: bytes, record: Any) -> bytes:
+    """Return a page as it is, or in UTF-8 where its server has said, and nobody else may know, what its bytes mean."""
+    content_type = "".join(_types_of(record)[-1:])
+    if "charset" not in content_type.lower() or UTF_8 in content_type.lower():
+        return html
+    declared = decode_declared(html, content_type)
+    return html if declared is None or declared.charset == UTF_8 else declared.text.encode("utf-8", "replace")
 
 
 def kind_of(record: Any) -> tuple[bool | None, str]:
@@ -172,11 +182,14 @@ def holds_page(record: Any, body: bytes) -> bool:
 
 def _names_of(record: Any) -> tuple[list[str], str, str]:
     """Return the types of an answer, its address, and the value of Content-Disposition."""
-    own = _values(record, "Content-Type") if record.http_headers is not None else [record.content_type or ""]
     identified = record.rec_headers.get_header("WARC-Identified-Payload-Type") or ""
-    types = [media_type(own), media_type([identified])]
+    types = [media_type(_types_of(record)), media_type([identified])]
     url = record.rec_headers.get_header("WARC-Target-URI") or ""
     return types, url, "".join(_values(record, "Content-Disposition"))
+
+
+def _types_of(record: Any) -> list[str]:
+    return _values(record, "Content-Type") if record.http_headers is not None else [record.content_type or ""]
 
 
 def _values(record: Any, name: str) -> list[str]:

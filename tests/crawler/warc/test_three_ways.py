@@ -16,6 +16,7 @@ from crawler.page import CUT_OFF
 from crawler.spider.compression import CompressionMiddleware
 from dedup.corpus.reading.documents import CorpusDocument, Skipped
 from dedup.corpus.reading.portions import read_documents
+from dedup.signature.extraction import text_of
 from tests.crawling import crawl_site_here
 from tests.localsite import HTML, LocalSite, Reply, article
 
@@ -24,6 +25,10 @@ Headers = Sequence[tuple[str, str]]
 
 def reply(name: str, *headers: tuple[str, str], status: int = 200, pack: Any = bytes) -> Reply:
     return Reply(pack(article(name).encode()), status, headers or [("Content-Type", HTML)])
+
+
+def russian(text: str, said: str = "") -> Reply:
+    return Reply(article(text, text=text * 20).encode("cp1251"), headers={"Content-Type": f"text/html{said}"})
 
 
 def packed(name: str, codings: str, pack: Any) -> Reply:
@@ -48,6 +53,8 @@ ODD = {
     "/raw": packed("raw", "deflate", lambda data: zlib.compress(data, wbits=-15)),
     "/lie": packed("lie", "gzip", bytes),
     "/charset": packed("charset", "utf-8", bytes),
+    "/russian": russian("Мост через реку снова открыт, сообщил мэр города. ", "; charset=windows-1251"),
+    "/unsaid": russian("Паром сегодня не ходит: на море шторм, и ждать его до утра. "),
     "/padded": packed("padded", "gzip", lambda data: gzip.compress(data) + bytes(9)),
 }
 NONE = {
@@ -67,10 +74,13 @@ def test_odd_pages_are_the_same_three_times(tmp_path: Path) -> None:
         wanted = {f"{site.url}{name}" for name in ("/", *ODD)}
     archive = crawl_site_here(tmp_path / "b.db", warc=path)
     found = list(read_documents([path]))
-    pages = {item.url: item.html for item in web.items}
-    assert pages.keys() == wanted
-    assert {item.url: item.html for item in archive.items} == pages
-    assert {item.key: item.html for item in found if isinstance(item, CorpusDocument)} == pages
+    assert {item.url for item in web.items} == wanted
+    assert {item.url: item.html for item in archive.items} == {item.url: item.html for item in web.items}
+    texts = {item.url: item.text for item in web.items}
+    assert {item.url: item.text for item in archive.items} == texts
+    documents = [item for item in found if isinstance(item, CorpusDocument)]
+    assert {item.key: text_of(item.html or b"") for item in documents} == texts
+    assert "Мост через реку" in texts[f"{site.url}/russian"]
     assert web.count("crawler/skipped/not_html") == len(NONE)
     # That there is no robots.txt was answered in the same words.
     assert {item.reason: item.count for item in found if isinstance(item, Skipped)} == {"http 404": 1, "revisit": 1}
