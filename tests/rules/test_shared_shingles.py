@@ -90,11 +90,13 @@ def block_of(first: int, second: int) -> bytes:
 
 
 def twin_of(word: bytes) -> bytes:
-    """Return 16 other bytes, no line feed among them, with the same hash of 64 bits."""
+    """Return 16 other bytes, neither zero nor line feed among them, with the same hash of 64 bits."""
     random = Random(word)
     first = mmh3.hash64(word, signed=False)[0]
     return next(
-        block for _ in range(100) if b"\n" not in (block := block_of(first, random.getrandbits(64))) and block != word
+        block
+        for _ in range(100)
+        if not {*b"\0\n"} & {*(block := block_of(first, random.getrandbits(64)))} and block != word
     )
 
 
