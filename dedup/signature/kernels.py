@@ -516,7 +516,7 @@ def join_signs(
         classes: see `dedup.signature.text_folding.Folding`.
         joined: takes the places, and up to eight bytes behind them.
     """
-    written = behind = 0
+    written = behind = token = 0
     for block in range(0, size if len(edges) else 0, BLOCK):
         at = np.uint64(block)
         odd = below(kinds, at, UNSPACED)
@@ -529,30 +529,15 @@ def join_signs(
                 continue
             if classes[character_at(normalised, place)[0]] & KIND != SIGN:
                 continue
-            token = _token_behind(edges, signed(place))
-            start = signed(edges[2 * token - 1]) if token else 0
-            before = signed(edges[2 * token - 2]) if token else 0
-            is_last = 2 * token == len(edges)
-            behind = size if is_last else signed(edges[2 * token])
-            end = size if is_last else signed(edges[2 * token + 1])
+            while token < len(edges) and edges[token] <= signed(place):
+                token += 2
+            before, start = (signed(edges[token - 2]), signed(edges[token - 1])) if token else (0, 0)
+            behind, end = (signed(edges[token]), signed(edges[token + 1])) if token < len(edges) else (size, size)
             joined[written] = 0
             written = _put_line(normalised, before, start, joined, written + 1)
             written = _put_line(normalised, start, behind, joined, written)
             written = _put_line(normalised, behind, end, joined, written) - 1
     return written
-
-
-@inner
-def _token_behind(edges: NDArray[np.int32], place: int) -> int:
-    """Return the number of the first token that starts behind a place; that of tokens if none does."""
-    low, high = 0, len(edges) // 2
-    while low < high:
-        middle = (low + high) // 2
-        if edges[2 * middle] > place:
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 @inner
