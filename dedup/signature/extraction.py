@@ -37,7 +37,7 @@ MOST_PAGE_TEXT = 100_000
 
 # Bytes of UTF-8, since a word of Chinese has two characters. A thin text that is longer may be a story beside many
 # comments and headlines, to which the full mode adds little, and all text of the page more noise than it finds.
-_MOST_BEFORE_FULL = 1_500
+_MOST_BEFORE_FULL = 1_200
 _MOST_BEFORE_PAGE = 1_000
 _LINE_OF_A_MENU = 20
 _WORD = re.compile(r"\w+")

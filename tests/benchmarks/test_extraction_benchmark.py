@@ -23,7 +23,7 @@ def test_each_type_of_page_has_its_share_of_the_marked_words(tmp_path: Path) -> 
     rows = []
     for number, (kind, body, text, _) in enumerate(PAGES):
         (folder / f"{number}.gz").write_bytes(gzip.compress(f"<html><body>{body}</body></html>".encode()))
-        rows.append(json.dumps({"type": kind, "html": f"{number}.gz", "text": text}))
+        rows.append(json.dumps({"type": kind, "html": f"{number}.gz", "text": f"{text}\u2028"}, ensure_ascii=False))
     (folder / "pages.jsonl").write_text("\n".join(rows), encoding="utf-8")
     figures = run(data=tmp_path)
     assert {name: (row["pages"], row["f1"]) for name, row in figures.items()} == {
