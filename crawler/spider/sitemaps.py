@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import urljoin
 
-import msgspec
 from lxml import etree
 from scrapy.utils.gz import gunzip
 from scrapy.utils.sitemap import sitemap_urls_from_robots
@@ -45,15 +45,6 @@ _ROOT = re.compile(
     rb"<(?:\w++:)?(?:%s)[\s>]" % "|".join(_ENTRIES).encode(),
     re.IGNORECASE,
 )
-
-
-class _JsonEntry(msgspec.Struct):
-    url: str = ""
-
-
-class _JsonFeed(msgspec.Struct):
-    version: str
-    items: list[_JsonEntry]
 
 
 class SitemapError(ValueError):
@@ -95,7 +86,7 @@ def read_sitemap(body: bytes, url: str, max_size: int) -> Sitemap:
             body = gunzip(body, max_size=max_size)
         start = body.lstrip(_BEFORE_XML)[:1]
         kind, found = {b"<": _read_xml, b"{": _read_json}.get(start, _read_text)(body, url)
-    except (etree.LxmlError, msgspec.DecodeError, OSError, EOFError, RuntimeError, ValueError) as error:
+    except (etree.LxmlError, OSError, EOFError, RuntimeError, ValueError) as error:
         raise SitemapError(" ".join(str(error).split()) or "it is not XML") from None
     urls: dict[str, None] = {}
     for base, each in found:
@@ -115,10 +106,12 @@ def _read_text(body: bytes, url: str) -> tuple[str, Iterator[tuple[str, str]]]:
 
 
 def _read_json(body: bytes, url: str) -> tuple[str, Iterator[tuple[str, str]]]:
-    feed = msgspec.json.decode(body.strip(_BEFORE_XML), type=_JsonFeed)
-    if "jsonfeed.org" not in feed.version:
+    feed = json.loads(body.strip(_BEFORE_XML))
+    items = feed.get("items")
+    if "jsonfeed.org" not in str(feed.get("version")) or not isinstance(items, list):
         raise SitemapError("it is JSON, and no feed")
-    return "feed", ((url, entry.url) for entry in feed.items)
+    found = (item.get("url") for item in items if isinstance(item, dict))
+    return "feed", ((url, each) for each in found if isinstance(each, str))
 
 
 def _read_xml(body: bytes, url: str) -> tuple[str, Iterator[tuple[str, str]]]:

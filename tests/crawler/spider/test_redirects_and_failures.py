@@ -84,7 +84,10 @@ SKIPPED: dict[str, tuple[Page, str]] = {
     "/redirect-to-nonsense": (redirect("http://[broken"), "failed"),
     "/redirect-to-no-port": (redirect("http://127.0.0.1:port/"), "failed"),
     "/redirect-without-target": (Reply(status=302), "http_302"),
-    "/broken-gzip": (Reply(b"no gzip", headers={"Content-Type": HTML, "Content-Encoding": "gzip"}), "failed"),
+    "/broken-gzip": (
+        Reply(b"\x1f\x8b\x08\0 no gzip", headers={"Content-Type": HTML, "Content-Encoding": "gzip"}),
+        "failed",
+    ),
 }
 LED_TO: dict[str, Page] = {
     "/target.pdf": typed("application/pdf", PDF),
