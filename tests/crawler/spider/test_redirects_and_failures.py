@@ -86,7 +86,7 @@ SKIPPED: dict[str, tuple[Page, str]] = {
     "/redirect-without-target": (Reply(status=302), "http_302"),
     "/broken-gzip": (
         Reply(b"\x1f\x8b\x08\0 no gzip", headers={"Content-Type": HTML, "Content-Encoding": "gzip"}),
-        "failed",
+        "damaged_body",
     ),
 }
 LED_TO: dict[str, Page] = {
