@@ -219,11 +219,11 @@ def are_other_titles(a: str, b: str) -> bool:
 
 
 def is_told_by(title: str, words: bytes) -> bool:
-    """Return whether a text tells what a title says: at least a third of its words of more than three bytes.
+    """Return whether a text tells what a title says: at least a quarter of its words of more than three bytes.
 
     Args:
         title: the title of a page; empty: nobody knows, and nothing speaks against it.
         words: the words of the text, as `dedup.signature.signature.Signature` has them.
     """
     tokens = {token for token in tokenise(normalise(title)).parts() if len(token) > _FUNCTION_WORD}
-    return 3 * len(tokens & set(without_signs(words).split(b"\n"))) >= len(tokens)
+    return 4 * len(tokens & set(without_signs(words).split(b"\n"))) >= len(tokens)
