@@ -15,7 +15,6 @@ import numpy as np
 from dedup.cli.warm_up import compile_first, say
 from dedup.console import counted, print_answer
 from dedup.errors import InputError
-from dedup.evaluation import analyse_documents, read_set
 from dedup.lookups import Fingerprints, lookups, measure, random_sample
 from dedup.signature.schemes import default_scheme
 from dedup.warming import SIGNATURES
@@ -104,6 +103,9 @@ def _measured(
 
 
 def _fingerprints(names: Sequence[str]) -> Fingerprints:
+    # Its imports take a third of a second, and neither random fingerprints nor `dedup simhash` need them.
+    from dedup.evaluation import analyse_documents, read_set  # noqa: PLC0415
+
     compile_first("lookups", *SIGNATURES)
     scheme, rejected = default_scheme(), 0
     labelled = [read_set(Path(name)) for name in names if Path(name, "pairs.jsonl").is_file()]

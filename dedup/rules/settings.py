@@ -25,8 +25,7 @@ _LOST_LIMIT = re.compile(r"([0-9]*\.[0-9]+) ([0-9]+)-([0-9]+)", re.ASCII)
 
 
 MAX_SECONDS = 86_400.0
-_BY_CAUTION: Any = None
-_BY_RADIUS: Any = None
+_BY_OTHERS: Any = None
 
 _NUMBERS = ("int", "float")
 
@@ -168,11 +167,11 @@ class RuleSettings:
     dictionary: str = ""
     mode: Mode = Mode.CHECKED
     radius: int = RADIUS
-    tables: TableDesign = _BY_RADIUS
+    tables: TableDesign = _BY_OTHERS
     min_tokens: int = 20
     caution: Caution = Caution.BALANCED
-    min_jaccard: float = _BY_CAUTION
-    max_lost: LostLimit = _BY_CAUTION
+    min_jaccard: float = _BY_OTHERS
+    max_lost: LostLimit = _BY_OTHERS
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> Self:
@@ -196,7 +195,7 @@ class RuleSettings:
             if value is not None and not (each.type in _NUMBERS and isinstance(value, int | float)):
                 object.__setattr__(self, each.name, _converted(each, value))
         for name, limit in _given_by(self.caution).items():
-            if getattr(self, name) is _BY_CAUTION:
+            if getattr(self, name) is _BY_OTHERS:
                 object.__setattr__(self, name, limit)
         try:
             find_scheme(self.scheme)
@@ -216,7 +215,7 @@ class RuleSettings:
                 f"DEDUP_RADIUS = {self.radius}: words decide; only DEDUP_MODE = 'paper' has another one"
             )
         designs = TableDesign.finding(max(self.radius, RADIUS))
-        if self.tables is _BY_RADIUS:
+        if self.tables is _BY_OTHERS:
             object.__setattr__(self, "tables", designs[:2][-1])
         elif self.tables.radius < designs[0].radius:
             raise SettingsError(
@@ -318,7 +317,7 @@ def with_changes(settings: S, **changes: Any) -> S:
     Those that are given stay: in the changes, or before, which is told by their being other than the caution's.
     """
     limits = _given_by(settings.caution) if "caution" in changes else {}
-    following = {name: _BY_CAUTION for name, limit in limits.items() if getattr(settings, name) == limit}
+    following = {name: _BY_OTHERS for name, limit in limits.items() if getattr(settings, name) == limit}
     return replace(settings, **(following | changes))
 
 

@@ -123,11 +123,6 @@ class MainText(NamedTuple):
     page_characters: int = 0
     page_text: str = ""
 
-    @property
-    def share(self) -> float:
-        """How long the text is by the page's own; above 1 where it is found outside of that, as in a script."""
-        return _length(self.text) / self.page_characters if self.page_characters else 1.0
-
 
 def text_of(html: bytes | str) -> str:
     """Return the main text of a page; "" if it has none."""
@@ -155,8 +150,7 @@ def find_text(tree: HtmlElement | None) -> MainText:
             text, how = full, "full"
     if own and _may_be_frame(text, own, _MOST_BEFORE_PAGE):
         text, how = own, "page"
-    is_thin = _length(text) < THIN * len(own)
-    return MainText(text, how if text else None, len(own), own[:MOST_PAGE_TEXT] if is_thin else "")
+    return MainText(text, how if text else None, len(own), own[:MOST_PAGE_TEXT] if _is_thin(text, own) else "")
 
 
 def page_text(tree: HtmlElement) -> str:
@@ -194,9 +188,14 @@ def _length(text: str) -> int:
     return len(" ".join(text.split()))
 
 
+def _is_thin(text: str, own: str) -> bool:
+    return _length(text) < THIN * len(own)
+
+
 def _may_be_frame(text: str, own: str, most: int) -> bool:
-    is_thin = _length(text) < THIN * len(own)
-    return (is_thin and len(text.encode()) < most) or (_is_menu(text) and _WORD.findall(text) != _WORD.findall(own))
+    return (_is_thin(text, own) and len(text.encode()) < most) or (
+        _is_menu(text) and _WORD.findall(text) != _WORD.findall(own)
+    )
 
 
 def _is_menu(text: str) -> bool:

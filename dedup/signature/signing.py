@@ -107,6 +107,8 @@ def tokenise(normalised: str, scheme: Scheme | None = None) -> Tokens:
 
 def _without_markup(texts: Texts) -> Texts:
     data = texts.data.tobytes()
+    if not has_markup(data):
+        return texts
     parts = [data[start:end] for start, end in pairwise(texts.offsets.tolist())]
     marked = [place for place, part in enumerate(parts) if has_markup(part)]
     for place in marked:

@@ -153,18 +153,18 @@ class Examiner:
 
     def _tell_of_text(self, reading: Reading, decision: Decision) -> None:
         """Say once a class, or a site of pages, that most have one text, and what may be done."""
-        item_class = reading.item_class if self._similar_below else owner_of(reading.key)
-        if item_class in self._told_of_texts:
+        owner = reading.item_class if self._similar_below else owner_of(reading.key)
+        if owner in self._told_of_texts:
             return
-        self._told_of_texts.add(item_class)
+        self._told_of_texts.add(owner)
         if not self._similar_below:
             logger.warning(
                 "%s: most pages have the text of %s under other titles, and no more of them are dropped; look at it: "
                 "their own text was not found, and if scripts write it, the pages have to be rendered",
-                *(logged(item_class), logged(str(decision.original))),
+                *(logged(owner), logged(str(decision.original))),
             )
             return
-        of = f" of {item_class}" if item_class else ""
+        of = f" of {owner}" if owner else ""
         behind = f" ({', '.join(self._behind)}): DEDUP_AFTER = [{self._behind[0]!r}]" if self._behind else ""
         logger.warning(
             "most items%s have the text of %s, and no more of them are dropped; let the stage run behind the pipeline"
