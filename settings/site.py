@@ -19,6 +19,7 @@ DEDUP_TITLE_FIELD = ""
 DEDUP_SAME_KEY = "update"
 # Pages of a few words, as of errors, are no comments of people.
 DEDUP_SHORT_TEXTS = "drop"
+DEDUP_DISTINCT_FIELDS = '{"Page": []}'
 DEDUP_FOLLOW_DUPLICATES = False
 
 DEDUP_AFTER = ["crawler.pages.pipeline.PageLimitPipeline"]

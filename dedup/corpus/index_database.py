@@ -148,7 +148,7 @@ def _write(connection: Connection, some: list[tuple[StoredDocument, bytes]], run
         assert document.text_digest is not None
         is_used = key_digest in used
         used.add(key_digest)
-        own = identity.separated(document.text_digest, None, has_text=True) if is_used else identity
+        own = identity.separated(document.text_digest, None, "", has_text=True) if is_used else identity
         rows.append(_row(document, own, run_id))
     connection.execute(insert(documents), rows)
     with_words = [{"text_digest": document.text_digest, "words": deflated} for document, deflated in some if deflated]

@@ -14,7 +14,7 @@ from dedup.console import counted
 from dedup.ledger import document_rows, store
 from dedup.ledger.brake import Alarm, Brakes
 from dedup.ledger.clusters import Clusters, Joining, StoredChange
-from dedup.ledger.document_rows import is_same, place_of, plain_class_of
+from dedup.ledger.document_rows import is_same, plain_class_of
 from dedup.ledger.key_table import Index, KeyTable, Looked
 from dedup.ledger.recognition import BATCHES_OF_A_PROCESS, Arriving, Batch, OriginalFinder, may_be_another, recognise
 from dedup.ledger.store import DocumentWriter, Orphan, forget_old
@@ -293,12 +293,11 @@ class Deduplicator:
         looked: list[Looked] = []
         for each in documents:
             space = self.scopes.space_of(each.spider, run_id)
-            within = place_of(space, each.variant)
-            document = self._scoped(each, within)
+            document = self._scoped(each, space)
             signature = document.signature
             if signature and is_comparable(signature.sketch.tokens, self._settings):
                 comparable.append(len(arriving))
-                looked.append(Looked(signature.fingerprint, signature.bands, self.scopes.mask(document.key, within)))
+                looked.append(Looked(signature.fingerprint, signature.bands, self.scopes.mask(document.key, space)))
             arriving.append(Arriving.of(document, space, plain_class))
         for place, keys in zip(comparable, self._keys.keys_of(looked), strict=True):
             arriving[place] = arriving[place]._replace(keys=keys)
@@ -333,8 +332,8 @@ class Deduplicator:
 
 def _is_unchanged(stored: StoredDocument, content: Content) -> bool:
     # A page without text that was dropped because of its bytes has to be looked at when these change.
-    has_same_text = stored.text_digest == content.text_digest
-    return is_same(stored, content) or (has_same_text and stored.leader_id is None)
+    is_original = stored.text_digest == content.text_digest and stored.leader_id is None
+    return is_same(stored, content) or (is_original and not content.sketch.tokens)
 
 
 def _former_answer(batch: Batch, stored: StoredDocument, content: Content) -> Answer:

@@ -27,6 +27,7 @@ from sqlalchemy import (
 
 from dedup.errors import DatabaseError
 from dedup.rules.documents import Content, Kept, Match, StoredDocument
+from dedup.rules.other_fields import other_fields
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import Sketch, digest
 from dedup.sql.schema import documents, properties, runs, to_unsigned, verdicts, words
@@ -61,6 +62,11 @@ _BY_TEXT_OUTSIDE_CLUSTER = (
     )
     .order_by(documents.c.id)
     .limit(1)
+)
+_BY_TEXT = (
+    _DOCUMENT.where(documents.c.text_digest == bindparam("digest"))
+    .order_by((documents.c.fields == bindparam("fields")).desc(), documents.c.id)
+    .limit(bindparam("most"))
 )
 _FOR_TABLES = (
     _DOCUMENT.where(documents.c.text_digest == bindparam("digest"))
@@ -107,6 +113,9 @@ _COUNT_LED = select(func.count()).select_from(_SOME_LED)
 _WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
 _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 
+MOST_OF_TEXT = 64
+"""With the fields of so many documents of one text those of another one are compared."""
+
 CANCELLING = "cancelling"
 """The outcome of a run that is being cancelled."""
 
@@ -134,24 +143,17 @@ class Identity(NamedTuple):
         given_key: the key that it came under.
         space: documents of other spaces never meet it.
         item_class: the class of its items, where it keeps their keys apart; else empty.
-        variant: what sets it apart from others of its text; under its key it is the same document as another one.
     """
 
     key: str
     given_key: str
     space: str = ""
     item_class: str = ""
-    variant: str = ""
 
     @property
     def is_separate(self) -> bool:
         """Whether it has a key of its own, because other texts came under its key."""
         return self.key != self.given_key
-
-    @property
-    def place(self) -> str:
-        """The space in which its duplicates are looked for, see `dedup.rules.scope`."""
-        return place_of(self.space, self.variant)
 
     @property
     def key_digest(self) -> bytes:
@@ -168,22 +170,15 @@ class Identity(NamedTuple):
         """Return the digest of another key of the same class and space."""
         return key_digest(key, self.space, self.item_class)
 
-    def separated(self, text_digest: bytes, body_digest: bytes | None, *, has_text: bool) -> Identity:
-        """Return what it is known by if another text came under its key first.
+    def separated(self, text_digest: bytes, body_digest: bytes | None, fields: str, *, has_text: bool) -> Identity:
+        """Return what it is known by if another text, or one with other fields, came under its key first.
 
         Documents without text are told apart by their bytes.
         """
-        if has_text or body_digest is None:
-            return self._replace(key=f"{self.given_key} (text {text_digest.hex()[:_DIGITS]})")
-        return self._replace(key=f"{self.given_key} (bytes {body_digest.hex()[:_DIGITS]})")
-
-
-def place_of(space: str, variant: str) -> str:
-    """Return the part of a space that holds the documents of one variant alone; of none, the space."""
-    if not variant:
-        return space
-    part = f"variant {digest(variant.encode('utf-8', 'replace')).hex()[:_DIGITS]}"
-    return f"{space}\n{part}" if space else part
+        kind, told = ("text", text_digest) if has_text or body_digest is None else ("bytes", body_digest)
+        if fields:
+            told = digest(told + fields.encode("utf-8", "replace"))
+        return self._replace(key=f"{self.given_key} ({kind} {told.hex()[:_DIGITS]})")
 
 
 def plain_class_of(connection: Connection, item_class: str) -> str:
@@ -202,7 +197,7 @@ def given_key_of(key: str) -> str:
 
 def is_same(stored: StoredDocument, content: Content) -> bool:
     """Say whether a document holds what it held before; without text it is told by its bytes."""
-    if stored.text_digest != content.text_digest:
+    if stored.text_digest != content.text_digest or other_fields(stored.fields, content.fields):
         return False
     return bool(content.sketch.tokens) or stored.body_digest == content.body_digest
 
@@ -267,6 +262,12 @@ def find_relatives(connection: Connection, digests: Digests) -> Relatives:
     """Return the stored documents with some digests."""
     by_role = {row[0]: _stored(row[1:]) for row in connection.execute(_RELATIVES, digests._asdict())}
     return Relatives(by_role.get("key"), by_role.get("separate"), by_role.get("body"), by_role.get("text"))
+
+
+def find_by_text(connection: Connection, text_digest: bytes, fields: str) -> list[StoredDocument]:
+    """Return documents with this text, `MOST_OF_TEXT` at most: those with these very fields, then the earliest."""
+    found = connection.execute(_BY_TEXT, {"digest": text_digest, "fields": fields, "most": MOST_OF_TEXT})
+    return [_stored(row) for row in found]
 
 
 def find_by_text_outside_cluster(connection: Connection, text_digest: bytes, leader_id: int) -> StoredDocument | None:

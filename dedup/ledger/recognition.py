@@ -15,7 +15,6 @@ from dedup.ledger.document_rows import NO_RELATIVES, Digests, Identity, Relative
 from dedup.ledger.key_table import Index
 from dedup.rules.documents import (
     LONGEST_TITLE,
-    NOTHING_ALIKE,
     Answer,
     Content,
     Decision,
@@ -26,6 +25,7 @@ from dedup.rules.documents import (
     StoredDocument,
 )
 from dedup.rules.matcher import MOST_PASSED_ON, Candidate, Matcher, Query
+from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import are_other_titles, host_of, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens
@@ -92,11 +92,11 @@ class Arriving(NamedTuple):
     def of(cls, document: Document, space: str, plain_class: str) -> Arriving:
         """Return an arriving document with its identity."""
         item_class = "" if document.item_class == plain_class else f"class {document.item_class}"
-        identity = Identity(document.key, document.key, space, item_class, document.variant)
+        identity = Identity(document.key, document.key, space, item_class)
         signature, own = document.signature, None
         if signature is not None and document.separate:
             has_text = bool(signature.sketch.tokens)
-            own = identity.separated(signature.text_digest, document.body_digest, has_text=has_text)
+            own = identity.separated(signature.text_digest, document.body_digest, document.fields, has_text=has_text)
         return cls(document, identity, own, None)
 
     @property
@@ -127,7 +127,8 @@ def recognise(batch: Batch, arriving: Arriving) -> Recognised | None:
     if not document.separate:
         return Recognised(identity, content, relatives, is_again=False)
     if own is None:
-        own = identity.separated(content.text_digest, content.body_digest, has_text=bool(content.sketch.tokens))
+        has_text = bool(content.sketch.tokens)
+        own = identity.separated(content.text_digest, content.body_digest, content.fields, has_text=has_text)
         batch.flush()
         relatives = relatives._replace(separate=document_rows.find_by_digest(batch.connection, own.key_digest))
     return _told_apart(batch, own, Recognised(identity, content, relatives, is_again=False))
@@ -160,7 +161,7 @@ def _of_former_class(batch: Batch, identity: Identity, content: Content) -> Stor
     A project has renamed its class, or made one of its dicts: what came before is no original of it.
     """
     for stored in document_rows.find_by_given_key(batch.connection, identity.given_key):
-        if stored.space == identity.place and is_same(stored, content) and not batch.has_decided(stored):
+        if stored.space == identity.space and is_same(stored, content) and not batch.has_decided(stored):
             return stored
     return None
 
@@ -169,7 +170,9 @@ def _has_moved(batch: Batch, identity: Identity, content: Content, stored: Store
     """Say whether a document without a key of its own is one of an earlier run, elsewhere on its site."""
     if stored is None or not content.sketch.tokens or stored.last_run_id == batch.run_id or batch.has_decided(stored):
         return False
-    return stored.space == identity.place and host_of(stored.key) == host_of(identity.key)
+    if other_fields(stored.fields, content.fields):
+        return False
+    return stored.space == identity.space and host_of(stored.key) == host_of(identity.key)
 
 
 def _is_again(batch: Batch, stored: StoredDocument, content: Content) -> bool:
@@ -199,6 +202,7 @@ def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content |
         arriving.identity.digest_of(canonical) if is_vote else None,
         document.redirected,
         _one_line(document.title) or (same_bytes.title if same_bytes else ""),
+        document.fields,
         arriving.keys,
     )
 
@@ -238,17 +242,31 @@ class OriginalFinder:
             twin = None
             if content.sketch.tokens:
                 twin = document_rows.find_by_text_outside_cluster(batch.connection, content.text_digest, own_id)
+        other = None
         if twin is not None:
+            twin, is_other = _with_same_fields(batch.connection, twin, content, own_id)
             leader = document_rows.leader_of(batch.connection, twin)
-            if self._is_similar(batch, document, content, leader):
+            if is_other or other_fields(leader.fields, content.fields):
+                other = Match(leader, twin, rule=Rule.OTHER_FIELDS)
+            elif self._is_similar(batch, document, content, leader):
                 return Answer(similar=Match(leader, twin, rule=Rule.SAME_SHORT_TEXT))
-            return Answer(Match(leader, twin, rule=Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES))
+            else:
+                return Answer(Match(leader, twin, rule=Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES))
         if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
-            return NOTHING_ALIKE
-        store = _StoredDocuments(self, batch, identity, own_id)
-        query = Query(signature.fingerprint, signature.sketch, lambda: signature.words, identity.key, content.title)
+            return Answer(similar=other)
+        store = _StoredDocuments(self, batch, identity, content, own_id)
+        query = Query(
+            signature.fingerprint,
+            signature.sketch,
+            lambda: signature.words,
+            identity.key,
+            content.title,
+            content.fields,
+        )
         assert content.keys is not None
-        return self._matcher.find(query, store.candidates(content.keys), store)
+        answer = self._matcher.find(query, store.candidates(content.keys), store)
+        # A text may be that of another thing, and a near-copy of its own.
+        return answer if answer.match or other is None else Answer(similar=other)
 
     def _is_similar(self, batch: Batch, document: Document, content: Content, leader: StoredDocument) -> bool:
         """Say whether an equal text is no copy: by its length, or since it has come under so many keys."""
@@ -277,14 +295,35 @@ def _group_of(document: Document) -> str:
     return f"class {document.item_class}" if document.similar_below else owner_of(document.key)
 
 
+def _with_same_fields(
+    connection: Connection, found: StoredDocument, content: Content, own_id: int | None
+) -> tuple[StoredDocument, bool]:
+    """Return the first of the documents with a document's text whose fields are not other ones, and False.
+
+    Where all have other fields, return that document, and True.
+    """
+    if not other_fields(found.fields, content.fields):
+        return found, False
+    if not content.sketch.tokens or found.text_digest is None:
+        return found, True
+    for each in document_rows.find_by_text(connection, found.text_digest, content.fields):
+        is_own = own_id is not None and own_id in (each.id, each.leader_id)
+        if not is_own and not other_fields(each.fields, content.fields):
+            return each, False
+    return found, True
+
+
 class _StoredDocuments:
     """The documents of a database around one that is to be decided, see `dedup.rules.matcher.DocumentStore`."""
 
-    def __init__(self, finder: OriginalFinder, batch: Batch, identity: Identity, own_id: int | None) -> None:
+    def __init__(
+        self, finder: OriginalFinder, batch: Batch, identity: Identity, content: Content, own_id: int | None
+    ) -> None:
         self._finder = finder
         self._batch = batch
         self._connection = batch.connection
         self._identity = identity
+        self._content = content
         self._own_id = own_id
         self._leaders: dict[int, int] = {}
         self._stored: dict[int, StoredDocument] = {}
@@ -292,7 +331,7 @@ class _StoredDocuments:
 
     def candidates(self, keys: list[int]) -> list[Candidate]:
         """Return the documents in the document's scope that share keys with it."""
-        finder, key, space, own_id = self._finder, self._identity.key, self._identity.place, self._own_id
+        finder, key, space, own_id = self._finder, self._identity.key, self._identity.space, self._own_id
         found = dict(finder.index.keys.find(self._batch.connection, keys))
         if not found:
             return []
@@ -313,12 +352,15 @@ class _StoredDocuments:
         ]
 
     def match(self, number: int) -> Match:
-        """Return a candidate and the leader of its cluster."""
+        """Return a candidate and the leader of its cluster; of those with its text one whose fields are the same."""
         if number not in self._stored:
             # Of most documents the first candidate decides, and of the others only the sketches are read.
             wanted = self._leaders if self._stored else [number]
             self._stored |= document_rows.find_with_leaders(self._connection, wanted)
         member = self._stored[number]
+        same, _ = _with_same_fields(self._connection, member, self._content, self._own_id)
+        if same is not member:
+            return Match(document_rows.leader_of(self._connection, same), same)
         return Match(self._stored[member.leader_id] if member.leader_id else member, member)
 
     def leader_of(self, number: int) -> int:

@@ -21,6 +21,7 @@ from dedup.ledger.document_rows import Identity, Relatives
 from dedup.ledger.key_table import Index
 from dedup.ledger.recognition import Batch
 from dedup.rules.documents import DUPLICATES, Content, Match, StoredDocument, Verdict
+from dedup.rules.other_fields import other_fields
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import check, is_comparable
 from dedup.signature.normalise import clean
@@ -52,6 +53,8 @@ class DocumentWriter:
             values["redirected"] = int(stored.redirected or content.redirected)
         if content.title and content.title != stored.title:
             values["title"] = content.title
+        if content.fields and content.fields != stored.fields:
+            values["fields"] = content.fields
         if content.body_digest is not None and content.body_digest != stored.body_digest:
             values["body_digest"] = content.body_digest
             if not content.sketch.tokens:
@@ -72,9 +75,10 @@ class DocumentWriter:
         # The paper's crawler forgets duplicates.
         indexed = stored is None and not is_stored_text and is_comparable_text and not (match and is_paper)
         values: dict[str, Any] = {
-            "space": identity.place,
+            "space": identity.space,
             "body_digest": content.body_digest,
             "title": content.title,
+            "fields": content.fields,
             "text_digest": content.text_digest,
             "text_bytes": content.text_bytes,
             "fingerprint": to_signed(content.fingerprint),
@@ -93,7 +97,7 @@ class DocumentWriter:
             # A duplicate leads no cluster.
             values |= {"keeper_id": None, "exported_id": None} if match else {}
             document_rows.change_document(connection, stored.id, values)
-            self._leave_old_content(connection, stored, identity.place, content, leads_still=match is None)
+            self._leave_old_content(connection, stored, identity.space, content, leads_still=match is None)
             return stored.id
         document_id = batch.add_document(
             {
@@ -135,6 +139,8 @@ class DocumentWriter:
     def _is_still_duplicate(self, connection: Connection, member: StoredDocument, content: Content) -> bool:
         if not content.sketch.tokens:
             return member.body_digest is not None and member.body_digest == content.body_digest
+        if other_fields(member.fields, content.fields):
+            return False
         if member.text_digest == content.text_digest:
             return True
         if not (self._is_comparable(member) and self._is_comparable(content)):

@@ -37,6 +37,7 @@ class Rule(StrEnum):
     SWAPPED = (
         "another thing in the same frame: more than max_swapped of 100 tokens gave way to the same ones throughout"
     )
+    OTHER_FIELDS = "the texts are alike, and the items' other fields are not: another date, place, number or author"
     SIGNS = "the words are alike, and signs beside the same words are others: +3 and -3, $5 and €5, C++ and C#"
     RENUMBERED = (
         "another thing in the same frame: it has other numbers, of which they share less than min_numbers, or any with "
@@ -95,6 +96,7 @@ _PLAIN = {
     Rule.ADDED: "much stands in one alone",
     Rule.SWAPPED: "another name throughout",
     Rule.RENUMBERED: "other numbers",
+    Rule.OTHER_FIELDS: "a date, a place or a number differs",
     Rule.SIGNS: "other signs beside the same words",
 }
 _SIMILAR = {
@@ -107,6 +109,7 @@ _SIMILAR = {
     Rule.SWAPPED,
     Rule.RENUMBERED,
     Rule.SIGNS,
+    Rule.OTHER_FIELDS,
     Rule.FAR_FROM_LEADER,
 }
 
@@ -131,8 +134,8 @@ class Document:
             under another one, and what an earlier run has seen there is unchanged.
         may_repeat: whether the same text may come again under its key and be another item, as two comments of a page
             have no key but its address.
-        variant: what sets it apart from others of its text, such as a colour or a price: of another variant it is
-            neither a copy nor similar, and under its key it has changed.
+        fields: what tells it from others of its text, such as a date or a price, see `dedup.rules.other_fields`: with
+            other fields it is no copy, and under its key it has changed.
         title: what it is called, for people; empty: nobody knows.
         similar_below: a text of fewer tokens that is equal to another one is similar to it, and no copy: two who write
             the same few words have written two things. 0: it is a copy, however short.
@@ -149,7 +152,7 @@ class Document:
     separate: bool = False
     is_keyless: bool = False
     may_repeat: bool = False
-    variant: str = ""
+    fields: str = ""
     title: str = ""
     similar_below: int = 0
 
@@ -173,6 +176,7 @@ class StoredDocument(NamedTuple):
     exported_id: int | None = None
     space: str = ""
     title: str = ""
+    fields: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,7 @@ class Content:
         canonical_digest: digest of the key that it names as its own, if that is another one.
         redirected: whether a redirect led to it.
         title: what it is called, in one line of `LONGEST_TITLE` characters at most; empty: nobody knows.
+        fields: its short fields, see `dedup.rules.other_fields`.
         keys: what it is found by, see `dedup.ledger.key_table`; None where it is not.
     """
 
@@ -201,6 +206,7 @@ class Content:
     canonical_digest: bytes | None = None
     redirected: bool = False
     title: str = ""
+    fields: str = ""
     keys: list[int] | None = field(default=None, compare=False)
 
 

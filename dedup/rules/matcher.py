@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, Rule, StoredDocument
+from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import are_other_titles, are_siblings, is_told_by, owner_of
 from dedup.rules.settings import LostLimit, Mode, RuleSettings
 from dedup.rules.verification import (
@@ -55,6 +56,7 @@ class Query(NamedTuple):
         words: gives its words; called only where they are needed.
         key: its key; in a crawl its URL.
         title: its title; empty: nobody knows.
+        fields: its short fields, see `dedup.rules.other_fields`; empty: it has none.
     """
 
     fingerprint: int
@@ -62,6 +64,7 @@ class Query(NamedTuple):
     words: Words
     key: str = ""
     title: str = ""
+    fields: str = ""
 
 
 class Candidate(NamedTuple):
@@ -132,7 +135,10 @@ class Matcher:
             return NOTHING_ALIKE
         if self._is_paper:
             closest = min(near, key=lambda each: (distances[each.number], each.number))
-            return Answer(replace(store.match(closest.number), rule=Rule.PAPER))
+            match = store.match(closest.number)
+            if _is_other(query, match):
+                return Answer(similar=replace(match, rule=Rule.OTHER_FIELDS))
+            return Answer(replace(match, rule=Rule.PAPER))
         return self.find_among(query, self.rank(query.sketch, near), store)
 
     def rank(self, sketch: Sketch, candidates: Sequence[Candidate]) -> list[int]:
@@ -192,6 +198,8 @@ class Matcher:
         rule = check_documents(query.sketch, ours, member.sketch, theirs, self._settings, siblings=siblings)
         if rule is Rule.WITHIN_PAGE and not self._tells_both_titles(query, ours, member, theirs):
             return Rule.THIN_TEXT
+        if rule.is_duplicate and _is_other(query, match):
+            return Rule.OTHER_FIELDS
         if not rule.is_duplicate or match.leader is member:
             return rule
         return rule if self._is_near(query.sketch, match.leader.sketch) else Rule.FAR_FROM_LEADER
@@ -242,6 +250,10 @@ class Matcher:
 
     def _is_near(self, sketch: Sketch, leader: Sketch) -> bool:
         return belongs_to_cluster(compare(sketch, leader), self._settings)
+
+
+def _is_other(query: Query, match: Match) -> bool:
+    return any(other_fields(query.fields, each.fields) for each in (match.member, match.leader))
 
 
 def _is_leader(match: Match) -> bool:

@@ -59,10 +59,12 @@ documents = Table(
     Column("key_digest", LargeBinary(16), nullable=False, unique=True),
     # Of the key alone as it was given, where the key's digest is of anything else.
     Column("given_digest", LargeBinary(16)),
-    # Documents of different spaces never meet: those of one spider, of one run, or of one variant of a thing.
+    # Documents of different spaces never meet: those of one spider, or of one run.
     Column("space", Text, nullable=False, server_default=""),
     # What it is called, for people; empty: nobody knows.
     Column("title", Text, nullable=False, server_default=""),
+    # The short fields of an item, see `dedup.rules.other_fields`.
+    Column("fields", Text, nullable=False, server_default=""),
     # A document whose content has to be looked at again, because the original that it was a
     # duplicate of has changed, has no digests.
     Column("body_digest", LargeBinary(16)),

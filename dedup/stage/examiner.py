@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from threading import Thread
@@ -25,7 +26,16 @@ from dedup.signature.signature import Signature, digest
 from dedup.signature.signing import make_signature
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.item_settings import ItemSettings, SameKey, ShortTexts
-from dedup.stage.items import NO_ITEM, NO_TEXT, NOT_READ, ItemContent, ItemReader, Reading, UnexaminedItems
+from dedup.stage.items import (
+    NO_ITEM,
+    NO_TEXT,
+    NOT_READ,
+    WARN_AFTER,
+    ItemContent,
+    ItemReader,
+    Reading,
+    UnexaminedItems,
+)
 from dedup.stage.origins import Turn
 from dedup.warming import prepare_crawl
 from dedup.workers.pool import WorkerPool
@@ -74,6 +84,9 @@ class Examiner:
         self._reader = ItemReader(items, self._spider)
         self._short_tokens = settings.short_tokens
         self._behind = behind
+        # By the classes of items, and by the originals whose text they have with other fields.
+        self._items: Counter[str] = Counter()
+        self._equal: Counter[tuple[str, str]] = Counter()
         self._told_of_texts: set[str] = set()
         self._similar_below = settings.min_tokens if items.short_texts is ShortTexts.SIMILAR else 0
         self._scheme = find_scheme(settings.scheme)
@@ -110,8 +123,8 @@ class Examiner:
             self._stats.inc_value("dedup/not_examined")
             return None
         self.examined += 1
-        if decision.rule is Rule.SAME_SHORT_TEXT and document and not self._is_short(document, self._short_tokens):
-            self._tell_of_text(reading, decision)
+        if document and not self._is_short(document, self._short_tokens):
+            self._notice_text(reading, decision)
         self._tell_source(reading)
         return Examined(reading, decision)
 
@@ -151,6 +164,18 @@ class Examiner:
         signature = document.signature
         return signature is not None and 0 < signature.sketch.tokens < tokens
 
+    def _notice_text(self, reading: Reading, decision: Decision) -> None:
+        """Tell of a text that most items have, or most pages of a site."""
+        self._items[reading.item_class] += 1
+        if decision.rule is Rule.OTHER_FIELDS and decision.similarity == 1:
+            equal = reading.item_class, str(decision.original)
+            self._equal[equal] += 1
+            if 2 * self._equal[equal] <= self._items[reading.item_class] or self._equal[equal] < WARN_AFTER:
+                return
+        elif decision.rule is not Rule.SAME_SHORT_TEXT:
+            return
+        self._tell_of_text(reading, decision)
+
     def _tell_of_text(self, reading: Reading, decision: Decision) -> None:
         """Say once a class, or a site of pages, that most have one text, and what may be done."""
         owner = reading.item_class if self._similar_below else owner_of(reading.key)
@@ -167,8 +192,8 @@ class Examiner:
         of = f" of {owner}" if owner else ""
         behind = f" ({', '.join(self._behind)}): DEDUP_AFTER = [{self._behind[0]!r}]" if self._behind else ""
         logger.warning(
-            "most items%s have the text of %s, and no more of them are dropped; let the stage run behind the pipeline"
-            " that makes the text%s",
+            "most items%s have the text of %s, and no more of them are dropped; if a pipeline makes their own text, let"
+            " the stage run behind that%s",
             *(of, logged(str(decision.original)), behind),
         )
 
@@ -178,9 +203,10 @@ class Examiner:
             return
         self._sources.add(source)
         logger.info(
-            "text: %s; key: %s%s",
+            "text: %s; key: %s%s%s",
             readable(reading.content.source) or "the item's signature",
             readable(reading.key_field) or "the response's URL and the text",
+            f"; told apart by: {readable(', '.join(reading.fields.values))}" if reading.fields.values else "",
             f"; items of {reading.item_class}" if reading.item_class else "",
         )
 
@@ -208,7 +234,7 @@ class Examiner:
             separate=settings.same_key is SameKey.SEPARATE,
             is_keyless=not reading.key_field,
             may_repeat=reading.is_page or not reading.key_field,
-            variant="\n".join(reading.content.variant),
+            fields=reading.fields.packed(),
             title=reading.title,
             similar_below=self._similar_below,
         )

@@ -13,24 +13,23 @@ from itemadapter import ItemAdapter
 
 from dedup.errors import SettingsError
 from dedup.fields import HTML_FIELDS, KEY_FIELDS, TEXT_FIELDS, TITLE_FIELDS, value_at
+from dedup.rules.other_fields import VARIANT_FIELDS
 from dedup.rules.setting_values import from_json, to_bool, to_int, to_word
 
 ItemFunction = Callable[[Any], Any]
 """Takes an item and returns a value of it, or None."""
 
 
-# What tells the variants of a thing from each other, however long the description is that they share.
-VARIANT_FIELDS = ("price", "sale_price", "variant", "color", "colour")
-# This does, too, where one of those is there: alone it may be the length of a page.
-SIZE_FIELDS = ("size",)
 # What tells two things of one short text from each other; no date and no count, which change with every visit.
 DETAIL_FIELDS = (
     *VARIANT_FIELDS,
-    *SIZE_FIELDS,
-    *("brand", "model", "seller", "rating", "stars"),
+    *("size", "brand", "model", "seller", "rating", "stars"),
     *("author", "authors", "byline", "user", "username", "user_name", "nick", "nickname", "reviewer"),
     *TITLE_FIELDS,
 )
+
+ALL_FIELDS = ("*",)
+"""All fields that may tell an item from others of its text, see `dedup.stage.short_fields`."""
 
 # Not `images`: things without a picture of their own all have the same one.
 FILE_FIELDS = ("files",)
@@ -175,6 +174,7 @@ class ItemSettings:
         title_field: the title, which is compared together with the text.
         html_field: HTML, or a response, from which the text is taken where there is none.
         key_field: the key: a URL, or an id, which counts for items of the same class and spider.
+        distinct_fields: what tells items of one text from each other; `*`: all short fields that may do so.
         file_field: files of a media pipeline, whose checksums are compared where there is no text.
         verdict_field: receives the verdict; empty: no field does.
         mark_field: receives verdict, original, distance and similarity of what is marked or `similar`; empty: only
@@ -201,6 +201,7 @@ class ItemSettings:
     title_field: FieldRule = field(default_factory=partial(FieldRule, TITLE_FIELDS))
     html_field: FieldRule = field(default_factory=partial(FieldRule, HTML_FIELDS))
     key_field: FieldRule = field(default_factory=partial(FieldRule, KEY_FIELDS))
+    distinct_fields: FieldRule = field(default_factory=partial(FieldRule, ALL_FIELDS))
     file_field: FieldRule = field(default_factory=partial(FieldRule, FILE_FIELDS))
     verdict_field: str = ""
     mark_field: str = ""

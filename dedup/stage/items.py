@@ -29,16 +29,17 @@ from dedup.fields import (
 )
 from dedup.ledger.notes import Unexamined
 from dedup.rules.documents import Decision
+from dedup.rules.other_fields import NO_FIELDS, ItemFields
+from dedup.rules.scope import owner_of
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.stage.item_settings import (
     DETAIL_FIELDS,
-    SIZE_FIELDS,
-    VARIANT_FIELDS,
     FieldRule,
     ItemSettings,
     ShortTexts,
 )
+from dedup.stage.short_fields import short_fields
 
 logger = logging.getLogger(__name__)
 
@@ -51,8 +52,6 @@ SHORT_TEXT = 400
 
 _TITLE_FIELDS = FieldRule(TITLE_FIELDS)
 _DETAIL_FIELDS = FieldRule(DETAIL_FIELDS)
-_VARIANT_FIELDS = FieldRule(VARIANT_FIELDS)
-_SIZE_FIELDS = FieldRule(SIZE_FIELDS)
 
 
 WARN_AFTER = 20
@@ -78,7 +77,6 @@ class ItemContent:
         html: what its text is to be taken from, where it has none, or a short one while this brings a longer one.
         details: what else tells a short text from others, see `DETAIL_FIELDS`.
         checksums: those of its files, where it has neither.
-        variant: what tells it from other variants of the same thing: its price, its colour, its size.
         source: the fields that it is from, such as `title + content`; empty: none.
     """
 
@@ -86,7 +84,6 @@ class ItemContent:
     html: bytes | str = ""
     details: tuple[str, ...] = ()
     checksums: tuple[str, ...] = ()
-    variant: tuple[str, ...] = ()
     source: str = ""
 
     @property
@@ -101,8 +98,7 @@ class ItemContent:
         content = (
             self.compared.encode("utf-8", "replace") or html or "\n".join(self.checksums).encode("utf-8", "replace")
         )
-        variant = "" if self.details else "".join(f"\n{each}" for each in self.variant)
-        return f"(text {digest(content + variant.encode('utf-8', 'replace'))[:_NAMED_BYTES].hex()})"
+        return f"(text {digest(content)[:_NAMED_BYTES].hex()})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +112,7 @@ class Reading:
         is_page: whether the item represents the page that it was found on: its key is the page's URL.
         content: what there is to compare.
         title: what it is called, for people; empty where it has none.
+        fields: what else tells it from items of the same text.
     """
 
     item_class: str
@@ -124,6 +121,7 @@ class Reading:
     is_page: bool
     content: ItemContent
     title: str = ""
+    fields: ItemFields = NO_FIELDS
 
 
 class ItemReader:
@@ -141,19 +139,20 @@ class ItemReader:
 
     def read(self, item: Any, response: Response | None) -> Reading:
         """Read an item of any kind that itemadapter knows."""
-        content = replace(self._find_content(item), variant=self._variant_of(item))
+        content = self._find_content(item)
         item_class, title = class_of(item), self._title_of(item)
         page = "" if response is None else clean(response.url)
         for field, value in self._settings.key_field.find(item):
             if key := clean(as_key(value)).strip():
                 key = self._full_key(key, page)
                 if not content.source:
-                    content = replace(self._find_title(item), variant=content.variant)
+                    content = self._find_title(item)
                 elif key == page and 0 < len(content.text) <= SHORT_TEXT:
                     content = replace(content, html=self._find_page(item))
-                return Reading(item_class, key, field, key == page, content, title)
-        key = f"{page or self._spider} {content.name}"
-        return Reading(item_class, key, "", is_page=False, content=content, title=title)
+                fields = self._fields_of(item, key, field, page)
+                return Reading(item_class, key, field, key == page, content, title, fields)
+        key, fields = f"{page or self._spider} {content.name}", self._fields_of(item, page, "", page)
+        return Reading(item_class, key, "", is_page=False, content=content, title=title, fields=fields)
 
     def is_exempt(self, item: Any) -> bool:
         """Say whether the project has said that items of this class have no text."""
@@ -210,11 +209,9 @@ class ItemReader:
         details = (each for name, each in found if name not in TITLE_FIELDS or each.casefold() not in known)
         return replace(content, details=tuple(each for each in dict.fromkeys(details) if each))
 
-    def _variant_of(self, item: Any) -> tuple[str, ...]:
-        if self._settings.short_texts is ShortTexts.DROP:
-            return ()
-        found = [*_details(_VARIANT_FIELDS, item)]
-        return (*found, *_details(_SIZE_FIELDS, item)) if found else ()
+    def _fields_of(self, item: Any, key: str, key_field: str, page: str) -> ItemFields:
+        site = owner_of(key) or owner_of(page) or self._spider
+        return short_fields(item, site, key_field, self._settings.distinct_fields)
 
     def _texts(self, item: Any) -> Iterator[tuple[str, Any]]:
         found = self._settings.text_field.find(item)
@@ -268,10 +265,6 @@ def _detail(value: Any) -> str:
         return ""
     text = " ".join(str(value).split())
     return "" if len(text) > _LONGEST_DETAIL or is_placeholder(text) else text
-
-
-def _details(fields: FieldRule, item: Any) -> Iterator[str]:
-    return (each for _, value in fields.find(item) if (each := _detail(value)))
 
 
 def _html(value: Any) -> bytes | str:

@@ -208,14 +208,6 @@ def test_a_short_text_is_compared_with_what_else_tells_items_apart() -> None:
     assert read(item).content.details == ("red", "L")
 
 
-def test_variants_are_told_by_what_they_are_sold_as_and_not_by_the_size_of_a_page() -> None:
-    item: dict[str, Any] = {"id": 1, "text": "long " * 100, "author": "Ann", "size": 42}
-    assert read(item).content.variant == ()
-    assert read(item | {"price": 4.5, "Color": ["red"]}).content.variant == ("4.5", "red", "42")
-    assert read(item | {"price": "N/A"}).content.variant == ()
-    assert read(item | {"price": 4.5}, short_texts="drop").content.variant == ()
-
-
 def test_the_page_of_a_short_text_is_looked_at_if_the_item_stands_for_it() -> None:
     item = {"text": "The beginning ...", "html": HTML}
     assert read(item | {"url": PAGE}).content.html == HTML

@@ -49,7 +49,7 @@ def test_quotes_without_an_address_are_told_apart_by_their_text(pass_on: PassOn)
 def test_few_words_twice_on_one_page_are_two_items_unless_their_key_is_their_own(
     key: dict[str, Any], kept: int, pass_on: PassOn
 ) -> None:
-    comments = [{**key, "text": text, "date": n} for n, text in enumerate(("Thanks for this one", "+1", "+1"))]
+    comments = [{**key, "text": text, "position": n} for n, text in enumerate(("Thanks for this one", "+1", "+1"))]
     if "sku" in key:
         comments[0]["sku"] = 6
     for _ in range(2):
@@ -495,9 +495,40 @@ def test_another_price_is_an_update_and_its_copy_at_the_old_one_is_decided_anew(
     assert (urls(third), third.kinds_of_drops) == ([url(0)], {"ExactDuplicate": 1})
 
 
-def test_the_size_of_a_page_makes_no_variant_of_it(pass_on: PassOn) -> None:
-    outcome = pass_on([{"url": url(n), "text": A, "size": 48_000 + n} for n in range(2)], IN_ORDER)
-    assert urls(outcome) == [url(0)]
+@pytest.mark.parametrize(
+    ("others", "settings", "kept"),
+    [
+        ({"start": ("2026-05-01", "2026-05-08", "2026-05-01")}, {}, [0, 1]),
+        ({"offers": ({"price": "5"}, {"price": "6"}, {"price": "5.00"})}, {}, [0, 1]),
+        ({"author": ("Ann", "Bob", ["ann"]), "section": ("news", "sport", "home"), "views": (1, 2, 3)}, {}, [0, 1]),
+        ({"size": (48_000, 48_001, 48_000)}, {"DEDUP_DISTINCT_FIELDS": []}, [0]),
+        ({"size": (48_000, 48_001, 48_000)}, {"DEDUP_DISTINCT_FIELDS": "section"}, [0]),
+        ({"section": ("news", "sport", "news")}, {"DEDUP_DISTINCT_FIELDS": "section"}, [0, 1]),
+    ],
+)
+@pytest.mark.parametrize("text", [A, NEAR_A], ids=["same", "near"])
+def test_another_value_of_a_short_field_makes_another_thing_on_one_site(
+    others: dict[str, Any], settings: dict[str, Any], kept: list[int], text: str, pass_on: PassOn
+) -> None:
+    items = [
+        {"url": url(n), "text": text if n else A} | {name: values[n] for name, values in others.items()}
+        for n in range(3)
+    ]
+    outcome = pass_on(items, {**IN_ORDER, **settings})
+    assert urls(outcome) == [url(n) for n in kept]
+    assert outcome.count("dedup/similar") == len(kept) - 1
+
+
+def test_between_sites_dates_and_authors_differ_and_copies_are_copies(pass_on: PassOn) -> None:
+    items = [{"url": f"https://site{n}.example/", "text": A, "author": f"A{n}", "price": n // 2} for n in range(4)]
+    assert [item["author"] for item in pass_on(items, IN_ORDER).items] == ["A0", "A2"]
+
+
+def test_most_items_may_have_one_text_and_other_fields_which_the_log_says_once(pass_on: PassOn) -> None:
+    items = [{"url": url(n), "text": A, "start": f"2026-05-{n + 1:02}"} for n in range(30)]
+    outcome = pass_on(items, IN_ORDER)
+    assert len(outcome.items) == 30
+    assert sum("most items have the text of" in message for message in outcome.messages) == 1
 
 
 def test_a_text_of_a_few_words_under_many_keys_is_no_copy_from_the_fifth_on(pass_on: PassOn) -> None:
