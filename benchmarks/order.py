@@ -15,9 +15,9 @@ from sqlalchemy import select
 from benchmarks.processes import scratch_folder
 from dedup.evaluation import LabelledPair, LabelledSet, Quality, analyse_documents, read_set
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.documents import DUPLICATES, Document
+from dedup.rules.documents import DUPLICATES, Document, Rule
 from dedup.rules.settings import DedupSettings
-from dedup.rules.verification import belongs_to_cluster, check
+from dedup.rules.verification import belongs_to_cluster, check_documents
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, compare, digest
 from dedup.sql.schema import documents, verdicts
@@ -195,7 +195,7 @@ def _doubt(decided: Decided, arriving: Mapping[str, Document], settings: DedupSe
     assert member is not None
     assert leader is not None
     if own.text_digest != member.text_digest:
-        rule = check(own.words, member.words, settings)
+        rule = _check(own, member, settings)
         if not rule.is_duplicate:
             return f"{decided.key} is no duplicate of {decided.member}, by which it was found: {rule}"
         # Whoever has the text of a member belongs where that belongs.
@@ -206,13 +206,17 @@ def _doubt(decided: Decided, arriving: Mapping[str, Document], settings: DedupSe
     return None
 
 
+def _check(own: Signature, other: Signature, settings: DedupSettings) -> Rule:
+    return check_documents(own.sketch, own.words, other.sketch, other.words, settings)
+
+
 def _belongs(own: Signature, leader: Signature, settings: DedupSettings) -> bool:
     if own.text_digest == leader.text_digest:
         return True
     to_leader = compare(own.sketch, leader.sketch)
     # A text that was found by its leader need not belong to it more loosely: the check is stricter,
     # but for short texts, of which the words are compared.
-    return belongs_to_cluster(to_leader, settings) or check(own.words, leader.words, settings).is_duplicate
+    return belongs_to_cluster(to_leader, settings) or _check(own, leader, settings).is_duplicate
 
 
 def _read(deduplicator: Deduplicator) -> Arrival:

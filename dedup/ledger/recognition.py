@@ -281,7 +281,8 @@ class OriginalFinder:
         if not document.similar_below:
             # A trap, which has one page under many addresses, has one title, too.
             is_of_site = is_of_most and self._items[group] >= _FEWEST_PAGES
-            return is_of_site and are_other_titles(content.title, leader.title)
+            is_short = content.sketch.tokens < 2 * self.settings.short_tokens and group == owner_of(leader.key)
+            return (is_of_site or is_short) and are_other_titles(content.title, leader.title)
         if is_of_most and self._items[group] >= _FEWEST_ITEMS:
             return True
         if content.sketch.tokens < document.similar_below:

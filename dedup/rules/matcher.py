@@ -16,7 +16,7 @@ import numpy as np
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, Rule, StoredDocument
 from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import are_other_titles, are_siblings, is_told_by, owner_of
-from dedup.rules.settings import LostLimit, Mode, RuleSettings
+from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import (
     belongs_to_cluster,
     check_documents,
@@ -169,19 +169,13 @@ class Matcher:
             if rule.is_duplicate:
                 match = self._with_joined(query, match, ranked[place + 1 :], store)
                 stored = map(store.words, store.passed_on(match))
-                return Answer(match, lost=find_lost(query.words(), stored, self._max_lost(query, match)))
+                limit = self._settings.max_lost
+                if _are_called_otherwise(query, match):
+                    limit = limit.halved()
+                return Answer(match, lost=find_lost(query.words(), stored, limit))
             if similar is None and rule.is_similar:
                 similar = match
         return Answer(similar=similar)
-
-    def _max_lost(self, query: Query, match: Match) -> LostLimit:
-        """Return what may be lost with a duplicate: on one site another title tells that it may be another story."""
-        limit = self._settings.max_lost
-        are_others = all(
-            owner_of(query.key) == owner_of(each.key) != "" and are_other_titles(query.title, each.title)
-            for each in (match.leader, match.member)
-        )
-        return limit.halved() if are_others else limit
 
     def decide(self, query: Query, match: Match, their_words: Words) -> Rule:
         """Say what decides on a document and a candidate, near enough to the leader of whose cluster it has to be.
@@ -195,7 +189,15 @@ class Matcher:
         # A member may be a mirror of the leader, at another host.
         siblings = are_siblings(query.key, member.key) or are_siblings(query.key, match.leader.key)
         ours, theirs = query.words(), their_words()
-        rule = check_documents(query.sketch, ours, member.sketch, theirs, self._settings, siblings=siblings)
+        rule = check_documents(
+            query.sketch,
+            ours,
+            member.sketch,
+            theirs,
+            self._settings,
+            siblings=siblings,
+            other_titles=_are_called_otherwise(query, match),
+        )
         if rule is Rule.WITHIN_PAGE and not self._tells_both_titles(query, ours, member, theirs):
             return Rule.THIN_TEXT
         if rule.is_duplicate and _is_other(query, match):
@@ -250,6 +252,14 @@ class Matcher:
 
     def _is_near(self, sketch: Sketch, leader: Sketch) -> bool:
         return belongs_to_cluster(compare(sketch, leader), self._settings)
+
+
+def _are_called_otherwise(query: Query, match: Match) -> bool:
+    """Say whether a page and its candidate are of one site, which has given them other titles: another story."""
+    return all(
+        owner_of(query.key) == owner_of(each.key) != "" and are_other_titles(query.title, each.title)
+        for each in (match.leader, match.member)
+    )
 
 
 def _is_other(query: Query, match: Match) -> bool:

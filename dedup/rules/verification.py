@@ -42,6 +42,10 @@ _NOT_ALL_ALIKE = frozenset({Rule.NOT_ALIKE, Rule.LESS_ALIKE, Rule.ADDED, Rule.RE
 _FEW_NUMBERS = 0.5
 _MANY_NUMBERS = _SOME_REPLACED = 0.75
 _MORE_NUMBERS = 0.1
+# Tokens: in a longer text of another title it is the frame that differs here and there.
+_FEW_SENTENCES = 200
+# In a shorter text two words that gave way are what it says.
+_FEWEST_OF_NOISE = 128
 
 
 class Thresholds(NamedTuple):
@@ -118,7 +122,9 @@ def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: Ru
     )
 
 
-def check(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool = False) -> Rule:
+def check(
+    ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool = False, other_titles: bool = False
+) -> Rule:
     """Say whether two documents are near-duplicates, and why.
 
     They are if they share enough of all their shingles, or if one is contained in the other and
@@ -130,6 +136,7 @@ def check(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool 
         theirs: those of the other; the order of the two makes no difference.
         settings: the thresholds.
         siblings: whether they are at sibling addresses, where it takes more evidence: see `dedup.rules.scope`.
+        other_titles: whether they are of one site, which calls them otherwise: nothing that is replaced is noise then.
 
     Returns:
         The rule that decided: one of those by which a candidate is confirmed, or by which it is similar, or
@@ -137,23 +144,34 @@ def check(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool 
     """
     if not ours or not theirs:
         return Rule.NOT_ALIKE
-    rule = _check_tokens(without_signs(ours), without_signs(theirs), settings, siblings=siblings)
+    tokens = without_signs(ours), without_signs(theirs)
+    rule = _check_tokens(*tokens, settings, siblings=siblings, other_titles=other_titles)
     return Rule.SIGNS if rule.is_duplicate and any(differing_signs(ours, theirs)) else rule
 
 
-def _check_tokens(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool) -> Rule:
+def _check_tokens(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool, other_titles: bool) -> Rule:
     counts = ours.count(b"\n") + 1, theirs.count(b"\n") + 1
     if min(counts) < settings.short_tokens:
-        return _check_short(ours, theirs, settings)
+        return _check_short(ours, theirs, settings, other_titles=other_titles)
     bounds = _bounds(ours, theirs)
     rule = _RULES[alike_by(bounds.jaccard, bounds.containment, min(counts) / max(counts), settings)]
-    if not rule.is_duplicate or max(counts) > settings.max_compared or _is_surely_one(bounds, settings):
+    if not rule.is_duplicate or max(counts) > settings.max_compared:
         return rule
-    return _other_thing(WordDifference(ours, theirs), settings, siblings=siblings) or rule
+    if _is_surely_one(bounds, settings) and min(counts) >= _FEWEST_OF_NOISE and not other_titles:
+        return rule
+    difference = WordDifference(ours, theirs)
+    return _other_thing(difference, settings, siblings=siblings, other_titles=other_titles) or rule
 
 
 def check_documents(
-    a: Sketch, ours: bytes, b: Sketch, theirs: bytes, settings: RuleSettings, *, siblings: bool = False
+    a: Sketch,
+    ours: bytes,
+    b: Sketch,
+    theirs: bytes,
+    settings: RuleSettings,
+    *,
+    siblings: bool = False,
+    other_titles: bool = False,
 ) -> Rule:
     """Say what `check` does of two documents, and what their sketches say besides where the text of a page is thin.
 
@@ -161,7 +179,7 @@ def check_documents(
     text, see `dedup.signature.extraction.sign_page`. Where the texts alone are alike, what is evidence is that one page
     stands in the other one, however much that has besides.
     """
-    rule = check(ours, theirs, settings, siblings=siblings)
+    rule = check(ours, theirs, settings, siblings=siblings, other_titles=other_titles)
     if rule not in _NOT_ALL_ALIKE or not (is_thin(a, ours) or is_thin(b, theirs)):
         return rule
     similarity = compare(a, b)
@@ -176,7 +194,8 @@ def check_documents(
     if max(our_tokens.count(b"\n"), their_tokens.count(b"\n")) >= settings.max_compared:
         return Rule.WITHIN_PAGE
     difference = WordDifference(our_tokens, their_tokens)
-    return _other_thing(difference, settings, siblings=siblings, besides=_NOT_ALL_ALIKE) or Rule.WITHIN_PAGE
+    other = _other_thing(difference, settings, siblings=siblings, other_titles=other_titles, besides=_NOT_ALL_ALIKE)
+    return other or Rule.WITHIN_PAGE
 
 
 def is_thin(sketch: Sketch, words: bytes) -> bool:
@@ -201,12 +220,20 @@ def _is_surely_one(bounds: Bounds, settings: RuleSettings) -> bool:
 
 
 def _other_thing(
-    difference: WordDifference, settings: RuleSettings, *, siblings: bool, besides: Set[Rule] = frozenset()
+    difference: WordDifference,
+    settings: RuleSettings,
+    *,
+    siblings: bool,
+    other_titles: bool,
+    besides: Set[Rule] = frozenset(),
 ) -> Rule | None:
     """Say by which rule, besides some, two alike documents are two things in the same frame; None: by none."""
+    is_another = other_titles and difference.tokens < _FEW_SENTENCES
+    is_noise = difference.is_noise and not is_another and difference.tokens >= _FEWEST_OF_NOISE
+    max_replaced = settings.max_replaced / 2 if is_another else settings.max_replaced
     reasons = (
         (Rule.REWRITTEN, difference.rewritten > settings.max_rewritten),
-        (Rule.REPLACED, difference.replaced > settings.max_replaced and not difference.is_noise),
+        (Rule.REPLACED, difference.replaced > max_replaced and not is_noise),
         (Rule.ADDED, difference.added > settings.max_added),
         (Rule.SWAPPED, difference.swapped > settings.max_swapped),
         (Rule.RENUMBERED, _has_few_numbers(difference, settings, siblings=siblings)),
@@ -250,9 +277,10 @@ def belongs_to_cluster(to_leader: Similarity, settings: RuleSettings) -> bool:
     return to_leader.jaccard >= settings.leader_jaccard or to_leader.containment >= settings.leader_containment
 
 
-def _check_short(ours: bytes, theirs: bytes, settings: RuleSettings) -> Rule:
+def _check_short(ours: bytes, theirs: bytes, settings: RuleSettings, *, other_titles: bool) -> Rule:
     if short_similarity(ours, theirs) < settings.short_jaccard:
         return Rule.NOT_ALIKE
     if not has_same_numbers(ours, theirs):
         return Rule.RENUMBERED
-    return Rule.REPLACED if WordDifference(ours, theirs).replaced > settings.max_replaced else Rule.SHORT_ALIKE
+    max_replaced = 0 if other_titles else settings.max_replaced
+    return Rule.REPLACED if WordDifference(ours, theirs).replaced > max_replaced else Rule.SHORT_ALIKE

@@ -284,6 +284,7 @@ class WordDifference:
         b: those of the other; the order of the two makes no difference.
 
     Attributes:
+        tokens: those of the shorter text.
         replaced: how many stretches of at most 24 tokens on both sides, that have less than half of
             their characters in common, in their order, there are for 100 tokens of the shorter text.
         rewritten: what share of the shorter text's tokens is in longer stretches that have given
@@ -298,7 +299,8 @@ class WordDifference:
 
     def __init__(self, a: bytes, b: bytes) -> None:
         self._ours, self._theirs = sorted((a.split(b"\n"), b.split(b"\n")))
-        self._per_cent = 100 / min(len(self._ours), len(self._theirs))
+        self.tokens = min(len(self._ours), len(self._theirs))
+        self._per_cent = 100 / self.tokens
         gaps = find_rewritten(self._ours, self._theirs)
         changes = refine(self._ours, self._theirs, gaps)
         both_sided = [change for change in changes if _size(change)]

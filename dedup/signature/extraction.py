@@ -32,6 +32,9 @@ logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
 THIN = 0.2
 """A text that is a smaller share of its page's own text is thin: it may be the frame's and not the page's."""
 
+THIN_IF_SHORT = 0.5
+"""Of a text of a few sentences: a note on cookies has three, and may be all that is found of a page of eight."""
+
 MOST_PAGE_TEXT = 100_000
 """So many characters of the page's own text go along with a text that is thin."""
 
@@ -150,7 +153,9 @@ def find_text(tree: HtmlElement | None) -> MainText:
             text, how = full, "full"
     if own and _may_be_frame(text, own, _MOST_BEFORE_PAGE):
         text, how = own, "page"
-    return MainText(text, how if text else None, len(own), own[:MOST_PAGE_TEXT] if _is_thin(text, own) else "")
+    share = THIN_IF_SHORT if len(text.encode()) < _MOST_BEFORE_PAGE else THIN
+    is_thin = _length(text) < share * len(own)
+    return MainText(text, how if text else None, len(own), own[:MOST_PAGE_TEXT] if is_thin else "")
 
 
 def page_text(tree: HtmlElement) -> str:
