@@ -39,7 +39,7 @@ _PORTS_OF_THE_WEB = (80, 443)
 _AT_ONCE = 1.0
 _LATE = 100.0
 _UNLINKED = ("meta", "script", "body")
-_LINKS = ("a", "area", *FRAMES)
+_LINKS = ("a", "area", "object", *FRAMES)
 _METADATA_FIELDS = ("title", "author", "date", "description")
 
 
@@ -197,7 +197,7 @@ def _judge(extraction: Extraction, found: FewWords, reader: _LinkReader) -> None
         extraction.is_move = reader.seconds < _LATE and not found.has_media
     elif found.target is not None:
         extraction.leads_to = reader.other_address(found.target)
-        extraction.is_move = extraction.leads_to is not None
+        extraction.is_move = extraction.leads_to is not None and not found.has_frame
     if not extraction.is_move:
         extraction.problem = found.problem
 
@@ -297,7 +297,10 @@ class _LinkReader:
             if tag in _UNLINKED:
                 refresh = refresh or self._read_unlinked(element, extraction)
                 continue
-            href = element.get("src" if tag in FRAMES else "href")
+            if tag == "object":
+                href = element.get("data") if (element.get("type") or "").strip().lower() == "text/html" else None
+            else:
+                href = element.get("src" if tag in FRAMES else "href")
             if tag == "base":
                 base = href if base is None else base
             elif href:

@@ -25,6 +25,7 @@ _UNSEEN = ("head", "title", "script", "style", "noscript", "noframes", "template
 _MEDIA = ("img", "picture", "svg", "video", "audio", "object", "embed")
 _FORMS = ("form", "input")
 _MOST_ELEMENTS_OF_A_NOTE = 12
+_LEVELS_OF_A_NOTE = 3
 
 
 class FewWords:
@@ -39,8 +40,8 @@ class FewWords:
         is_shell: whether there is little but scripts, which would have to write the text. A page of few words that has
             some script is none: what tells it apart is that it says so in a noscript element, or that what is to be
             filled stands there empty.
-        target: where it leads, if there is nothing else: by its scripts, or by the one link of a note that it has
-            moved; None for any other page.
+        target: where it leads, by its scripts or by the one link of a note that it has moved; None for any other page.
+        has_frame: whether there is more than what leads there, such as a header and a footer.
         problem: why it has no content; None if it has some.
     """
 
@@ -51,6 +52,9 @@ class FewWords:
         note = "".join(element.text_content() for element in tree.iter("noscript")).lower()
         asks_for_script = bool(scripts) and "javascript" in note
         etree.strip_elements(tree, *_UNSEEN, with_tail=False)
+        for element in tree.iter("object", *FRAMES):
+            # What browsers show that cannot show the other page.
+            element[:], element.text = [], None
         seen = " ".join(tree.text_content().split())
         has_frames = _has(tree, FRAMES)
         self.has_media = _has(tree, _MEDIA)
@@ -62,6 +66,9 @@ class FewWords:
         self.target = None
         if is_bare and not is_loaded:
             self.target = _target_of_note(tree, seen) if seen else find_in_scripts(inline)
+        self.has_frame = self.target is None
+        if self.target is None and says_moved(seen):
+            self.target = find_in_scripts(inline) or _target_of_part(tree)
         self.problem = None
         if not seen:
             rest = {"but frames": has_frames, "but pictures": self.has_media, "but a note on JavaScript": bool(note)}
@@ -76,6 +83,18 @@ def _has(tree: HtmlElement, tags: tuple[str, ...]) -> bool:
 
 def _is_unfilled(element: HtmlElement) -> bool:
     return not len(element) and not (element.text or "").strip() and _FILLED.fullmatch(str(element.tag)) is not None
+
+
+def _target_of_part(tree: HtmlElement) -> str | None:
+    """Return the link of a note that the page has moved, in a frame of whatever else."""
+    for link in tree.iterfind(".//a[@href]"):
+        for part in islice(link.iterancestors(), _LEVELS_OF_A_NOTE):
+            text = part.text_content()
+            if len(text) > _MOST_OF_A_SHELL or len({each.get("href") for each in part.iter("a")}) > 1:
+                break
+            if says_moved(text):
+                return str(link.get("href"))
+    return None
 
 
 def _target_of_note(tree: HtmlElement, seen: str) -> str | None:

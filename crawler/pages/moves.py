@@ -27,6 +27,10 @@ _ONLY_MOVE = re.compile(
     r"(?:<!--)?(?:(?:window\.)?(?P<later>setTimeout\(|onload=)(?:function\(\)\{|\(\)=>\{?|[\"'`]))?"
     rf"{_MOVE}(?(later)[\"'`]?\}}?(?:,(?P<milliseconds>[0-9]{{1,9}}))?\)?;?)(?://-->)?"
 )
+# `var target = "..."; location = target`.
+_NAMED = re.compile(
+    r"(?:var|let|const) (?P<name>[A-Za-z_$][\w$]*+)=(?P<text>(?P<quote>[\"'`])[^\"'`<>$]*+(?P=quote));?"
+)
 _LONGEST_SCRIPT = 2_000
 
 # What servers and frameworks write about a redirect.
@@ -79,4 +83,8 @@ def says_moved(text: str) -> bool:
 
 
 def _compact(script: str) -> str:
-    return _AROUND_SIGNS.sub(r"\1", " ".join(script.split()))
+    compact = _AROUND_SIGNS.sub(r"\1", " ".join(script.split()))
+    named = _NAMED.match(compact)
+    if named is None:
+        return compact
+    return re.sub(rf"(?<=[=(]){re.escape(named['name'])}\b", lambda _: named["text"], compact[named.end() :])

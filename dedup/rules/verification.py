@@ -44,8 +44,6 @@ _MANY_NUMBERS = _SOME_REPLACED = 0.75
 _MORE_NUMBERS = 0.1
 # Tokens: in a longer text of another title it is the frame that differs here and there.
 _FEW_SENTENCES = 200
-# In a shorter text two words that gave way are what it says.
-_FEWEST_OF_NOISE = 128
 
 
 class Thresholds(NamedTuple):
@@ -157,7 +155,7 @@ def _check_tokens(ours: bytes, theirs: bytes, settings: RuleSettings, *, sibling
     rule = _RULES[alike_by(bounds.jaccard, bounds.containment, min(counts) / max(counts), settings)]
     if not rule.is_duplicate or max(counts) > settings.max_compared:
         return rule
-    if _is_surely_one(bounds, settings) and min(counts) >= _FEWEST_OF_NOISE and not other_titles:
+    if _is_surely_one(bounds, settings) and not other_titles:
         return rule
     difference = WordDifference(ours, theirs)
     return _other_thing(difference, settings, siblings=siblings, other_titles=other_titles) or rule
@@ -229,7 +227,7 @@ def _other_thing(
 ) -> Rule | None:
     """Say by which rule, besides some, two alike documents are two things in the same frame; None: by none."""
     is_another = other_titles and difference.tokens < _FEW_SENTENCES
-    is_noise = difference.is_noise and not is_another and difference.tokens >= _FEWEST_OF_NOISE
+    is_noise = difference.is_noise and not is_another
     max_replaced = settings.max_replaced / 2 if is_another else settings.max_replaced
     reasons = (
         (Rule.REWRITTEN, difference.rewritten > settings.max_rewritten),

@@ -256,7 +256,7 @@ def fold_text(
         starts: likewise.
         replaced: likewise.
         normalised: takes the text, combining characters as they stand; as long as `room_for` says.
-        kinds: takes for each of its bytes the class of its character; as long.
+        kinds: takes for each of its bytes the class of its character; as long. A sign of ASCII may have none.
 
     Returns:
         How many bytes the normalised text has, behind which there are zeros; all bits of the classes of what is not

@@ -96,6 +96,8 @@ MOVES = {
     "script beside a text": article("x", head="<script>location='/there'</script>"),
     "script on a condition": "<html><body><script>if (!out) { location.replace('/there') }</script></body></html>",
     "script, later": f"<html><body>{SHORT}<script>setTimeout(() => location='/there', 4000)</script></body></html>",
+    "script with a name": "<html><body><script>var to = '/there'; location.href = to;</script></body></html>",
+    "script in a frame": f"<html><body><nav>Home</nav>{SHORT}<script>location = '/there'</script></body></html>",
     "as it is loaded": "<html><body onload=\"window.location='/there'\"></body></html>",
     "note": NOTE.format("302 Found", "The document has moved", "here"),
     "note of a framework": NOTE.format("", "You are being", "redirected"),
@@ -114,11 +116,16 @@ PAGES = {
     "few words and a script": f"<html><body>{SHORT}<script>const a = () => location='/there'</script></body></html>",
     "a link": NOTE.format("Welcome", "I am a baker. I write about", "bread"),
     "about moving": NOTE.format("Removals", "Have you moved? We have moved pianos since 1990", "Prices"),
+    "two links in a frame": f"<body>{SHORT}<p>Moved to <a href='/a'>a</a> or <a href='/b'>b</a>.</p></body>",
     "one link among others": NOTE.format("x", "This page has moved <a href='/'>home</a>", "here"),
 }
+FRAMED = f"<html><body><header><a href='/'>Home</a></header>{SHORT}{{}}<footer>Imprint</footer></body></html>"
 SLOW_PAGES = {
     "with a text": article("x", head=meta("8;url=/there")),
     "with a picture": f"<html><head>{meta('8;url=/there')}</head><body><img src=1.jpg>{SHORT}</body></html>",
+    "note in a frame": FRAMED.format(
+        "<p>This page has moved. <a href='/there'>Go on</a> if you are not redirected.</p>"
+    ),
     "very late": f"<html><head>{LATER}</head><body>{SHORT}</body></html>",
 }
 
@@ -160,6 +167,8 @@ def test_header_asks_for_a_refresh() -> None:
         ('<img src="/bridge.jpg" alt="The bridge">', "no text but pictures"),
         ("<svg><path d='M0 0'/></svg>", "no text but pictures"),
         ('<iframe src="/inner"></iframe>', "no text but frames"),
+        ('<iframe src="/inner">No frames here.</iframe>', "no text but frames"),
+        ('<object data="/inner" type="text/html">No objects here.</object>', "no text but pictures"),
         ("<noscript>This site needs JavaScript.</noscript>", "no text but a note on JavaScript"),
         ("<footer>Imprint</footer>", "its text cannot be told from its frame"),
         ("<p>Closed on Mondays.</p>", None),
