@@ -26,6 +26,7 @@ from dedup.rules.documents import (
     Document,
     Kept,
     Match,
+    Outcome,
     Rule,
     StoredDocument,
     Verdict,
@@ -239,9 +240,10 @@ class Deduplicator:
         identity, content, relatives, is_again = found
         stored = relatives.same_key
         may_be_unstored = True
+        was_kept = None
         if stored is not None and _is_unchanged(stored, content):
             verdict = Verdict.UNCHANGED
-            answer = _former_answer(batch, stored, content)
+            answer, was_kept = _former_answer(batch, stored, content)
             may_be_unstored = self._may_be_unstored(batch, stored)
             self._writer.note_seen(connection, stored, content, run_id)
             document_id = stored.id
@@ -256,8 +258,7 @@ class Deduplicator:
                 batch.write_verdicts()
                 self._joining.carry_out(connection, match, match.joined, document_id, run_id)
             self._forget_replaced(connection, stored, match)
-        is_unchanged = verdict is Verdict.UNCHANGED
-        match = answer.match
+        is_unchanged, match = verdict is Verdict.UNCHANGED, answer.match
         says_more = answer.lost.is_long
         change = StoredChange(run_id, document_id, identity.key, content, stored, match, is_unchanged, says_more)
         outcome = self._clusters.apply(connection, change)
@@ -268,8 +269,8 @@ class Deduplicator:
                 match = Match(match.leader if match else stored, stored, rule=Rule.SAME_TEXT)
                 answer = Answer(match)
                 outcome = self._clusters.apply_again(connection, run_id, match, outcome)
-        if match is not None and self._settings.mark_only:
-            outcome = outcome._replace(kept=Kept.MARKED)
+        is_of_this_run = stored is not None and stored.last_run_id == run_id
+        answer, outcome = self._passed_on(answer, outcome, None if is_of_this_run else was_kept)
         decision = replace(
             decision_of(verdict, content, answer),
             outcome=outcome,
@@ -277,14 +278,27 @@ class Deduplicator:
             is_separate=identity.is_separate,
             may_be_unstored=may_be_unstored,
             document_id=document_id,
+            is_of_earlier_run=match is not None and match.leader.last_run_id != run_id,
         )
         # A page that was under way when its crawl was killed comes again; its verdict is there already.
-        if not is_unchanged or stored is None or stored.last_run_id != run_id or is_again:
+        if not is_unchanged or not is_of_this_run or is_again:
             batch.add(document_id, decision, answer)
             self._brakes.count(run_id, identity.key, is_duplicate=match is not None)
         elif document.separate:
             batch.note_repeated(document_id)
         return decision
+
+    def _passed_on(self, answer: Answer, outcome: Outcome, was_kept: Kept | None) -> tuple[Answer, Outcome]:
+        """Say why a duplicate is passed on that its cluster would not pass on; what was kept before is unchanged."""
+        if answer.match is None:
+            return answer, outcome
+        if self._settings.mark_only:
+            return answer, outcome._replace(kept=Kept.MARKED)
+        if answer.has_moved and outcome.kept is None:
+            return answer, outcome._replace(kept=Kept.MOVED)
+        if was_kept in (Kept.SAYS_MORE, Kept.MOVED):
+            return Answer(similar=answer.match, lost=answer.lost), outcome._replace(kept=was_kept)
+        return answer, outcome
 
     def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
         """Return documents with their identities and keys."""
@@ -336,11 +350,16 @@ def _is_unchanged(stored: StoredDocument, content: Content) -> bool:
     return is_same(stored, content) or (is_original and not content.sketch.tokens)
 
 
-def _former_answer(batch: Batch, stored: StoredDocument, content: Content) -> Answer:
-    """Return what a document was a duplicate of when it was decided, if it was, and has not changed since."""
+def _former_answer(batch: Batch, stored: StoredDocument, content: Content) -> tuple[Answer, Kept | None]:
+    """Return what a document was a duplicate of when it was decided, if it was, and why it was kept all the same.
+
+    It has not changed since.
+    """
     if stored.leader_id is None:
-        return NOTHING_ALIKE
+        return NOTHING_ALIKE, None
     leader = document_rows.leader_of(batch.connection, stored)
     has_same_text = content.sketch.tokens > 0 and stored.text_digest == leader.text_digest
-    rule, lost = (Rule.SAME_TEXT, NOTHING_LOST) if has_same_text else batch.last_verdict(stored)
-    return Answer(Match(leader, leader, rule=rule), lost=lost)
+    rule, lost, kept = batch.last_verdict(stored)
+    if has_same_text:
+        rule, lost = Rule.SAME_TEXT, NOTHING_LOST
+    return Answer(Match(leader, leader, rule=rule), lost=lost), kept

@@ -97,7 +97,7 @@ _LAST_VERDICT = (
 )
 _LAST_VERDICT_OF_RUN = _LAST_VERDICT.where(verdicts.c.run_id == bindparam("run"))
 _BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
-_WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.BRAKE, Kept.JOINED, Kept.MARKED)]
+_WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.BRAKE, Kept.JOINED, Kept.MOVED, Kept.MARKED)]
 _PASSED_ON = (
     _DOCUMENT.where(
         documents.c.leader_id.in_(bindparam("leaders", expanding=True)),
@@ -105,6 +105,14 @@ _PASSED_ON = (
     )
     .order_by((documents.c.id == bindparam("member")).desc(), documents.c.id.desc())
     .limit(bindparam("most"))
+)
+_SEEN_IN_RUN = (
+    select(documents.c.id)
+    .where(
+        or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")),
+        documents.c.last_run_id == bindparam("run"),
+    )
+    .limit(1)
 )
 _SOME_LED = (
     select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
@@ -329,6 +337,11 @@ def find_passed_on(connection: Connection, match: Match, most: int) -> list[Stor
     leaders = [each.id for each in (match.leader, match.joined) if each is not None]
     found = connection.execute(_PASSED_ON, {"leaders": leaders, "member": match.member.id, "most": most})
     return [_stored(row) for row in found]
+
+
+def is_seen_in_run(connection: Connection, leader_id: int, run_id: int) -> bool:
+    """Say whether a run has seen a document or one of its duplicates."""
+    return connection.execute(_SEEN_IN_RUN, {"leader": leader_id, "run": run_id}).first() is not None
 
 
 def count_led(connection: Connection, leader_id: int, most: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
@@ -26,9 +27,9 @@ from dedup.rules.documents import (
 )
 from dedup.rules.matcher import MOST_PASSED_ON, Candidate, Matcher, Query
 from dedup.rules.other_fields import other_fields
-from dedup.rules.scope import are_other_titles, host_of, owner_of
+from dedup.rules.scope import are_other_titles, host_of, may_have_moved, owner_of
 from dedup.rules.settings import DedupSettings
-from dedup.rules.verification import fewest_tokens
+from dedup.rules.verification import fewest_tokens, similarity_of_words
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
 from dedup.signature.normalise import clean
 from dedup.signature.signature import Sketch
@@ -251,7 +252,8 @@ class OriginalFinder:
             elif self._is_similar(batch, document, content, leader):
                 return Answer(similar=Match(leader, twin, rule=Rule.SAME_SHORT_TEXT))
             else:
-                return Answer(Match(leader, twin, rule=Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES))
+                rule = Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES
+                return Answer(Match(leader, twin, rule=rule), has_moved=_comes_from(batch, document, leader))
         if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
             return Answer(similar=other)
         store = _StoredDocuments(self, batch, identity, content, own_id)
@@ -265,6 +267,8 @@ class OriginalFinder:
         )
         assert content.keys is not None
         answer = self._matcher.find(query, store.candidates(content.keys), store)
+        if answer.match is not None and _has_changed_more(batch.connection, relatives.same_key, document, answer.match):
+            return Answer(similar=replace(answer.match, rule=Rule.UPDATED))
         # A text may be that of another thing, and a near-copy of its own.
         return answer if answer.match or other is None else Answer(similar=other)
 
@@ -294,6 +298,26 @@ class OriginalFinder:
 def _group_of(document: Document) -> str:
     """Return the items or pages among which an equal text may be a placeholder; empty: there are none."""
     return f"class {document.item_class}" if document.similar_below else owner_of(document.key)
+
+
+def _comes_from(batch: Batch, document: Document, leader: StoredDocument) -> bool:
+    """Say whether a document has another address than in an earlier run, which this one has not found it at.
+
+    Pages that are visited again by their addresses have moved where these say so.
+    """
+    is_of_earlier_run = document.separate and leader.last_run_id != batch.run_id
+    if not is_of_earlier_run or not may_have_moved(document.key, leader.key):
+        return False
+    return not document_rows.is_seen_in_run(batch.connection, leader.id, batch.run_id)
+
+
+def _has_changed_more(connection: Connection, stored: StoredDocument | None, document: Document, match: Match) -> bool:
+    """Say whether a former duplicate has changed by no less than it differed from its original before."""
+    if stored is None or document.signature is None or stored.leader_id != match.leader.id:
+        return False
+    before = document_rows.find_words(connection, stored.text_digest)
+    theirs = document_rows.find_words(connection, match.leader.text_digest)
+    return similarity_of_words(before, theirs) >= similarity_of_words(before, document.signature.words)
 
 
 def _with_same_fields(
@@ -449,15 +473,16 @@ class Batch:
             document_rows.add_words(self.connection, self._words)
             self._words.clear()
 
-    def last_verdict(self, stored: StoredDocument) -> tuple[Rule | None, LostText]:
-        """Return the rule of the last verdict on a document, and what would be lost with it; nothing: there is none."""
+    def last_verdict(self, stored: StoredDocument) -> tuple[Rule | None, LostText, Kept | None]:
+        """Return the rule of the last verdict on a document, what is lost with it, and why it was kept all the same."""
         if stored.id in self._decided:
             self.write_verdicts()
         row = document_rows.find_last_verdict(self.connection, stored.id)
         if row is None or row.rule is None:
-            return None, NOTHING_LOST
-        is_long = row.kept == Kept.SAYS_MORE.value
-        return Rule.of(row.rule), LostText(row.lost or 0, row.lost_bytes or 0, is_long, row.places or 0)
+            return None, NOTHING_LOST, None
+        kept = row.kept and Kept(row.kept)
+        lost = LostText(row.lost or 0, row.lost_bytes or 0, kept is Kept.SAYS_MORE, row.places or 0)
+        return Rule.of(row.rule), lost, kept
 
     def has_decided(self, stored: StoredDocument) -> bool:
         """Say whether a document was decided before in this batch, or an earlier one of this process and run."""

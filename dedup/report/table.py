@@ -65,6 +65,7 @@ _WHY_KEPT = {
     Kept.BRAKE: "by the brake",
     Kept.JOINED: "before their clusters were joined",
     Kept.SAYS_MORE: "since they say more",
+    Kept.MOVED: "since they have moved",
     Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
 }
 _INDENT = 12

@@ -37,6 +37,7 @@ class Rule(StrEnum):
     SWAPPED = (
         "another thing in the same frame: more than max_swapped of 100 tokens gave way to the same ones throughout"
     )
+    UPDATED = "it has changed since, by no less than its text before differed from that of its original"
     OTHER_FIELDS = "the texts are alike, and the items' other fields are not: another date, place, number or author"
     SIGNS = "the words are alike, and signs beside the same words are others: +3 and -3, $5 and €5, C++ and C#"
     RENUMBERED = (
@@ -96,6 +97,7 @@ _PLAIN = {
     Rule.ADDED: "much stands in one alone",
     Rule.SWAPPED: "another name throughout",
     Rule.RENUMBERED: "other numbers",
+    Rule.UPDATED: "it has changed since",
     Rule.OTHER_FIELDS: "a date, a place or a number differs",
     Rule.SIGNS: "other signs beside the same words",
 }
@@ -110,6 +112,7 @@ _SIMILAR = {
     Rule.RENUMBERED,
     Rule.SIGNS,
     Rule.OTHER_FIELDS,
+    Rule.UPDATED,
     Rule.FAR_FROM_LEADER,
 }
 
@@ -234,11 +237,13 @@ class Answer(NamedTuple):
         match: what it is a duplicate of.
         similar: what it resembles, where it is no duplicate: the most similar of those documents that are alike.
         lost: what it says that nothing stored does, where it is a near-duplicate.
+        has_moved: whether what it is a duplicate of is the same document, which had another address in an earlier run.
     """
 
     match: Match | None = None
     similar: Match | None = None
     lost: LostText = NOTHING_LOST
+    has_moved: bool = False
 
 
 NOTHING_ALIKE = Answer()
@@ -249,13 +254,15 @@ class Kept(StrEnum):
 
     KEEPER: it is the copy to export. BRAKE: nothing is dropped there any more. JOINED: when it was passed on it led
     a cluster, which has joined another one since. SAYS_MORE: it has a long stretch of text that nothing stored has.
-    MARKED: nothing is dropped, duplicates are only told of.
+    MOVED: its site has moved, and what an earlier run has seen under the old address has another one now. MARKED:
+    nothing is dropped, duplicates are only told of.
     """
 
     KEEPER = "keeper"
     BRAKE = "brake"
     JOINED = "joined"
     SAYS_MORE = "says more"
+    MOVED = "moved"
     MARKED = "marked"
 
 
@@ -326,6 +333,7 @@ class Decision:
         may_be_unstored: whether nobody may have stored what it holds: it is new, or unchanged only since runs that
             have not ended, and another process, which may have been killed before.
         document_id: its number in the database; 0 where there is none.
+        is_of_earlier_run: whether its original was seen in earlier runs alone, so far.
     """
 
     verdict: Verdict
@@ -341,6 +349,7 @@ class Decision:
     is_separate: bool = field(default=False, compare=False)
     may_be_unstored: bool = field(default=False, compare=False)
     document_id: int = field(default=0, compare=False)
+    is_of_earlier_run: bool = field(default=False, compare=False)
 
     def columns(self) -> dict[str, Any]:
         """Return what is stored of it, but for the documents, by the names of the columns."""

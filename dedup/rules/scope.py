@@ -202,6 +202,26 @@ def are_siblings(a: str, b: str) -> bool:
     return _NUMBER.sub("0", ours[2]) == _NUMBER.sub("0", theirs[2])
 
 
+def may_have_moved(a: str, b: str) -> bool:
+    """Say whether what stands at one address may have stood at another one before its site has moved.
+
+    >>> may_have_moved("http://old.example/story/17", "https://new.example/story/17")
+    True
+    >>> may_have_moved("https://news.example/2026/story", "https://news.example/story")
+    True
+    >>> may_have_moved("https://one.example/story", "https://two.example/other")
+    False
+
+    Args:
+        a: the key of a document. What is no address of the web has not moved.
+        b: that of another one; the order of the two makes no difference.
+    """
+    ours, theirs = _PAGE.fullmatch(a), _PAGE.fullmatch(b)
+    if not (ours and theirs):
+        return False
+    return owner_of(a) == owner_of(b) or (ours[2] == theirs[2] and ours[2] not in ("", "/"))
+
+
 def are_other_titles(a: str, b: str) -> bool:
     """Return whether two pages of a site have other titles, the names of site and section apart.
 

@@ -201,6 +201,11 @@ def is_thin(sketch: Sketch, words: bytes) -> bool:
     return words != b"" and without_signs(words).count(b"\n") + 1 != sketch.tokens
 
 
+def similarity_of_words(ours: bytes, theirs: bytes) -> float:
+    """Return the Jaccard similarity of the shingles of two texts, 0 to 1; 0 where the words of one are not known."""
+    return _bounds(without_signs(ours), without_signs(theirs)).jaccard if ours and theirs else 0.0
+
+
 def _bounds(ours: bytes, theirs: bytes) -> Bounds:
     if not is_in_use():
         return plain_bounds(ours, theirs)

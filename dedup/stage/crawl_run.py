@@ -198,9 +198,12 @@ class CrawlRun:
 
     def _decide(self, batch: list[tuple[Document, int]]) -> list[Decision | None]:
         assert self._run_id is not None
-        documents, withdrawn = [document for document, _ in batch], {number for _, number in batch} - {_NONE}
+        order = _canonical_first([document for document, _ in batch])
+        documents, withdrawn = [batch[place][0] for place in order], {number for _, number in batch} - {_NONE}
         # What was decided though the connection broke is found unchanged, and its verdict is kept.
-        return self._outages.survive(partial(self._deduplicator.decide, documents, self._run_id, withdrawn))
+        decide = partial(self._deduplicator.decide, documents, self._run_id, withdrawn)
+        decisions = dict(zip(order, self._outages.survive(decide), strict=True))
+        return [decisions[place] for place in range(len(batch))]
 
     def _recognise(self, body_digests: list[bytes]) -> list[bool]:
         known = self._outages.survive(partial(self._deduplicator.stored_bodies, body_digests))
@@ -219,6 +222,15 @@ class CrawlRun:
 
     async def _in_thread(self, function: Callable[..., T], *arguments: object) -> T:
         return await asyncio.to_thread(self._outages.survive, partial(function, *arguments))
+
+
+def _canonical_first(documents: Sequence[Document]) -> list[int]:
+    """Return the places of documents, those last that name another one of them as their own address."""
+    keys = {document.key for document in documents}
+    return sorted(
+        range(len(documents)),
+        key=lambda place: documents[place].canonical != documents[place].key and documents[place].canonical in keys,
+    )
 
 
 def _name_in_job(crawler: Crawler) -> str:

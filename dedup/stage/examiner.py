@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections import Counter
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
+from html import unescape
 from threading import Thread
 from typing import Any, NamedTuple
+from urllib.parse import urljoin
 
 from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
@@ -45,6 +48,10 @@ logger = logging.getLogger(__name__)
 _SOURCES_TOLD = 10
 # Characters: two milliseconds without compiled code.
 _AT_ONCE = 10_000
+# Bytes: a page names its address at its beginning. To parse the page would take milliseconds.
+_HEAD = 100_000
+_CANONICAL = re.compile(rb"<link\s[^<>]*?\brel\s*=\s*[\"']?canonical\b[^<>]*+>", re.IGNORECASE)
+_HREF = re.compile(rb"\bhref\s*=\s*(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'<>]++))", re.IGNORECASE)
 # To load compiled code takes a second of CPU, and saves one for each so many pages of 500 words.
 _BEFORE_LOADING = 2_000
 
@@ -87,6 +94,7 @@ class Examiner:
         # By the classes of items, and by the originals whose text they have with other fields.
         self._items: Counter[str] = Counter()
         self._equal: Counter[tuple[str, str]] = Counter()
+        self._earlier, self._is_earlier_told = 0, False
         self._told_of_texts: set[str] = set()
         self._similar_below = settings.min_tokens if items.short_texts is ShortTexts.SIMILAR else 0
         self._scheme = find_scheme(settings.scheme)
@@ -105,7 +113,7 @@ class Examiner:
         reading = self._read(item, response)
         if reading is None:
             return None
-        document = await self._signed(reading, self._document(item, reading))
+        document = await self._signed(reading, self._document(item, reading, response))
         if document is None and not reading.content.source:
             empty = ", ".join(self._reader.empty_fields(item))
             self._note_unexamined(item, NO_TEXT + f" in {empty}" if empty else NO_TEXT)
@@ -123,6 +131,7 @@ class Examiner:
             self._stats.inc_value("dedup/not_examined")
             return None
         self.examined += 1
+        self._notice_earlier(decision)
         if document and not self._is_short(document, self._short_tokens):
             self._notice_text(reading, decision)
         self._tell_source(reading)
@@ -163,6 +172,17 @@ class Examiner:
     def _is_short(self, document: Document, tokens: int) -> bool:
         signature = document.signature
         return signature is not None and 0 < signature.sketch.tokens < tokens
+
+    def _notice_earlier(self, decision: Decision) -> None:
+        """Tell of a run of which most items are dropped as copies of what earlier ones have seen."""
+        self._earlier += decision.is_dropped and decision.is_of_earlier_run
+        if not self._is_earlier_told and self._earlier >= WARN_AFTER and 2 * self._earlier > self.examined:
+            self._is_earlier_told = True
+            logger.warning(
+                "most items are dropped as copies of items of earlier runs, such as %s of %s; "
+                "DEDUP_MEMORY = 'run' compares the items of one run alone",
+                *(logged(decision.key), logged(str(decision.original))),
+            )
 
     def _notice_text(self, reading: Reading, decision: Decision) -> None:
         """Tell of a text that most items have, or most pages of a site."""
@@ -210,7 +230,7 @@ class Examiner:
             f"; items of {reading.item_class}" if reading.item_class else "",
         )
 
-    async def _document(self, item: Any, reading: Reading) -> Document | None:
+    async def _document(self, item: Any, reading: Reading, response: Response | None) -> Document | None:
         """Return the document of an item; None where there is nothing to compare.
 
         A document without a signature is one whose bytes are known; if they are not any more when it is decided,
@@ -221,7 +241,7 @@ class Examiner:
             Exception: what a library makes of a broken page.
         """
         settings, adapter = self._settings, ItemAdapter(item)
-        canonical = value_of(adapter, settings.canonical_field)
+        canonical = value_of(adapter, settings.canonical_field) or _canonical_of(reading, response)
         body_digest = value_of(adapter, settings.body_digest_field)
         document = Document(
             reading.key,
@@ -273,6 +293,20 @@ class Examiner:
         if len(text) <= _AT_ONCE:
             return make_signature(text, self._scheme)
         return await asyncio.to_thread(make_signature, text, self._scheme)
+
+
+def _canonical_of(reading: Reading, response: Response | None) -> str | None:
+    """Return the address that the page of an item names as its own, if the item stands for the page."""
+    if not reading.is_page or response is None:
+        return None
+    found = next(filter(None, map(_HREF.search, _CANONICAL.findall(response.body[:_HEAD]))), None)
+    if found is None:
+        return None
+    href = unescape((found[1] or found[2] or found[3]).decode("utf-8", "replace")).strip()
+    try:
+        return urljoin(response.url, href)
+    except ValueError:  # such as http://[
+        return None
 
 
 def _size(text: str) -> int:

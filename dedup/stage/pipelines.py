@@ -45,6 +45,7 @@ STAT_OF_KEPT = {
     Kept.BRAKE: "kept_by_brake",
     Kept.JOINED: "kept_before_joining",
     Kept.SAYS_MORE: "kept_as_more",
+    Kept.MOVED: "kept_as_moved",
     Kept.MARKED: "marked",
 }
 """The names by which duplicates are counted that are passed on all the same, behind `dedup/`."""
@@ -71,7 +72,8 @@ class NearDuplicatePipeline:
     - Signals: `dedup.stage.failures`.
     - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
       `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
-      as `dedup/kept_as_keeper`, `dedup/kept_by_brake`, `dedup/kept_before_joining`, `dedup/kept_as_more` or
+      as `dedup/kept_as_keeper`, `dedup/kept_by_brake`, `dedup/kept_before_joining`, `dedup/kept_as_more`,
+      `dedup/kept_as_moved` or
       `dedup/marked`; what is lost with those that are dropped as `dedup/lost_bytes`; what a better
       copy has replaced as `dedup/replaced`. `dedup/keeper_changed`, `dedup/clusters_joined`;
       `dedup/clusters_over_limit`, `dedup/hosts_over_limit`; `dedup/not_decided`.
@@ -310,7 +312,8 @@ class NearDuplicatePipeline:
 
     def _count(self, decision: Decision) -> None:
         stats, outcome = self._crawler.stats, decision.outcome
-        name = decision.verdict.value.replace(" ", "_") if outcome.kept is None else STAT_OF_KEPT[outcome.kept]
+        kept = outcome.kept if decision.verdict.is_duplicate else None
+        name = decision.verdict.value.replace(" ", "_") if kept is None else STAT_OF_KEPT[kept]
         stats.inc_value("dedup/replaced" if outcome.is_replaced else f"dedup/{name}")
         stats.inc_value("dedup/text_bytes", decision.text_bytes)
         if outcome.is_replaced or decision.is_dropped:

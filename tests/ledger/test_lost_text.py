@@ -58,13 +58,15 @@ def test_what_says_more_still_is_passed_on_too(crawl: Crawl) -> None:
     assert crawl.see(COPY, text([*STORY, *words(60, "later")])).is_dropped
 
 
-def test_it_is_passed_on_again_when_it_is_seen_again(crawl: Crawl) -> None:
+def test_what_said_more_in_an_earlier_run_is_unchanged(crawl: Crawl) -> None:
     crawl.see(UPDATE, text(UPDATED), b"bytes")
     crawl.see(COPY, text(UPDATED[2:]), b"others")
     crawl.next_run()
     for content in (text(UPDATED), None):
         again = crawl.see(UPDATE, content, b"bytes")
         assert (again.outcome.kept, again.lost.words) == (Kept.SAYS_MORE, 80)
+        assert (again.verdict, again.original, again.is_dropped) == (Verdict.UNCHANGED, FERRY, False)
+        crawl.next_run(f"after {again.document_id} {content is None}")
     assert crawl.see(COPY, None, b"others").is_dropped
 
 

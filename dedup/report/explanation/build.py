@@ -40,6 +40,7 @@ _KEPT = {
         "the two to be one."
     ),
     Kept.SAYS_MORE: "It was kept all the same, because it says more than what was stored before.",
+    Kept.MOVED: "It was kept all the same, because it has another address than in an earlier run.",
     Kept.MARKED: "It was kept all the same, as nothing was dropped in this run (DEDUP_MARK_ONLY).",
 }
 

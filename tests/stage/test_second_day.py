@@ -1,0 +1,92 @@
+"""Sites that move between two crawls, runs that bring nothing new, and which of several addresses is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import scrapy
+from scrapy.http import HtmlResponse, Response
+
+from dedup.rules.documents import Document
+from dedup.stage.crawl_run import _canonical_first
+from dedup.stage.examiner import _canonical_of
+from dedup.stage.items import ItemContent, Reading
+from tests.crawling import crawl_here
+from tests.localsite import LocalSite
+from tests.stage.test_stage import ADDONS, IN_ORDER, PassOn, urls
+from tests.texts import document
+
+STORIES = [document(120, f"story {number}") for number in range(30)]
+
+
+def found_at(host: str, folder: str = "news") -> list[dict[str, Any]]:
+    return [{"url": f"https://{host}.example/{folder}/{n}", "text": text} for n, text in enumerate(STORIES)]
+
+
+def test_a_site_that_has_moved_does_not_empty_the_feed(pass_on: PassOn) -> None:
+    assert len(pass_on(found_at("old"), IN_ORDER).items) == 30
+    moved = pass_on(found_at("new"), IN_ORDER)
+    assert (len(moved.items), moved.count("dedup/kept_as_moved")) == (30, 30)
+    third = pass_on(found_at("new"), {**IN_ORDER, "DEDUP_DROP_UNCHANGED": True})
+    assert (third.items, third.count("dedup/unchanged")) == ([], 30)
+
+
+def test_a_run_of_copies_of_an_earlier_one_says_so_once(pass_on: PassOn) -> None:
+    pass_on(found_at("old"), IN_ORDER)
+    copies = pass_on(found_at("new", "copies"), IN_ORDER)
+    assert copies.items == []
+    [warning] = [message for message in copies.messages if "of earlier runs" in message]
+    assert "DEDUP_MEMORY = 'run'" in warning
+    assert not [message for message in pass_on(found_at("old"), IN_ORDER).messages if "of earlier runs" in message]
+
+
+class Addresses(scrapy.Spider):
+    """Yields the pages that came at the same time, in the order of their addresses."""
+
+    name = "addresses"
+    site: LocalSite
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for path in self.site.pages:
+            yield scrapy.Request(self.site.url + path)
+
+    async def parse(self, response: Response) -> AsyncIterator[dict[str, Any]]:
+        while sum(self.site.hits[path] for path in self.site.pages) < len(self.site.pages):
+            await asyncio.sleep(0.01)
+        yield {"url": response.url, "text": STORIES[0]}
+
+
+def test_of_several_addresses_the_one_is_kept_that_the_others_name(sqlite_url: str) -> None:
+    page = '<html><head><link rel="canonical" href="/story"></head><body></body></html>'
+    settings = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": sqlite_url}
+    with LocalSite(dict.fromkeys(("/amp", "/m", "/story"), page)) as site:
+        outcome = crawl_here(Addresses, settings, site=site)
+        assert urls(outcome) == [f"{site.url}/story"]
+
+
+def test_within_a_batch_what_is_named_goes_first_and_else_what_came_first() -> None:
+    named = {"amp": "story", "m": "story", "story": "story", "other": None, "lost": "not here"}
+    documents = [Document(key, None, canonical=canonical) for key, canonical in named.items()]
+    assert [documents[place].key for place in _canonical_first(documents)] == ["story", "other", "lost", "amp", "m"]
+
+
+@pytest.mark.parametrize(
+    ("head", "canonical"),
+    [
+        ('<link rel="canonical" href="/story">', "https://news.example/story"),
+        ("<LINK HREF='https://www.news.example/s?a=1&amp;b=2' data-x=1 REL=canonical />", "https://www.news.example/s?a=1&b=2"),
+        ("<link rel=stylesheet href=/x.css><link href=/story rel='canonical'>", "https://news.example/story"),
+        ('<link rel="canonical">', None),
+        ('<link rel="canonical" href="http://[">', None),
+        ('<a rel="canonical" href="/story">', None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_the_address_that_a_page_names_is_read(head: str, canonical: str | None) -> None:
+    html = f"<html><head><title>Story</title>{head}</head><body></body></html>"
+    response = HtmlResponse("https://news.example/amp", body=html.encode())
+    reading = Reading("", response.url, "url", is_page=True, content=ItemContent())
+    assert _canonical_of(reading, response) == canonical
