@@ -1,6 +1,7 @@
 """Projects of the shapes that lose items to a stage: what they store without it and with the one line, and its log.
 
-Each item says which thing it is (`thing`), so that what is stored can be counted by things; copies are the same thing.
+Each item says which thing it is (`thing`, written as an address, by which the stage tells nothing), so that what is
+stored can be counted by things; copies are the same thing.
 `python -m benchmarks.shapes SHAPE on|off DAY` is one crawl of a project of some shape, in the working folder.
 """
 
@@ -96,6 +97,125 @@ def updated(_: int) -> list[Item]:
     return items
 
 
+def events(_: int) -> list[Item]:
+    """Meetings with one description, each with a page to be printed."""
+    return [
+        {
+            "url": f"{_url(n)}{page}",
+            "title": "Council",
+            "start": f"2027-{n % 12 + 1:02}-{n // 12 + 1:02}T19:00",
+            "room": "A",
+        }
+        | {"description": words("council", 80), "thing": n}
+        for n in range(24)
+        for page in ("", "?print=1")
+    ]
+
+
+def jobs(_: int) -> list[Item]:
+    """Jobs at three places each, some of them listed again with another place in the list."""
+    places = ("Bern", "Basel", "Chur")
+    listed = [(job, place) for job in range(12) for place in range(3)]
+    return [
+        {"url": f"{_url(job)}/{place}{again}", "title": "Nurse", "position": n, "text": words(f"job {job}", 150)}
+        | {"jobLocation": {"address": {"addressLocality": places[place]}}, "thing": f"{job} {place}"}
+        for again, some in (("", listed), ("?sort=date", listed[::4]))
+        for n, (job, place) in enumerate(some)
+    ]
+
+
+def flats(_: int) -> list[Item]:
+    """Flats of one house, each at two addresses."""
+    return [
+        {"url": f"{_url(n)}?from={page}", "text": words("house", 120), "floor": n // 4, "rooms": 2 + n % 4}
+        | {"rent": {"amount": 900 + 10 * n, "currency": "EUR"}, "crawled": f"2026-11-25 10:{n:02}", "thing": n}
+        for n in range(20)
+        for page in ("list", "map")
+    ]
+
+
+def numbered(field: str) -> Callable[[int], list[Item]]:
+    """Return a shape of things that only a number tells apart, each at two addresses."""
+
+    def items(_: int) -> list[Item]:
+        return [
+            {"url": f"{_url(n)}{page}", "text": words("the same", 100), field: f"{n:04}", "thing": n}
+            for n in range(30)
+            for page in ("", "/amp")
+        ]
+
+    return items
+
+
+def matches(_: int) -> list[Item]:
+    """Matches with one text about the league."""
+    clubs = ("Aarau", "Biel", "Chur", "Davos", "Effretikon")
+    pairs = [(home, guest) for home in clubs for guest in clubs if home != guest]
+    return [
+        {
+            "url": _url(n),
+            "text": words("league", 90),
+            "home": home,
+            "guest": guest,
+            "score": f"{n % 4}:{n % 3}",
+            "thing": n,
+        }
+        for n, (home, guest) in enumerate(pairs)
+    ]
+
+
+def weather(_: int) -> list[Item]:
+    """Towns with one forecast for all of the country, and the temperature."""
+    return [
+        {"url": _url(n), "town": f"Town {n}", "temperature": n % 9 - 4, "text": words("forecast", 90), "thing": n}
+        for n in range(40)
+    ]
+
+
+def rates(_: int) -> list[Item]:
+    """Exchange rates with the same words about each."""
+    return [
+        {"link": _url(n), "currency": chr(65 + n) * 3, "rate": 1 + n / 7, "content": words("rate", 70), "thing": n}
+        for n in range(26)
+    ]
+
+
+def rows(_: int) -> list[Item]:
+    """Variants of a product, a row each, all at its address."""
+    return [
+        {
+            "url": _url(n // 8),
+            "title": f"Shirt {n // 8}",
+            "option": f"size {n % 8}",
+            "body": words(f"shirt {n // 8}", 70),
+        }
+        | {"thing": n}
+        for n in range(80)
+    ]
+
+
+def replies(_: int) -> list[Item]:
+    """Posts, and replies that quote them in full and add a few words."""
+    posts = [(n, f"user{n}", words(f"post {n}", 80)) for n in range(20)]
+    replies = [(20 + n, f"user{n + 1}", f"{text} {words(f'reply {n}', 6)}") for n, _, text in posts]
+    return [{"post_id": n, "author": by, "text": text, "thing": n} for n, by, text in [*posts, *replies]]
+
+
+def syndicated(_: int) -> list[Item]:
+    """Stories at four sites each, with other dates, authors and sections."""
+    return [
+        {"url": f"https://site{site}.example/{n}", "text": words(f"wire {n}", 200), "author": f"Editor {site}"}
+        | {"date": f"2026-11-{site + 10}", "section": f"section {site}", "thing": n}
+        for n in range(15)
+        for site in range(4)
+    ]
+
+
+def relocated(day: int) -> list[Item]:
+    """A site that has another host on the second day."""
+    return [{"url": f"https://host{day}.example/news/{n}", "text": words(n, 200), "thing": n} for n in range(40)]
+
+
 def _article(number: int, thing: int) -> Item:
     return {"url": _url(number), "text": words(thing, 200), "thing": thing}
 
@@ -145,6 +265,18 @@ SHAPES: dict[str, tuple[Callable[[int], list[Item]], dict[str, Any]]] = {
     "items without URL, two days": (moving, {}),
     "titles alone": (titled, {}),
     "stories with updates": (updated, {}),
+    "a calendar": (events, {}),
+    "jobs by place": (jobs, {}),
+    "flats of a house": (flats, {}),
+    "cases by number": (numbered("case"), {}),
+    "variants by number": (numbered("article_number"), {}),
+    "matches": (matches, {}),
+    "weather by town": (weather, {}),
+    "exchange rates": (rates, {}),
+    "variants, a row each": (rows, {}),
+    "replies that quote": (replies, {}),
+    "stories at four sites": (syndicated, {}),
+    "a site that moves, two days": (relocated, {}),
 }
 """The shapes, each with its items by the day and its settings."""
 
@@ -191,7 +323,7 @@ def main() -> None:
     logger.setLevel(logging.INFO)
     logger.addHandler(lines)
     crawler.signals.connect(lambda item: stored.append(item["thing"]), scrapy.signals.item_scraped, weak=False)
-    process.crawl(crawler, items=items(int(day)))
+    process.crawl(crawler, items=[item | {"thing": f"thing://{item['thing']}"} for item in items(int(day))])
     process.start()
     print(json.dumps({"stored": stored, "lines": lines.count}))
 

@@ -60,7 +60,7 @@ def quotes() -> Project:
         key=_digest_of,
         settings="quotes/settings.py",
         place="duplicates are dropped before QuotesPipeline, the feeds",
-        found=frozenset({"text: text; key: the response's URL and the text"}),
+        found=frozenset({"text: text; key: the response's URL and the text; told apart by: author"}),
         more='DEDUP_SHORT_TEXTS = "drop"\n',
     )
 
@@ -117,7 +117,7 @@ def shop() -> Project:
         place="duplicates are dropped before JsonLinesPipeline, the feeds",
         found=frozenset(
             {
-                "text: title + description; key: the response's URL and the text; items of Product",
+                "text: title + description; key: the response's URL and the text; told apart by: price; items of Product",
                 "text: content; key: id_; items of Review",
             }
         ),
@@ -140,7 +140,7 @@ def press() -> Project:
         key=_path_of,
         settings="press/settings.py",
         place="duplicates are dropped before ArticleExtractor, HtmlFileStorage, JsonFileStorage, the feeds",
-        found=frozenset({"text: spider_response; key: url; items of PressItem"}),
+        found=frozenset({"text: spider_response; key: url; told apart by: source_domain; items of PressItem"}),
     )
 
 
@@ -228,7 +228,7 @@ def jobs() -> Project:
         key=_path_of,
         settings="jobs/settings.py",
         place="duplicates are dropped before ModelPipeline, SavePipeline, the feeds",
-        found=frozenset({"text: title + description; key: url; items of Job"}),
+        found=frozenset({"text: title + description; key: url; told apart by: company; items of Job"}),
     )
 
 

@@ -86,7 +86,7 @@ def change(database_url: str, statement: str) -> None:
 
 
 def text(seed: str) -> str:
-    return document(160, seed)
+    return document(240, seed)
 
 
 def page(content: str) -> Callable[[Asked], Reply]:
