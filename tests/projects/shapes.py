@@ -209,7 +209,8 @@ def forum() -> Project:
         settings="forum/settings.py",
         place="duplicates are dropped before StripPipeline, SqlitePipeline, the feeds",
         found=frozenset({"text: message; key: url; items of Post"}),
-        more='DEDUP_TEXT_FIELD = {"Post": "message", "Member": None}\n',
+        # The same post by another member is spam.
+        more='DEDUP_TEXT_FIELD = {"Post": "message", "Member": None}\nDEDUP_DISTINCT_FIELDS = []\n',
         named=("DEDUP_TEXT_FIELD = {'Post': 'NAME'}", "DEDUP_TEXT_FIELD = {'Member': 'NAME'}, or None"),
         warnings=("several texts under one key",),
     )
