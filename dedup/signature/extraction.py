@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
 
-THIN = 0.2
+THIN = 0.15
 """A text that is a smaller share of its page's own text is thin: it may be the frame's and not the page's."""
 
 THIN_IF_SHORT = 0.5
@@ -38,6 +38,8 @@ THIN_IF_SHORT = 0.5
 MOST_PAGE_TEXT = 100_000
 """So many characters of the page's own text go along with a text that is thin."""
 
+# Of the page's own text: the full mode looks where the fast one finds less.
+_FOUND_ENOUGH = 0.2
 # Bytes of UTF-8, since a word of Chinese has two characters. A thin text that is longer may be a story beside many
 # comments and headlines, to which the full mode adds little, and all text of the page more noise than it finds.
 _MOST_BEFORE_FULL = 1_200
@@ -193,12 +195,12 @@ def _length(text: str) -> int:
     return len(" ".join(text.split()))
 
 
-def _is_thin(text: str, own: str) -> bool:
-    return _length(text) < THIN * len(own)
+def _is_little(text: str, own: str) -> bool:
+    return _length(text) < _FOUND_ENOUGH * len(own)
 
 
 def _may_be_frame(text: str, own: str, most: int) -> bool:
-    return (_is_thin(text, own) and len(text.encode()) < most) or (
+    return (_is_little(text, own) and len(text.encode()) < most) or (
         _is_menu(text) and _WORD.findall(text) != _WORD.findall(own)
     )
 
@@ -209,7 +211,7 @@ def _is_menu(text: str) -> bool:
 
 
 def _is_better(full: str, text: str) -> bool:
-    least = THIN if _is_menu(text) and not _is_menu(full) else 1
+    least = _FOUND_ENOUGH if _is_menu(text) and not _is_menu(full) else 1
     return _length(full) > least * _length(text)
 
 

@@ -161,7 +161,7 @@ def test_the_text_of_a_page_is_what_stands_outside_of_its_frame(body: str, lines
     assert page_text(tree_of(body)).splitlines() == lines
 
 
-@pytest.mark.parametrize("posts", [60, 2_000])
+@pytest.mark.parametrize("posts", [90, 2_000])
 def test_a_thin_text_comes_with_the_text_of_its_page(posts: int) -> None:
     comments = [document(40, f"comment {number}") for number in range(posts)]
     found = found_in(f"<article>{each(STORY)}</article><div class='comments'>{each(comments)}</div>")
