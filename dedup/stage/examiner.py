@@ -46,6 +46,9 @@ from dedup.workers.pool import WorkerPool
 logger = logging.getLogger(__name__)
 
 _SOURCES_TOLD = 10
+_MOST_COUNTED = 1_000
+_FEWEST_PAGES = 5
+_NOT_THEIR_OWN = (Rule.SAME_SHORT_TEXT, Rule.THIN_TEXT)
 # Characters: two milliseconds without compiled code.
 _AT_ONCE = 10_000
 # Bytes: a page names its address at its beginning. To parse the page would take milliseconds.
@@ -132,8 +135,7 @@ class Examiner:
             return None
         self.examined += 1
         self._notice_earlier(decision)
-        if document and not self._is_short(document, self._short_tokens):
-            self._notice_text(reading, decision)
+        self._notice_text(reading, decision, is_short=document is None or self._is_short(document, self._short_tokens))
         self._tell_source(reading)
         return Examined(reading, decision)
 
@@ -184,27 +186,30 @@ class Examiner:
                 *(logged(decision.key), logged(str(decision.original))),
             )
 
-    def _notice_text(self, reading: Reading, decision: Decision) -> None:
-        """Tell of a text that most items have, or most pages of a site."""
-        self._items[reading.item_class] += 1
-        if decision.rule is Rule.OTHER_FIELDS and decision.similarity == 1:
-            equal = reading.item_class, str(decision.original)
-            self._equal[equal] += 1
-            if 2 * self._equal[equal] <= self._items[reading.item_class] or self._equal[equal] < WARN_AFTER:
-                return
-        elif decision.rule is not Rule.SAME_SHORT_TEXT:
-            return
-        self._tell_of_text(reading, decision)
-
-    def _tell_of_text(self, reading: Reading, decision: Decision) -> None:
-        """Say once a class, or a site of pages, that most have one text, and what may be done."""
+    def _notice_text(self, reading: Reading, decision: Decision, *, is_short: bool) -> None:
+        """Tell of a text that most items of a class have, or several pages of a site, and that is not their own."""
         owner = reading.item_class if self._similar_below else owner_of(reading.key)
-        if owner in self._told_of_texts:
+        self._items[owner] += 1
+        is_equal = decision.rule is Rule.OTHER_FIELDS and decision.similarity == 1
+        if owner in self._told_of_texts or not (is_equal or decision.rule in _NOT_THEIR_OWN):
             return
-        self._told_of_texts.add(owner)
+        if len(self._equal) == _MOST_COUNTED:
+            self._equal.clear()
+        equal = owner, str(decision.original)
+        self._equal[equal] += 1
+        if self._similar_below:
+            is_of_most = self._equal[equal] >= WARN_AFTER and 2 * self._equal[equal] > self._items[owner]
+            is_told = not is_short and (is_of_most or not is_equal)
+        else:
+            is_told = self._equal[equal] == _FEWEST_PAGES
+        if is_told:
+            self._told_of_texts.add(owner)
+            self._tell_of_text(owner, decision)
+
+    def _tell_of_text(self, owner: str, decision: Decision) -> None:
         if not self._similar_below:
             logger.warning(
-                "%s: most pages have the text of %s under other titles, and no more of them are dropped; look at it: "
+                "%s: some pages have the text of %s under other titles, and are kept; look at it: "
                 "their own text was not found, and if scripts write it, the pages have to be rendered",
                 *(logged(owner), logged(str(decision.original))),
             )

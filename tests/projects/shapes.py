@@ -117,7 +117,10 @@ def shop() -> Project:
         place="duplicates are dropped before JsonLinesPipeline, the feeds",
         found=frozenset(
             {
-                "text: title + description; key: the response's URL and the text; told apart by: price; items of Product",
+                (
+                    "text: title + description; key: the response's URL and the text; "
+                    "told apart by: price; items of Product"
+                ),
                 "text: content; key: id_; items of Review",
             }
         ),

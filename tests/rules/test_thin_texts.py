@@ -80,3 +80,32 @@ def test_many_pages_of_one_note_are_all_kept(start: Callable[..., Crawl]) -> Non
         for at in range(24)
     ]
     assert [each.verdict for each in made] == [Verdict.NEW, *[Verdict.SIMILAR] * 23]
+
+
+SHORT = document(60, "maker")
+
+
+@pytest.mark.parametrize(
+    ("texts", "titles", "is_dropped"),
+    [
+        # A note on cookies of a few sentences, where pages have little besides.
+        ((SHORT, SHORT), ("Ferry strike", "Bread prices"), False),
+        ((SHORT, SHORT), ("Ferry strike", "Ferry strike - Gazette"), True),
+        ((SHORT, SHORT), ("Ferry strike", ""), True),
+        # Two words of a notice that gave way.
+        ((f"{SHORT} harbour monday {SHORT[::-1]}", f"{SHORT} school friday {SHORT[::-1]}"), ("Water", "Power"), False),
+        ((document(300, "long"), document(300, "long")), ("Ferry strike", "Bread prices"), True),
+        ((document(300, "long"), edited(document(300, "long"), 3)), ("Ferry strike", "Bread prices"), True),
+    ],
+)
+def test_under_another_title_of_one_site_a_short_text_is_another_one(
+    start: Callable[..., Crawl], texts: tuple[str, str], titles: tuple[str, str], is_dropped: bool
+) -> None:
+    crawl = start()
+    for place, site in enumerate(("gazette.example", "gazette.example", "press.example")):
+        at = min(place, 1)
+        decision = crawl.see_signed(f"https://{site}/{place}", page(texts[at]), title=titles[at])
+        if place == 1:
+            assert decision.is_dropped is is_dropped
+    # At another site it is a copy all the same.
+    assert decision.is_dropped
