@@ -110,7 +110,10 @@ _SEEN_IN_RUN = (
     select(documents.c.id)
     .where(
         or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")),
-        documents.c.last_run_id == bindparam("run"),
+        or_(
+            documents.c.last_run_id == bindparam("run"),
+            documents.c.last_run_id.in_(select(runs.c.id).where(runs.c.finished.is_(None))),
+        ),
     )
     .limit(1)
 )
@@ -340,7 +343,7 @@ def find_passed_on(connection: Connection, match: Match, most: int) -> list[Stor
 
 
 def is_seen_in_run(connection: Connection, leader_id: int, run_id: int) -> bool:
-    """Say whether a run has seen a document or one of its duplicates."""
+    """Say whether a run, or one that goes on beside it, has seen a document or one of its duplicates."""
     return connection.execute(_SEEN_IN_RUN, {"leader": leader_id, "run": run_id}).first() is not None
 
 

@@ -283,7 +283,7 @@ class Examiner:
                 body_digest = document.body_digest or digest(html)
                 return replace(document, signature=signature, text_bytes=_size(text), body_digest=body_digest)
         if content.text:
-            signature = await self._sign(content.compared)
+            signature = await self._sign(content.text)
             return replace(document, signature=signature, text_bytes=_size(content.text))
         if content.checksums:
             # Files are alike only if they are the same to the byte, as pages without text are.

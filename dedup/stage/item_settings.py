@@ -13,20 +13,11 @@ from itemadapter import ItemAdapter
 
 from dedup.errors import SettingsError
 from dedup.fields import HTML_FIELDS, KEY_FIELDS, TEXT_FIELDS, TITLE_FIELDS, value_at
-from dedup.rules.other_fields import VARIANT_FIELDS
 from dedup.rules.setting_values import from_json, to_bool, to_int, to_word
 
 ItemFunction = Callable[[Any], Any]
 """Takes an item and returns a value of it, or None."""
 
-
-# What tells two things of one short text from each other; no date and no count, which change with every visit.
-DETAIL_FIELDS = (
-    *VARIANT_FIELDS,
-    *("size", "brand", "model", "seller", "rating", "stars"),
-    *("author", "authors", "byline", "user", "username", "user_name", "nick", "nickname", "reviewer"),
-    *TITLE_FIELDS,
-)
 
 ALL_FIELDS = ("*",)
 """All fields that may tell an item from others of its text, see `dedup.stage.short_fields`."""

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from itertools import islice
 from typing import Any
 from urllib.parse import urljoin
@@ -22,7 +21,6 @@ from dedup.fields import (
     TITLE_FIELDS,
     actual_name,
     as_key,
-    is_placeholder,
     joined,
     text_or_page,
     with_title,
@@ -34,10 +32,8 @@ from dedup.rules.scope import owner_of
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.stage.item_settings import (
-    DETAIL_FIELDS,
     FieldRule,
     ItemSettings,
-    ShortTexts,
 )
 from dedup.stage.short_fields import short_fields
 
@@ -45,13 +41,11 @@ logger = logging.getLogger(__name__)
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _NAMED_BYTES = 6
-_LONGEST_DETAIL = 100
 
 SHORT_TEXT = 400
 """Characters: of a text of fewer than 64 words other fields are looked at, too."""
 
 _TITLE_FIELDS = FieldRule(TITLE_FIELDS)
-_DETAIL_FIELDS = FieldRule(DETAIL_FIELDS)
 
 
 WARN_AFTER = 20
@@ -75,29 +69,20 @@ class ItemContent:
     Attributes:
         text: its text, the title above it; empty where there is none.
         html: what its text is to be taken from, where it has none, or a short one while this brings a longer one.
-        details: what else tells a short text from others, see `DETAIL_FIELDS`.
         checksums: those of its files, where it has neither.
         source: the fields that it is from, such as `title + content`; empty: none.
     """
 
     text: str = ""
     html: bytes | str = ""
-    details: tuple[str, ...] = ()
     checksums: tuple[str, ...] = ()
     source: str = ""
-
-    @property
-    def compared(self) -> str:
-        """The text that is compared: a short one with its details."""
-        return "\n".join([self.text, *self.details])
 
     @property
     def name(self) -> str:
         """A few characters that tell this content from other."""
         html = self.html.encode("utf-8", "replace") if isinstance(self.html, str) else self.html
-        content = (
-            self.compared.encode("utf-8", "replace") or html or "\n".join(self.checksums).encode("utf-8", "replace")
-        )
+        content = self.text.encode("utf-8", "replace") or html or "\n".join(self.checksums).encode("utf-8", "replace")
         return f"(text {digest(content)[:_NAMED_BYTES].hex()})"
 
 
@@ -183,7 +168,7 @@ class ItemReader:
             text, page = text_or_page(value)
             if text:
                 self._seen.setdefault(type(item), set()).add(field)
-                return self._with_details(item, self._with_title(item, text, field))
+                return self._with_title(item, text, field)
             if page and not html.html:
                 html = ItemContent(html=page, source=field)
         for field, value in self._settings.html_field.find(item):
@@ -198,16 +183,6 @@ class ItemReader:
 
     def _find_page(self, item: Any) -> bytes | str:
         return next((page for _, value in self._settings.html_field.find(item) if (page := _html(value))), "")
-
-    def _with_details(self, item: Any, content: ItemContent) -> ItemContent:
-        """Return a short text with what else tells an item from others: its price, its author."""
-        if self._settings.short_texts is not ShortTexts.SIMILAR or len(content.text) > SHORT_TEXT:
-            return content
-        known = content.text.casefold()
-        found = ((name, _detail(value)) for name, value in _DETAIL_FIELDS.find(item))
-        # A title is part of the text; a size or a colour may be a word of it by chance.
-        details = (each for name, each in found if name not in TITLE_FIELDS or each.casefold() not in known)
-        return replace(content, details=tuple(each for each in dict.fromkeys(details) if each))
 
     def _fields_of(self, item: Any, key: str, key_field: str, page: str) -> ItemFields:
         site = owner_of(key) or owner_of(page) or self._spider
@@ -235,7 +210,7 @@ class ItemReader:
         if is_named or any(actual_name(adapter, name) for rule in rules if rule is not None for name in rule.names):
             return ItemContent()
         name, title = _first_text(self._settings.title_field, item)
-        return self._with_details(item, ItemContent(text=title, source=name)) if title else ItemContent()
+        return ItemContent(text=title, source=name) if title else ItemContent()
 
     def _title_of(self, item: Any) -> str:
         # Where a title shall not be compared, it is still what people know the item by.
@@ -257,14 +232,6 @@ def _first_text(rule: FieldRule, item: Any) -> tuple[str, str]:
     """Return the first field of a rule that holds a text, and that text; nothing: none does."""
     found = ((name, text) for name, value in rule.find(item) if (text := text_or_page(value)[0]))
     return next(found, ("", ""))
-
-
-def _detail(value: Any) -> str:
-    value = joined(value)
-    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
-        return ""
-    text = " ".join(str(value).split())
-    return "" if len(text) > _LONGEST_DETAIL or is_placeholder(text) else text
 
 
 def _html(value: Any) -> bytes | str:

@@ -198,16 +198,6 @@ def test_a_title_is_no_text_where_another_field_is_looked_at() -> None:
     assert read({"title": "T", "url": "https://example.com/1"}, text_field="body").content.text == ""
 
 
-def test_a_short_text_is_compared_with_what_else_tells_items_apart() -> None:
-    item: dict[str, Any] = {"id": 1, "text": "Great kettle!", "Author": ["Ann"], "price": 4.5, "date": "2026-01-01"}
-    assert read(item).content.compared == "Great kettle!\n4.5\nAnn"
-    assert read(item | {"text": "long " * 100}).content.details == ()
-    assert read(item, short_texts="drop").content.details == ()
-    # What tells it from others may be a letter or a word of the text by chance; its title says nothing more.
-    item = {"id": 1, "title": "kettle", "text": "Great kettle in red and blue!", "colour": "red", "size": "L"}
-    assert read(item).content.details == ("red", "L")
-
-
 def test_the_page_of_a_short_text_is_looked_at_if_the_item_stands_for_it() -> None:
     item = {"text": "The beginning ...", "html": HTML}
     assert read(item | {"url": PAGE}).content.html == HTML

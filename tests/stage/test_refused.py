@@ -135,8 +135,8 @@ def test_of_several_items_under_one_key_that_which_is_refused_is_forgotten(pass_
     items = [{**stocked(1, text, stock), "n": n} for n, (text, stock) in enumerate(((A, None), (B, 3)))]
     first = pass_on(items, IN_STOCK)
     assert [item["n"] for item in first.items] == [1]
-    second = pass_on([stocked(2), stocked(3, B)], IN_STOCK)
-    assert (urls(second), second.kinds_of_drops) == ([url(2)], {"ExactDuplicate": 1})
+    second = pass_on([items[1], stocked(2), stocked(3, B)], IN_STOCK)
+    assert (urls(second), second.kinds_of_drops) == ([url(1), url(2)], {"ExactDuplicate": 1})
 
 
 @pytest.mark.parametrize("settings", [AT_ONCE, {"CONCURRENT_ITEMS": 1}])
