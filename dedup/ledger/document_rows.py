@@ -106,13 +106,13 @@ _PASSED_ON = (
     .order_by((documents.c.id == bindparam("member")).desc(), documents.c.id.desc())
     .limit(bindparam("most"))
 )
-_SEEN_IN_RUN = (
+_STARTED = select(runs.c.started).where(runs.c.id == bindparam("run"))
+_SEEN_SINCE = (
     select(documents.c.id)
     .where(
         or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")),
-        or_(
-            documents.c.last_run_id == bindparam("run"),
-            documents.c.last_run_id.in_(select(runs.c.id).where(runs.c.finished.is_(None))),
+        documents.c.last_run_id.in_(
+            select(runs.c.id).where(or_(runs.c.finished.is_(None), runs.c.finished >= _STARTED.scalar_subquery()))
         ),
     )
     .limit(1)
@@ -342,9 +342,9 @@ def find_passed_on(connection: Connection, match: Match, most: int) -> list[Stor
     return [_stored(row) for row in found]
 
 
-def is_seen_in_run(connection: Connection, leader_id: int, run_id: int) -> bool:
-    """Say whether a run, or one that goes on beside it, has seen a document or one of its duplicates."""
-    return connection.execute(_SEEN_IN_RUN, {"leader": leader_id, "run": run_id}).first() is not None
+def is_seen_since(connection: Connection, leader_id: int, run_id: int) -> bool:
+    """Say whether a document or one of its duplicates was seen by a run, or by one that had not ended before it."""
+    return connection.execute(_SEEN_SINCE, {"leader": leader_id, "run": run_id}).first() is not None
 
 
 def count_led(connection: Connection, leader_id: int, most: int) -> int:

@@ -308,7 +308,7 @@ def _comes_from(batch: Batch, document: Document, leader: StoredDocument) -> boo
     is_of_earlier_run = document.separate and leader.last_run_id != batch.run_id
     if not is_of_earlier_run or not may_have_moved(document.key, leader.key):
         return False
-    return not document_rows.is_seen_in_run(batch.connection, leader.id, batch.run_id)
+    return not document_rows.is_seen_since(batch.connection, leader.id, batch.run_id)
 
 
 def _has_changed_more(connection: Connection, stored: StoredDocument | None, document: Document, match: Match) -> bool:

@@ -59,6 +59,11 @@ def see(crawl: Crawl, key: str, tokens: list[str]) -> tuple[Verdict, Kept | None
     return decision.verdict, decision.outcome.kept, decision.is_of_earlier_run
 
 
+def next_day(crawl: Crawl, name: str = "next") -> None:
+    crawl.deduplicator.close_run(crawl.run, "finished")
+    crawl.next_run(name)
+
+
 MOVES = [
     ("http://old.example/news/17", "https://new.example/news/17"),
     ("https://news.example/a/17", "https://news.example/b/17"),
@@ -71,10 +76,10 @@ def test_what_has_another_address_in_the_next_run_has_moved_and_is_passed_on_onc
     crawl: Crawl, old: str, new: str
 ) -> None:
     assert see(crawl, old, BEFORE) == (Verdict.NEW, None, False)
-    crawl.next_run()
+    next_day(crawl)
     assert see(crawl, new, BEFORE) == (Verdict.EXACT_DUPLICATE, Kept.MOVED, True)
     assert see(crawl, f"{new}/print", BEFORE) == (Verdict.EXACT_DUPLICATE, None, True)
-    crawl.next_run("third")
+    next_day(crawl, "third")
     assert see(crawl, new, BEFORE)[:2] == (Verdict.UNCHANGED, Kept.MOVED)
     assert see(crawl, f"{new}/print", BEFORE)[:2] == (Verdict.EXACT_DUPLICATE, None)
 
@@ -89,12 +94,12 @@ def test_what_has_another_address_in_the_next_run_has_moved_and_is_passed_on_onc
 )
 def test_a_copy_somewhere_else_has_not_moved(crawl: Crawl, old: str, new: str) -> None:
     see(crawl, old, BEFORE)
-    crawl.next_run()
+    next_day(crawl)
     assert see(crawl, new, BEFORE) == (Verdict.EXACT_DUPLICATE, None, True)
 
 
 def test_what_is_still_at_its_old_address_has_not_moved(crawl: Crawl) -> None:
     see(crawl, STORY, BEFORE)
-    crawl.next_run()
+    next_day(crawl)
     assert see(crawl, STORY, BEFORE)[0] is Verdict.UNCHANGED
     assert see(crawl, f"{STORY}?print", BEFORE) == (Verdict.EXACT_DUPLICATE, None, False)
