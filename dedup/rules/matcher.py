@@ -15,7 +15,7 @@ import numpy as np
 
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, Rule, StoredDocument
 from dedup.rules.other_fields import other_fields
-from dedup.rules.scope import are_other_titles, are_siblings, is_told_by, owner_of
+from dedup.rules.scope import are_siblings, called_otherwise, is_told_by
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import (
     belongs_to_cluster,
@@ -256,10 +256,7 @@ class Matcher:
 
 def _are_called_otherwise(query: Query, match: Match) -> bool:
     """Say whether a page and its candidate are of one site, which has given them other titles: another story."""
-    return all(
-        owner_of(query.key) == owner_of(each.key) != "" and are_other_titles(query.title, each.title)
-        for each in (match.leader, match.member)
-    )
+    return all(called_otherwise(query.key, query.title, each.key, each.title) for each in (match.leader, match.member))
 
 
 def _is_other(query: Query, match: Match) -> bool:
@@ -319,14 +316,15 @@ class PairDecider:
         self._settings = settings
         self._keys = keys_of(settings)
 
-    def decide(self, first: Signature, second: Signature, *, siblings: bool = False) -> PairDecision:
-        """Decide the second document where the first is stored; siblings: whether they are at sibling addresses."""
+    def decide(
+        self, first: Signature, second: Signature, *, siblings: bool = False, other_titles: bool = False
+    ) -> PairDecision:
+        """Decide the second document where the first is stored; for the rest see `check`."""
         apart = distance(first.fingerprint, second.fingerprint)
         similarity = compare(first.sketch, second.sketch)
         tables, bands = self._shared(first, second)
-        rule = self._rule(
-            first, second, apart, has_key=bool(bands) or apart <= self._settings.radius, siblings=siblings
-        )
+        has_key = bool(bands) or apart <= self._settings.radius
+        rule = self._rule(first, second, apart, has_key=has_key, siblings=siblings, other_titles=other_titles)
         return PairDecision(rule, apart, similarity, tables, bands)
 
     def _shared(self, first: Signature, second: Signature) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -340,7 +338,9 @@ class PairDecider:
         tables = tuple(number for number in shared if number < self._keys.tables)
         return tables, tuple(number - self._keys.tables for number in shared if number >= self._keys.tables)
 
-    def _rule(self, first: Signature, second: Signature, apart: int, *, has_key: bool, siblings: bool) -> Rule:
+    def _rule(
+        self, first: Signature, second: Signature, apart: int, *, has_key: bool, siblings: bool, other_titles: bool
+    ) -> Rule:
         has_words = first.sketch.tokens > 0 and second.sketch.tokens > 0
         if has_words and first.text_digest == second.text_digest:
             return Rule.SAME_TEXT
@@ -351,5 +351,11 @@ class PairDecider:
         if not has_key:
             return Rule.NO_KEY
         return check_documents(
-            first.sketch, first.words, second.sketch, second.words, self._settings, siblings=siblings
+            first.sketch,
+            first.words,
+            second.sketch,
+            second.words,
+            self._settings,
+            siblings=siblings,
+            other_titles=other_titles,
         )

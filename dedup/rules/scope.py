@@ -238,6 +238,11 @@ def are_other_titles(a: str, b: str) -> bool:
     return bool(ours[0] and theirs[0]) and ours[0] not in theirs and theirs[0] not in ours
 
 
+def called_otherwise(key: str, title: str, other_key: str, other_title: str) -> bool:
+    """Say whether two documents are of one site, which has given them other titles; see `are_other_titles`."""
+    return owner_of(key) == owner_of(other_key) != "" and are_other_titles(title, other_title)
+
+
 def is_told_by(title: str, words: bytes) -> bool:
     """Return whether a text tells what a title says: at least a quarter of its words of more than three bytes.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import pytest
 
 from dedup import DedupSettings
+from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.explanation.build import Exact, WordComparison, missed_limits
-from dedup.rules.documents import Rule
+from dedup.rules.documents import Document, Rule
+from dedup.rules.other_fields import ItemFields
 from dedup.rules.settings import LIMITS, Caution
 from dedup.signature.signature import Similarity
+from dedup.signature.signing import make_signature
 from tests.commands import run_dedup
 from tests.report.test_explain import data, explained, fill
 from tests.texts import document, edited, extended, filled_in, form
@@ -167,3 +171,17 @@ def test_a_page_that_resembles_a_member_is_explained_by_it(tmp_path: Path) -> No
     assert (content["record"]["original"], content["record"]["matched"]) == (A, B)
     values = {each["setting"]: each["value"] for each in content["missed"]}
     assert values["max_replaced"] == content["member"]["replaced"]
+
+
+def test_the_fields_are_named_that_tell_two_items_of_one_text_apart(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.db"
+    with closing(Deduplicator(DedupSettings(database_url=f"sqlite:///{path}"))) as deduplicator:
+        run = deduplicator.open_run("run")
+        for key, start in ((A, "1 may"), (B, "8 may")):
+            packed = ItemFields("news.example", {"start": [start], "room": ["12"]}).packed()
+            deduplicator.decide([Document(key, make_signature(TEXT), len(TEXT), fields=packed)], run)
+    output = " ".join(explained(tmp_path, "--dropped", B).split())
+    assert "verdict similar: B is kept beside A" in output
+    assert "the items' other fields are not" in output
+    assert "Their fields tell them apart: start: 1 may in A, 8 may in B." in output
+    assert "does not follow" not in output

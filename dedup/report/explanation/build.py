@@ -10,7 +10,8 @@ from dedup.report.explanation.stored import Dropped, Origin, Record, Side
 from dedup.report.explanation.words import WordDiff, are_too_long, diff_words, rejoin, tokens_of
 from dedup.rules.documents import Kept, Rule, Verdict
 from dedup.rules.matcher import PairDecider, PairDecision
-from dedup.rules.scope import are_siblings
+from dedup.rules.other_fields import other_fields, unpacked
+from dedup.rules.scope import are_siblings, called_otherwise
 from dedup.rules.settings import Limits, Mode, RuleSettings
 from dedup.rules.signs import differing_signs
 from dedup.rules.verification import LESS_ALIKE, NOT_ALIKE, alike_by, belongs_to_cluster, least_numbers
@@ -269,7 +270,10 @@ def explain(a: Side, b: Side, settings: RuleSettings) -> Explanation:
 def _compare(a: Side, b: Side, settings: RuleSettings, leader: str = "") -> Comparison:
     """Decide the second document where the first is all that is known; leader: the name of its cluster's leader."""
     siblings = are_siblings(a.name, b.name) or are_siblings(leader, b.name)
-    decision = PairDecider(settings).decide(a.signature, b.signature, siblings=siblings)
+    other_titles = called_otherwise(a.name, a.title, b.name, b.title)
+    decision = PairDecider(settings).decide(a.signature, b.signature, siblings=siblings, other_titles=other_titles)
+    if decision.is_duplicate and other_fields(a.fields, b.fields):
+        decision = replace(decision, rule=Rule.OTHER_FIELDS)
     signs = list(differing_signs(a.signature.words, b.signature.words))
     return Comparison(a, b, decision, _exact(a, b), _compare_words(a, b, settings, siblings=siblings), signs)
 
@@ -315,6 +319,10 @@ def _verdict(rule: Rule) -> Verdict:
 
 def _notes(a: Side, b: Side, *, is_too_long: bool) -> Iterator[str]:
     sides = {"A": a, "B": b}
+    if names := other_fields(a.fields, b.fields):
+        values = [unpacked(side.fields).values for side in (a, b)]
+        told = (f"{name}: {' '.join(values[0][name])} in A, {' '.join(values[1][name])} in B" for name in names)
+        yield f"Their fields tell them apart: {'; '.join(told)}."
     if is_too_long:
         yield (
             f"With {a.tokens:,} and {b.tokens:,} tokens the texts are too long for the words that differ to be shown."

@@ -165,6 +165,8 @@ class Side:
         signature: its signature; where its words are not stored without them, and with bands of zeros.
         text: its text; None where that is not stored.
         guessed_encoding: the encoding of its file, if that was guessed.
+        title: its title; empty: nobody knows.
+        fields: its short fields, see `dedup.rules.other_fields`.
     """
 
     name: str
@@ -172,6 +174,8 @@ class Side:
     signature: Signature
     text: str | None
     guessed_encoding: str = ""
+    title: str = ""
+    fields: str = ""
 
     @property
     def tokens(self) -> int:
@@ -411,7 +415,7 @@ def _side(connection: Connection, stored: StoredDocument, made_with: MadeWith) -
         signature = Scopes(made_with.scope).mixed_signature(
             stored.key, make_signature(text, made_with.scheme), stored.space
         )
-        return Side(stored.key, Origin.PAGE, signature, text)
+        return Side(stored.key, Origin.PAGE, signature, text, title=stored.title, fields=stored.fields)
     words = document_rows.find_words(connection, stored.text_digest)
     signature = Signature(
         # A page that lost its original has no digest; nothing must be taken for the same as it.
@@ -421,7 +425,8 @@ def _side(connection: Connection, stored: StoredDocument, made_with: MadeWith) -
         bands_of_words(words),
         words,
     )
-    return Side(stored.key, Origin.WORDS if words else Origin.FINGERPRINT, signature, None)
+    origin = Origin.WORDS if words else Origin.FINGERPRINT
+    return Side(stored.key, origin, signature, None, title=stored.title, fields=stored.fields)
 
 
 def find_text(connection: Connection, stored: StoredDocument, scope: Scope) -> str | None:
