@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from dedup.errors import DatabaseError
 from dedup.rules.documents import Content, Kept, Match, StoredDocument
-from dedup.rules.other_fields import other_fields
+from dedup.rules.other_fields import have_changed
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import Sketch, digest
 from dedup.sql.schema import documents, properties, runs, to_unsigned, verdicts, words
@@ -208,7 +208,7 @@ def given_key_of(key: str) -> str:
 
 def is_same(stored: StoredDocument, content: Content) -> bool:
     """Say whether a document holds what it held before; without text it is told by its bytes."""
-    if stored.text_digest != content.text_digest or other_fields(stored.fields, content.fields):
+    if stored.text_digest != content.text_digest or have_changed(stored.fields, content.fields):
         return False
     return bool(content.sketch.tokens) or stored.body_digest == content.body_digest
 

@@ -16,6 +16,7 @@ from dedup.ledger.document_rows import NO_RELATIVES, Digests, Identity, Relative
 from dedup.ledger.key_table import Index
 from dedup.rules.documents import (
     LONGEST_TITLE,
+    NOTHING_ALIKE,
     Answer,
     Content,
     Decision,
@@ -26,7 +27,7 @@ from dedup.rules.documents import (
     StoredDocument,
 )
 from dedup.rules.matcher import MOST_PASSED_ON, Candidate, Matcher, Query
-from dedup.rules.other_fields import other_fields
+from dedup.rules.other_fields import other_fields, share_fields, unpacked
 from dedup.rules.scope import are_other_titles, host_of, may_have_moved, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens, similarity_of_words
@@ -236,7 +237,11 @@ class OriginalFinder:
         """Return what a document is a duplicate of or resembles; without signature, as its bytes are known already."""
         self._items[_group_of(document)] += 1
         signature = document.signature
-        own_id = None if relatives.same_key is None else relatives.same_key.id
+        stored = relatives.same_key
+        if stored is not None and stored.leader_id is None and stored.text_digest == content.text_digest:
+            # What has changed are its fields.
+            return NOTHING_ALIKE
+        own_id = None if stored is None else stored.id
         # Pages without text are alike only if they are the same to the byte.
         twin = relatives.same_text if content.sketch.tokens and signature else relatives.same_body
         if twin is not None and own_id is not None and own_id in (twin.id, twin.leader_id):
@@ -325,17 +330,25 @@ def _with_same_fields(
 ) -> tuple[StoredDocument, bool]:
     """Return the first of the documents with a document's text whose fields are not other ones, and False.
 
-    Where all have other fields, return that document, and True.
+    Where all have other fields, or none, return one of them, and whether it has others.
     """
-    if not other_fields(found.fields, content.fields):
+    if not content.fields or found.fields == content.fields:
         return found, False
+    is_other = bool(other_fields(found.fields, content.fields))
     if not content.sketch.tokens or found.text_digest is None:
-        return found, True
-    for each in document_rows.find_by_text(connection, found.text_digest, content.fields):
-        is_own = own_id is not None and own_id in (each.id, each.leader_id)
-        if not is_own and not other_fields(each.fields, content.fields):
-            return each, False
-    return found, True
+        return found, is_other
+    there = document_rows.find_by_text(connection, found.text_digest, content.fields)
+    others = [each for each in there if own_id is None or own_id not in (each.id, each.leader_id)]
+    told = [each for each in others if not other_fields(each.fields, content.fields)]
+    values = unpacked(content.fields).values
+    # Of another host it may be the same item before its site has moved.
+    same = next((each for each in told if unpacked(each.fields).values == values), None)
+    same = same or next((each for each in told if share_fields(each.fields, content.fields)), None)
+    if same is not None:
+        return same, False
+    # What has none of these fields may be any of them.
+    other = next((each for each in others if other_fields(each.fields, content.fields)), None)
+    return (found, is_other) if other is None else (other, True)
 
 
 class _StoredDocuments:

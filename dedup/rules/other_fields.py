@@ -7,12 +7,21 @@ anew, and only what makes a variant of a thing tells it from others.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-VARIANT_FIELDS = ("price", "sale_price", "variant", "color", "colour")
-"""What tells the variants of a thing from each other on whatever sites."""
+_VARIANT_WORDS = """
+    price preis prix precio prezzo preço prijs cena цена 价格 價格 価格 가격
+    variant variante color colour farbe couleur colore cor цвет 颜色
+"""
+# What tells the variants of a thing from each other on whatever sites.
+_VARIANTS = frozenset(_VARIANT_WORDS.split())
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])")
+
+FOR_ITS_KEY, BETWEEN_KEYS = "?", "@"
+"""Begin values that tell only whether an item has changed, and only whether it is another one."""
 
 
 class ItemFields(NamedTuple):
@@ -30,7 +39,7 @@ class ItemFields(NamedTuple):
 
     def packed(self) -> str:
         """Return them as they are stored; the same for the same fields. Empty: nothing is told by them."""
-        return json.dumps(self, ensure_ascii=False, separators=(",", ":")) if self.values else ""
+        return json.dumps(self, separators=(",", ":")) if self.values else ""
 
 
 NO_FIELDS = ItemFields("", {})
@@ -60,7 +69,44 @@ def other_fields(ours: str, theirs: str) -> list[str]:
     if ours == theirs or not (ours and theirs):
         return []
     one, other = unpacked(ours), unpacked(theirs)
-    differing = [name for name in one.values if name in other.values and one.values[name] != other.values[name]]
+    shared = (name for name in one.values if name in other.values)
+    differing = [name for name in shared if _told(one.values[name]) != _told(other.values[name])]
     if one.site == other.site or (one.is_named and other.is_named):
         return differing
-    return [name for name in differing if name.rpartition(".")[2].lower() in VARIANT_FIELDS]
+    return [name for name in differing if not _VARIANTS.isdisjoint(words_of(name))]
+
+
+def have_changed(before: str, now: str) -> bool:
+    """Say whether the fields of an item have changed since it was seen under its key before.
+
+    Args:
+        before: its fields then, packed.
+        now: those of today.
+    """
+    if before == now or not (before and now):
+        return before != now
+    one, other = unpacked(before).values, unpacked(now).values
+    return any(
+        one.get(name) != other.get(name) and not (_is_of_its_day(one.get(name)) and _is_of_its_day(other.get(name)))
+        for name in {*one, *other}
+    )
+
+
+def share_fields(ours: str, theirs: str) -> bool:
+    """Say whether two items have a field in common, by which they are the same thing if no other one differs."""
+    one, other = unpacked(ours).values, unpacked(theirs).values
+    return any(_told(each) and _told(each) == _told(other.get(name, [])) for name, each in one.items())
+
+
+@lru_cache(maxsize=4_096)
+def words_of(name: str) -> frozenset[str]:
+    """Return the words of a name: `currentPrice`, `offers.current_price`."""
+    return frozenset(word.lower() for word in _WORD.findall(name))
+
+
+def _told(values: list[str]) -> list[str]:
+    return [each.removeprefix(BETWEEN_KEYS) for each in values if not each.startswith(FOR_ITS_KEY)]
+
+
+def _is_of_its_day(values: list[str] | None) -> bool:
+    return values is None or all(each.startswith(BETWEEN_KEYS) for each in values)

@@ -134,9 +134,10 @@ class ItemReader:
                     content = self._find_title(item)
                 elif key == page and 0 < len(content.text) <= SHORT_TEXT:
                     content = replace(content, html=self._find_page(item))
-                fields = self._fields_of(item, key, field, page)
+                fields = self._fields_of(item, key, field, page, content)
                 return Reading(item_class, key, field, key == page, content, title, fields)
-        key, fields = f"{page or self._spider} {content.name}", self._fields_of(item, page, "", page)
+        key = f"{page or self._spider} {content.name}"
+        fields = self._fields_of(item, page, "", page, content)
         return Reading(item_class, key, "", is_page=False, content=content, title=title, fields=fields)
 
     def is_exempt(self, item: Any) -> bool:
@@ -184,9 +185,13 @@ class ItemReader:
     def _find_page(self, item: Any) -> bytes | str:
         return next((page for _, value in self._settings.html_field.find(item) if (page := _html(value))), "")
 
-    def _fields_of(self, item: Any, key: str, key_field: str, page: str) -> ItemFields:
+    def _fields_of(self, item: Any, key: str, key_field: str, page: str, content: ItemContent) -> ItemFields:
         site = owner_of(key) or owner_of(page) or self._spider
-        return short_fields(item, site, key_field, self._settings.distinct_fields)
+        used = {key_field, *content.source.split(" + ")}
+        if content.checksums:
+            # What such things are called tells nothing where their files are the same.
+            used.update(TITLE_FIELDS)
+        return short_fields(item, site, used, self._settings.distinct_fields)
 
     def _texts(self, item: Any) -> Iterator[tuple[str, Any]]:
         found = self._settings.text_field.find(item)

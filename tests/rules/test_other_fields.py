@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.rules.other_fields import ItemFields, other_fields, unpacked
+from dedup.rules.other_fields import ItemFields, have_changed, other_fields, share_fields, unpacked
 
 SITE, OTHER_SITE = "city.example", "press.example"
 
@@ -45,6 +45,9 @@ def test_the_order_of_two_items_makes_no_difference_and_none_is_another_one_than
         (packed(start="1 may"), "", []),
         (packed(start="1 may"), packed(OTHER_SITE, start="8 may"), []),
         (packed(price="5"), packed(OTHER_SITE, price="6"), ["price"]),
+        (packed(currentPrice="5"), packed(OTHER_SITE, currentPrice="6"), ["currentPrice"]),
+        (packed(**{"价格.amount": "5"}), packed(OTHER_SITE, **{"价格.amount": "6"}), ["价格.amount"]),
+        (packed(is_new="?True"), packed(is_new="?False"), []),
         (packed(**{"offer.Price": "5"}), packed(OTHER_SITE, **{"offer.Price": "6"}), ["offer.Price"]),
         (packed(is_named=True, start="1 may"), packed(OTHER_SITE, is_named=True, start="8 may"), ["start"]),
         (packed(is_named=True, start="1 may"), packed(OTHER_SITE, start="8 may"), []),
@@ -54,3 +57,26 @@ def test_on_one_site_any_other_value_makes_another_thing_between_sites_another_p
     ours: str, theirs: str, names: list[str]
 ) -> None:
     assert other_fields(ours, theirs) == names
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_changed"),
+    [
+        (packed(price="5"), packed(price="6"), True),
+        (packed(price="5"), packed(price="5", size="l"), True),
+        (packed(price="5"), "", True),
+        (packed(in_stock="?True"), packed(in_stock="?False"), True),
+        (packed(crawled="@2026-01-01"), packed(crawled="@2026-01-02"), False),
+        (packed(start="2026-01-03"), packed(start="@2026-01-03"), True),
+        ("", "", False),
+    ],
+)
+def test_under_its_key_an_item_has_changed_with_any_field_but_the_day(before: str, now: str, is_changed: bool) -> None:
+    assert have_changed(before, now) is is_changed
+    assert have_changed(now, before) is is_changed
+
+
+def test_fields_that_both_have_may_tell_that_they_are_one_thing() -> None:
+    assert share_fields(packed(start="1 may", room="2"), packed(start="1 may"))
+    assert not share_fields(packed(start="1 may"), packed(room="2"))
+    assert not share_fields("", packed(room="2"))

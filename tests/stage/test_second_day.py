@@ -90,3 +90,40 @@ def test_the_address_that_a_page_names_is_read(head: str, canonical: str | None)
     response = HtmlResponse("https://news.example/amp", body=html.encode())
     reading = Reading("", response.url, "url", is_page=True, content=ItemContent())
     assert _canonical_of(reading, response) == canonical
+
+
+def test_a_site_that_moves_takes_along_all_things_of_one_text(pass_on: PassOn) -> None:
+    def events(host: str) -> list[dict[str, Any]]:
+        days = range(1, 7)
+        return [{"url": f"https://{host}.example/e{n}", "text": STORIES[0], "date": f"2031-05-{n:02}"} for n in days]
+
+    assert len(pass_on(events("old"), IN_ORDER).items) == 6
+    moved = pass_on(events("new"), IN_ORDER)
+    assert (len(moved.items), moved.count("dedup/kept_as_moved")) == (6, 6)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"price": None}, {"price": 2}),
+        ({"in_stock": True}, {"in_stock": False}),
+        ({"rates": [1, 2]}, {"rates": [2, 1]}),
+    ],
+)
+def test_what_has_changed_in_a_field_is_no_unchanged_item(
+    first: dict[str, Any], second: dict[str, Any], pass_on: PassOn
+) -> None:
+    settings = {**IN_ORDER, "DEDUP_DROP_UNCHANGED": True}
+    item = {"url": "https://shop.example/1", "text": STORIES[0]}
+    assert [len(pass_on([item | values], settings).items) for values in (first, first, second, second)] == [1, 0, 1, 0]
+
+
+def test_an_item_without_the_field_is_not_all_of_those_that_have_it(pass_on: PassOn) -> None:
+    items = [{"url": f"https://shop.example/{n}", "text": STORIES[0], "size": size} for n, size in enumerate("?ABCA")]
+    del items[0]["size"]
+    assert [item.get("size") for item in pass_on(items, IN_ORDER).items] == [None, "B", "C"]
+
+
+def test_half_a_character_in_a_field_loses_nothing(pass_on: PassOn) -> None:
+    items = [{"url": f"https://a.example/{n}", "text": text, "author": "Ann \ud83d"} for n, text in enumerate(STORIES)]
+    assert len(pass_on(items).items) == len(items)
