@@ -93,6 +93,7 @@ class NearDuplicatePipeline:
         self._opening = asyncio.Lock()
         self._was_opened = False
         self._inside = 0
+        self._is_watching = False
         self._told: set[str] = set()
 
     @classmethod
@@ -221,11 +222,24 @@ class NearDuplicatePipeline:
         self._wake_engine(response)
 
     def _wake_engine(self, response: Response | None) -> None:
-        """Let a crawl end behind the last item of `start()`: Scrapy looks by itself only every five seconds."""
+        """Let a crawl end behind the last item of `start()`: Scrapy looks by itself only when a response is done."""
+        if response is None and not self._is_watching:
+            self._is_watching = True
+            asyncio.get_running_loop().call_later(_MOMENT, self._watch_items)
+
+    def _watch_items(self) -> None:
+        """Have the engine look whether the crawl can end or close, once no item is under way; until then look again."""
+        self._is_watching = False
         engine = self._crawler.engine
-        slot = None if engine is None else engine._slot  # noqa: SLF001 -- nothing else tells Scrapy to look
-        if response is None and slot is not None:
-            asyncio.get_running_loop().call_later(_MOMENT, slot.nextcall.schedule)
+        slot, items = engine._slot, engine.scraper.slot  # noqa: SLF001 -- nothing else tells Scrapy to look
+        if slot is None or items is None:
+            return
+        if items.itemproc_size:
+            self._wake_engine(None)
+        elif items.closing is None:
+            slot.nextcall.schedule()
+        elif not items.closing.called:
+            engine.scraper._check_if_closing()  # noqa: SLF001 -- see above
 
     async def item_refused(self, response: Response | None) -> None:
         """Handle the signals: an item was dropped by whatever pipeline, or one failed on it."""
