@@ -149,13 +149,16 @@ def _database_file(settings: BaseSettings) -> Path:
     """Return the default database, where Scrapy has data: beside the project's scrapy.cfg, or in the working folder.
 
     Where only a variable names the settings, as under scrapyd, in Celery and Django, Scrapy has no such place. There
-    the data are beside the settings, unless these are in an archive.
+    the data are beside the settings, unless these are in an archive. Scrapy makes its folder when it is asked for it;
+    where it cannot, the database cannot either, and whoever makes its folder hears of it.
     """
     name = re.sub(r"[^\w.-]+", "_", str(settings.get("BOT_NAME") or "scrapy"))
     # File systems take 255 bytes, and SQLite has files of its own beside it.
     name = name.encode()[:_LONGEST_NAME].decode(errors="ignore")
     try:
         folder = Path(data_path(_FOLDER))
+    except OSError as error:
+        folder = Path(error.filename) / _FOLDER
     except NotConfigured:
         found = find_spec(os.environ[ENVVAR])
         beside = Path((found and found.origin) or "").parent

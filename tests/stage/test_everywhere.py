@@ -144,7 +144,11 @@ SELECT = "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor"
             2,
             "DEDUP_MIN_TOKENS = 'wide': expected a whole number",
         ),
-        (["FORCE_CRAWLER_PROCESS=1", "DEDUP_DATABASE_URL=sqlite:///no/x.db"], 1, "cannot write database sqlite:///no"),
+        (
+            ["FORCE_CRAWLER_PROCESS=1", "DEDUP_DATABASE_URL=sqlite:///no/x.db", "DEDUP_ON_ERROR=stop"],
+            1,
+            "cannot write database sqlite:///no",
+        ),
     ],
 )
 def test_what_cannot_work_ends_the_command_with_one_line(
@@ -342,6 +346,7 @@ def test_database_that_is_locked_when_the_run_begins_is_waited_for_once_and_not_
     settings = {
         "ADDONS": {"dedup.DedupAddon": 500},
         "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}",
+        "DEDUP_ON_ERROR": "stop",
     }
     items = [{"url": f"https://example.com/{number}", "text": f"some text {number}"} for number in range(100)]
     outcome = crawl_here(LockingSpider, settings, items=items)
