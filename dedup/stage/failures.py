@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -13,9 +12,8 @@ from typing import Any, NoReturn, cast
 from weakref import WeakKeyDictionary, ref
 
 from scrapy.crawler import Crawler
-from scrapy.settings import BaseSettings, Settings
+from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import is_asyncio_available
-from scrapy.utils.log import configure_logging
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
@@ -29,6 +27,7 @@ from dedup.rules.settings import DedupSettings
 from dedup.sql.database import Outages, open_existing_database
 from dedup.stage.item_settings import ItemSettings
 from dedup.stage.project import read_project_settings
+from dedup.stage.running import is_command
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
@@ -64,30 +63,20 @@ def refuse_to_start(error: DedupError) -> NoReturn:
     raise error.with_traceback(None) from None
 
 
-def is_command() -> bool:
-    """Say whether this process is the `scrapy` command."""
-    return "scrapy.cmdline" in sys.modules
-
-
 def check_early(settings: BaseSettings) -> None:
-    """Refuse settings that no crawl can do with before there is any.
+    """Refuse settings that no crawl can do with.
 
-    Once there is one, Scrapy reports what it fails of in its own way, which for a `CrawlerProcess` is a traceback, and
-    status 0. See `refuse_to_start`.
+    Raises:
+        DedupError: there is one.
     """
-    try:
-        dedup_settings = DedupSettings.read(settings.get)
-        ItemSettings.read(settings.get)
-        if dedup_settings.enabled:
-            reactor = settings.get("TWISTED_REACTOR")
-            has_reactor = bool(reactor) and settings.getbool("TWISTED_REACTOR_ENABLED", True)
-            if has_reactor and not issubclass(load_object(reactor), AsyncioSelectorReactor):
-                raise _needs_asyncio()
-            require_report(dedup_settings)
-    except DedupError as error:
-        if is_command():
-            configure_logging(Settings(settings))  # which its process does a moment later
-        refuse_to_start(error)
+    dedup_settings = DedupSettings.read(settings.get)
+    ItemSettings.read(settings.get)
+    if dedup_settings.enabled:
+        reactor = settings.get("TWISTED_REACTOR")
+        has_reactor = bool(reactor) and settings.getbool("TWISTED_REACTOR_ENABLED", True)
+        if has_reactor and not issubclass(load_object(reactor), AsyncioSelectorReactor):
+            raise _needs_asyncio()
+        require_report(dedup_settings)
 
 
 def require_asyncio() -> None:

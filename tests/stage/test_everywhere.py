@@ -126,7 +126,7 @@ def test_old_scrapy_ends_with_one_line(version: str, is_too_old: bool, project: 
     if is_too_old:
         assert result.status == 1
         [line] = result.stderr.splitlines()
-        assert line.startswith(f"error: dedup needs Scrapy 2.14 or newer, and this is {version}: pip install ")
+        assert line.startswith(f"ERROR: dedup needs Scrapy 2.14 or newer, and this is {version}: pip install ")
     else:
         drops_the_copy(result)
 
@@ -170,6 +170,40 @@ def test_stage_that_is_switched_off_says_so_in_one_line_on_any_reactor(project: 
     [line] = [line for line in result.stderr.splitlines() if "dedup" in line and "WARNING" in line]
     assert line.endswith("DEDUP_ENABLED is off")
     assert not (project.folder / "dedup.db").exists()
+
+
+PIPELINE = """
+from twisted.internet import reactor
+
+
+class Store:
+    def process_item(self, item):
+        return item
+"""
+
+
+def test_pipelines_of_a_project_may_import_the_reactor(project: Project) -> None:
+    project.write("shop/pipelines.py", PIPELINE)
+    drops_the_copy(project.scrapy("crawl", "shop", "-s", 'ITEM_PIPELINES={"shop.pipelines.Store": 300}'))
+
+
+WRONG = """
+import scrapy.cmdline
+from scrapy.crawler import AsyncCrawlerRunner, CrawlerProcess
+from dedup import SettingsError
+
+for kind in (CrawlerProcess, AsyncCrawlerRunner):
+    try:
+        kind({"ADDONS": {"dedup.DedupAddon": 500}, "DEDUP_MIN_TOKENS": "wide"})
+    except SettingsError as error:
+        print(error)
+"""
+
+
+def test_wrong_setting_in_a_script_is_an_exception_like_any_other(tmp_path: Path) -> None:
+    result = run([sys.executable, "-c", WRONG], folder=tmp_path)
+    assert (result.status, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == ["DEDUP_MIN_TOKENS = 'wide': expected a whole number"] * 2
 
 
 # Commands that are no crawl
@@ -257,8 +291,7 @@ def test_crawl_works_as_scrapyd_starts_it(project: Project) -> None:
     log = (project.folder / "job.log").read_text()
     assert "'dedup/exact_duplicate': 1" in log
     result = project.scrapy("crawl", "shop", "-s", "LOG_FILE=second.log", "-s", "DEDUP_MIN_TOKENS=wide", code=command)
-    assert (result.status, result.stderr) == (2, "")
-    assert "ERROR: DEDUP_MIN_TOKENS = 'wide'" in (project.folder / "second.log").read_text()
+    assert (result.status, result.stderr) == (2, "ERROR: DEDUP_MIN_TOKENS = 'wide': expected a whole number\n")
 
 
 # Without a scrapy.cfg, as in scripts of Celery and Django, and in the eggs of scrapyd
