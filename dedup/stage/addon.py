@@ -9,7 +9,7 @@ import scrapy
 from scrapy.settings import BaseSettings
 
 from dedup.errors import DedupError
-from dedup.stage.running import end_command
+from dedup.stage.running import is_command
 
 # What is loaded with an add-on is loaded before there is a reactor, and what the stage consists of needs more of Scrapy
 # than an old one has.
@@ -34,23 +34,10 @@ class DedupAddon:
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
-        """Refuse what no crawl can do with before there is any.
+        _require_scrapy()
+        from dedup.stage.failures import check_early
 
-        Once there is one, Scrapy reports what it fails of in its own way, which for a `CrawlerProcess` is a traceback
-        in the log, and status 0.
-
-        Raises:
-            DedupError: a setting is wrong, or Scrapy is too old.
-            SystemExit: the same, under the `scrapy` command, which has no log yet; one line has said why.
-        """
-        try:
-            _require_scrapy()
-            from dedup.stage.failures import check_early
-
-            check_early(settings)
-        except DedupError as error:
-            end_command(error)
-            raise
+        check_early(settings)
 
     def update_settings(self, settings: BaseSettings) -> None:
         _require_scrapy()
@@ -63,10 +50,14 @@ class DedupAddon:
 
 
 def _require_scrapy() -> None:
+    """Refuse a Scrapy that is too old, with one line that says what to do."""
     numbers = re.match(r"(\d+)\.(\d+)", scrapy.__version__)
     if numbers and (int(numbers[1]), int(numbers[2])) < OLDEST_SCRAPY:
         oldest = ".".join(map(str, OLDEST_SCRAPY))
-        raise DedupError(
+        line = (
             f"dedup needs Scrapy {oldest} or newer, and this is {scrapy.__version__}:"
             f" pip install 'scrapy>={oldest}', or take dedup.DedupAddon out of ADDONS"
         )
+        if is_command():
+            raise SystemExit(f"error: {line}")
+        raise DedupError(line)

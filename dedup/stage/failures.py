@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -49,7 +50,7 @@ _outages: WeakKeyDictionary[Crawler, Outages] = WeakKeyDictionary()
 
 
 def refuse_to_start(error: DedupError) -> NoReturn:
-    """Let a crawl fail before it has begun, with one line in the log.
+    """Let a crawl fail before it has begun, with one line in the log, or in its place where there is none yet.
 
     The `scrapy` command ends. In any other program the crawl fails, which Scrapy reports to whoever has started it.
 
@@ -57,26 +58,32 @@ def refuse_to_start(error: DedupError) -> NoReturn:
         SystemExit: the command ends; with status 2 for a wrong setting, 1 for anything else.
         DedupError: the error itself, where it is no command.
     """
-    logger.error("%s", error)
+    if not is_command() or logger.hasHandlers():
+        logger.error("%s", error)
+    else:
+        sys.stderr.write(f"ERROR: {error}\n")
     if is_command():
         raise SystemExit(exit_status(error))
     raise error.with_traceback(None) from None
 
 
 def check_early(settings: BaseSettings) -> None:
-    """Refuse settings that no crawl can do with.
+    """Refuse settings that no crawl can do with before there is any.
 
-    Raises:
-        DedupError: there is one.
+    Once there is one, Scrapy reports what it fails of in its own way, which for a `CrawlerProcess` is a traceback, and
+    status 0. See `refuse_to_start`.
     """
-    dedup_settings = DedupSettings.read(settings.get)
-    ItemSettings.read(settings.get)
-    if dedup_settings.enabled:
-        reactor = settings.get("TWISTED_REACTOR")
-        has_reactor = bool(reactor) and settings.getbool("TWISTED_REACTOR_ENABLED", True)
-        if has_reactor and not issubclass(load_object(reactor), AsyncioSelectorReactor):
-            raise _needs_asyncio()
-        require_report(dedup_settings)
+    try:
+        dedup_settings = DedupSettings.read(settings.get)
+        ItemSettings.read(settings.get)
+        if dedup_settings.enabled:
+            reactor = settings.get("TWISTED_REACTOR")
+            has_reactor = bool(reactor) and settings.getbool("TWISTED_REACTOR_ENABLED", True)
+            if has_reactor and not issubclass(load_object(reactor), AsyncioSelectorReactor):
+                raise _needs_asyncio()
+            require_report(dedup_settings)
+    except DedupError as error:
+        refuse_to_start(error)
 
 
 def require_asyncio() -> None:

@@ -12,7 +12,7 @@ from scrapy.exceptions import DontCloseSpider, NotConfigured
 from scrapy.http import Response
 
 from dedup.compiled_cache import put_off
-from dedup.console import logged
+from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
 from dedup.ledger.notes import Skipped
 from dedup.rules.documents import Decision, Kept
@@ -167,9 +167,13 @@ class NearDuplicatePipeline:
             raise DontCloseSpider
 
     async def close_spider(self) -> None:
-        # Where a crawl is stopped, items of `scrapy parse` may still be here.
-        while self._inside:
+        # Where a crawl is stopped, items of `scrapy parse` may still be here. None waits longer for its database.
+        loop, most = asyncio.get_running_loop(), max(self.settings.lock_timeout, self.settings.outage_timeout)
+        deadline = loop.time() + most
+        while self._inside and loop.time() < deadline:
             await asyncio.sleep(_MOMENT)
+        if self._inside:
+            logger.warning("closed without %s, still here after %g seconds", counted(self._inside, "item"), most)
         self._workers.close()
         if self._is_open:
             await self._run.stop_deciding()

@@ -5,10 +5,6 @@ Scrapy makes the commands of all packages (entry points) whenever its own comman
 
 from __future__ import annotations
 
-import sys
-
-from dedup.errors import DedupError, exit_status
-
 made: set[str] = set()
 """The modules of our commands that were made in this process."""
 
@@ -16,14 +12,3 @@ made: set[str] = set()
 def is_command() -> bool:
     """Say whether this process is the `scrapy` command."""
     return bool(made)
-
-
-def end_command(error: DedupError) -> None:
-    """End the `scrapy` command with one line, where there is no log yet; return where it is not that.
-
-    Raises:
-        SystemExit: the command ends; with status 2 for a wrong setting, 1 for anything else.
-    """
-    if is_command():
-        sys.stderr.write(f"ERROR: {error}\n")
-        raise SystemExit(exit_status(error))

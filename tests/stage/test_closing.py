@@ -11,6 +11,8 @@ import pytest
 import scrapy
 from scrapy.exceptions import CloseSpider, DropItem
 
+from dedup.rules.settings import DedupSettings
+from dedup.stage.pipelines import NearDuplicatePipeline
 from tests.crawling import crawl_here
 from tests.passing import ADDONS, url
 from tests.texts import document
@@ -101,3 +103,24 @@ def test_of_the_items_of_start_no_more_are_under_way_than_of_a_response(sqlite_u
     outcome = crawl_here(Many, {**settings, "ITEM_PIPELINES": {UnderWay: 1}, "DEDUP_AFTER": 300})
     assert len(outcome.items) == 201
     assert UnderWay.most <= 20
+
+
+class Stuck(scrapy.Spider):
+    """Is closed while an item is in the stage that never leaves it."""
+
+    name = "stuck"
+    start_urls = ("data:text/plain,x",)
+
+    def parse(self, response: Any) -> None:
+        stage = self.crawler.get_item_pipeline(NearDuplicatePipeline)
+        assert stage is not None
+        stage._inside += 1
+        raise CloseSpider("enough")
+
+
+def test_item_that_never_leaves_is_not_waited_for_without_end(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DedupSettings, "lock_timeout", 0.1)
+    settings = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": sqlite_url, "DEDUP_OUTAGE_TIMEOUT": 0}
+    outcome = crawl_here(Stuck, settings)
+    assert outcome.stats["finish_reason"] == "enough"
+    assert "closed without 1 item, still here after 0.1 seconds" in outcome.messages

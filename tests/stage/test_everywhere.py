@@ -126,7 +126,7 @@ def test_old_scrapy_ends_with_one_line(version: str, is_too_old: bool, project: 
     if is_too_old:
         assert result.status == 1
         [line] = result.stderr.splitlines()
-        assert line.startswith(f"ERROR: dedup needs Scrapy 2.14 or newer, and this is {version}: pip install ")
+        assert line.startswith(f"error: dedup needs Scrapy 2.14 or newer, and this is {version}: pip install ")
     else:
         drops_the_copy(result)
 
@@ -202,7 +202,7 @@ for kind in (CrawlerProcess, AsyncCrawlerRunner):
 
 def test_wrong_setting_in_a_script_is_an_exception_like_any_other(tmp_path: Path) -> None:
     result = run([sys.executable, "-c", WRONG], folder=tmp_path)
-    assert (result.status, result.stderr) == (0, "")
+    assert result.status == 0
     assert result.stdout.splitlines() == ["DEDUP_MIN_TOKENS = 'wide': expected a whole number"] * 2
 
 
