@@ -21,6 +21,8 @@ DEDUP_SAME_KEY = "update"
 DEDUP_SHORT_TEXTS = "drop"
 DEDUP_DISTINCT_FIELDS = '{"Page": []}'
 DEDUP_FOLLOW_DUPLICATES = False
+# Its pages are in the same database: without it there is nothing to crawl for.
+DEDUP_ON_ERROR = "stop"
 
 DEDUP_AFTER = ["crawler.pages.pipeline.PageLimitPipeline"]
 ITEM_PIPELINES = {

@@ -41,6 +41,7 @@ _LOADED = (
     "crawler.runs",
     "crawler.runtime",
     "dedup.stage.addon",
+    "dedup.stage.placing",
     "dedup.report",
     "dedup.warming",
     "crawler.runtime",

@@ -230,6 +230,7 @@ class Report:
         skipped: every skipped page, those of the same reason one after the other, read like the duplicates.
         moments: when each document was decided, in seconds since 1970, and its verdict, read like the duplicates.
         database: the name of the database that it was read from; empty: of none.
+        explaining: the command that explains a dropped page, whose key is its last word; empty: `dedup explain`.
         left_out: what is missing among the duplicates and the similar ones, where they are more than can be held.
     """
 
@@ -252,6 +253,7 @@ class Report:
     skipped: Iterator[SkippedPage] = field(default_factory=lambda: iter(()))
     moments: Iterator[tuple[float, Verdict]] = field(default_factory=lambda: iter(()))
     database: str = ""
+    explaining: Sequence[str] = ()
     left_out: LeftOut = LeftOut()
 
 

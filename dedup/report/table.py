@@ -276,8 +276,10 @@ def table_lines(report: Report, width: int | None) -> Iterator[str]:
     yield ""
     yield from _summary(report)
     if doubtful and report.database:
-        words = ["explain", "--dropped", plain(doubtful[0].dropped), "--database", report.database]
-        yield Styled.of(styled("next", HEADING), f"{GAP}{program('dedup')} {shlex.join(words)}")
+        key = plain(doubtful[0].dropped)
+        usual = [program("dedup"), "explain", "--dropped", key, "--database", report.database]
+        words = [*report.explaining, key] if report.explaining else usual
+        yield Styled.of(styled("next", HEADING), f"{GAP}{shlex.join(words)}")
 
 
 def _ranked(rows: Iterable[RelatedRow], doubtful: list[RelatedRow]) -> Iterator[RelatedRow]:

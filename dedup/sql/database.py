@@ -314,7 +314,7 @@ def insert_into(table: Table, dialect: str) -> Any:
 
 def url_of(name: str) -> str:
     """Return the URL of a database that is named by a URL or as an SQLite file, whose name may have any letters."""
-    return name if "://" in name else f"sqlite:///{name.replace('%', '%25').replace('?', '%3F')}"
+    return name if "://" in name else URL.create("sqlite", database=name).render_as_string()
 
 
 def url_or_usual(name: str | None) -> str:

@@ -4,59 +4,60 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import cast
 
 import scrapy
 from scrapy.settings import BaseSettings
 
-OLDEST_SCRAPY = (2, 14)
+from dedup.errors import DedupError
+from dedup.stage.running import is_command
 
-
-def _require_scrapy() -> None:
-    """End the process if its Scrapy is too old, with one line that says what to do."""
-    numbers = re.match(r"(\d+)\.(\d+)", scrapy.__version__)
-    if numbers and (int(numbers[1]), int(numbers[2])) < OLDEST_SCRAPY:
-        oldest = ".".join(map(str, OLDEST_SCRAPY))
-        raise SystemExit(
-            f"error: dedup needs Scrapy {oldest} or newer, and this is {scrapy.__version__}:"
-            f" pip install 'scrapy>={oldest}', or take dedup.DedupAddon out of ADDONS"
-        )
-
-
-_require_scrapy()
-
-from dedup.errors import SettingsError  # noqa: E402 -- an old Scrapy lacks what these import
-from dedup.stage.failures import check_early, refuse_to_start  # noqa: E402
-from dedup.stage.pipelines import NearDuplicatePipeline  # noqa: E402
-from dedup.stage.project import order_for, unknown_settings  # noqa: E402
-from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware  # noqa: E402
+# What is loaded with an add-on is loaded before there is a reactor, and what the stage consists of needs more of Scrapy
+# than an old one has.
+# ruff: noqa: PLC0415
 
 logger = logging.getLogger(__name__)
 
-# The lowest number is closest to the engine.
-MIDDLEWARE_ORDER = 10
+OLDEST_SCRAPY = (2, 14)
+
+# Extensions are made once the reactor is installed, and before any pipeline or middleware is.
+_PLACING = "dedup.stage.placing.StagePlacing"
 
 
 class DedupAddon:
     """Scrapy add-on: `ADDONS = {"dedup.DedupAddon": 500}`.
 
-    - Puts the item pipeline before all that may store items (see `dedup.stage.project`) and the spider middleware at
-      10, unless the project names them itself.
+    - Puts the item pipeline before all that may store items, and the spider middleware closest to the engine, unless
+      the project names them itself: see `dedup.stage.placing`.
     - Everything else is `DEDUP_*` settings: `dedup.rules.settings.DedupSettings` and
       `dedup.stage.item_settings.ItemSettings`.
     """
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
+        _require_scrapy()
+        from dedup.stage.failures import check_early
+
         check_early(settings)
 
     def update_settings(self, settings: BaseSettings) -> None:
+        _require_scrapy()
+        from dedup.stage.project import unknown_settings
+
         for line in unknown_settings(settings):
             logger.warning("%s", line)
-        try:
-            order = order_for(settings)
-        except SettingsError as error:
-            refuse_to_start(error)
-        # Any real number is a place, whatever the annotation says.
-        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDuplicatePipeline, cast("int", order))
-        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", DuplicateLinksMiddleware, MIDDLEWARE_ORDER)
+        priority = settings.getpriority("EXTENSIONS") or 0
+        settings.set("EXTENSIONS", {**settings.getdict("EXTENSIONS"), _PLACING: 0}, priority)
+
+
+def _require_scrapy() -> None:
+    """Refuse a Scrapy that is too old, with one line that says what to do."""
+    numbers = re.match(r"(\d+)\.(\d+)", scrapy.__version__)
+    if numbers and (int(numbers[1]), int(numbers[2])) < OLDEST_SCRAPY:
+        oldest = ".".join(map(str, OLDEST_SCRAPY))
+        line = (
+            f"dedup needs Scrapy {oldest} or newer, and this is {scrapy.__version__}:"
+            f" pip install 'scrapy>={oldest}', or take dedup.DedupAddon out of ADDONS"
+        )
+        if is_command():
+            raise SystemExit(f"error: {line}")
+        raise DedupError(line)

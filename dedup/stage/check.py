@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import logging
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TextIO
@@ -17,6 +20,8 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.misc import load_object
 
+from dedup.cli import explain
+from dedup.console import program
 from dedup.errors import InputError, SettingsError
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
@@ -28,7 +33,9 @@ from dedup.stage.pipelines import NearDuplicatePipeline
 _TOLD = ("dedup.stage.examiner", "dedup.stage.items")
 
 
-def check_items(path: str, settings: BaseSettings, stream: TextIO, *, item_class: str = "", spider: str = "") -> None:
+def check_items(
+    path: str, settings: BaseSettings, stream: TextIO, *, item_class: str = "", spider: str = "", explained: str = ""
+) -> None:
     """Send the items of a feed through the stage with the settings of a project, and write the report.
 
     Args:
@@ -37,6 +44,7 @@ def check_items(path: str, settings: BaseSettings, stream: TextIO, *, item_class
         stream: where what was found, and the report, are written.
         item_class: import path of the class of the items; empty: they are dicts.
         spider: the name of the spider that they are of.
+        explained: the key of an item; why it would be dropped is printed in place of the report.
 
     Raises:
         InputError: the file is not there, is of another kind or is damaged, or none of its items was examined.
@@ -74,9 +82,20 @@ def check_items(path: str, settings: BaseSettings, stream: TextIO, *, item_class
         process.start()
         if crawler.stats.get_value("dedup/not_examined") == len(items):
             raise InputError(f"none of the {len(items):,} items of {path} was examined")
+        if explained:
+            _explain(explained, database_url)
+            return
         with closing(open_existing_database(database_url)) as database, open_report(database, Selection()) as report:
             stream.write("\n")
-            write_report(report, Format.TABLE, stream)
+            # Its database is gone in a moment. Scrapy has taken the name of the command out of its arguments.
+            again = [program("scrapy"), "dedup-check", *sys.argv[1:], "--explain"]
+            write_report(replace(report, explaining=again), Format.TABLE, stream)
+
+
+def _explain(key: str, database_url: str) -> None:
+    parser = argparse.ArgumentParser()
+    explain.add_arguments(parser)
+    explain.run(parser.parse_args(["--dropped", key, "--database", database_url]))
 
 
 class _ItemSpider(Spider):

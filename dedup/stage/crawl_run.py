@@ -61,7 +61,8 @@ class CrawlRun:
         self._writing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Open the database."""
+        """Open the database; where that fails it may be tried again."""
+        self._failure = None
         try:
             await self._open()
         except DedupError as error:
@@ -80,7 +81,11 @@ class CrawlRun:
         self._deduplicator = await asyncio.to_thread(Deduplicator, self._settings)
         self._deciding = MicroBatcher(self._decide, self._settings.batch_size, BATCH_PATIENCE, self._is_all)
         self._recognising = MicroBatcher(self._recognise, self._settings.batch_size)
-        logger.info("%s", await self._in_thread(self._summary))
+        try:
+            logger.info("%s", await self._in_thread(self._summary))
+        except DatabaseError:
+            await self.close()
+            raise
 
     async def begin(self) -> int:
         """Begin the run, once the database is open, if it has not begun; return its id."""

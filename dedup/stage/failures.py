@@ -13,9 +13,8 @@ from typing import Any, NoReturn, cast
 from weakref import WeakKeyDictionary, ref
 
 from scrapy.crawler import Crawler
-from scrapy.settings import BaseSettings, Settings
+from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import is_asyncio_available
-from scrapy.utils.log import configure_logging
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
@@ -29,6 +28,7 @@ from dedup.rules.settings import DedupSettings
 from dedup.sql.database import Outages, open_existing_database
 from dedup.stage.item_settings import ItemSettings
 from dedup.stage.project import read_project_settings
+from dedup.stage.running import is_command
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ _outages: WeakKeyDictionary[Crawler, Outages] = WeakKeyDictionary()
 
 
 def refuse_to_start(error: DedupError) -> NoReturn:
-    """Let a crawl fail before it has begun, with one line in the log.
+    """Let a crawl fail before it has begun, with one line in the log, or in its place where there is none yet.
 
     The `scrapy` command ends. In any other program the crawl fails, which Scrapy reports to whoever has started it.
 
@@ -58,15 +58,13 @@ def refuse_to_start(error: DedupError) -> NoReturn:
         SystemExit: the command ends; with status 2 for a wrong setting, 1 for anything else.
         DedupError: the error itself, where it is no command.
     """
-    logger.error("%s", error)
+    if not is_command() or logger.hasHandlers():
+        logger.error("%s", error)
+    else:
+        sys.stderr.write(f"ERROR: {error}\n")
     if is_command():
         raise SystemExit(exit_status(error))
     raise error.with_traceback(None) from None
-
-
-def is_command() -> bool:
-    """Say whether this process is the `scrapy` command."""
-    return "scrapy.cmdline" in sys.modules
 
 
 def check_early(settings: BaseSettings) -> None:
@@ -85,8 +83,6 @@ def check_early(settings: BaseSettings) -> None:
                 raise _needs_asyncio()
             require_report(dedup_settings)
     except DedupError as error:
-        if is_command():
-            configure_logging(Settings(settings))  # which its process does a moment later
         refuse_to_start(error)
 
 

@@ -177,7 +177,7 @@ class ItemSettings:
             copies; `pass`, they are not examined.
         drop_unchanged: whether an item whose key had the same text before is dropped.
         follow_duplicates: whether the links of a duplicate are followed.
-        on_error: when the database fails for good: `stop` the crawl, or `pass` items undecided.
+        on_error: when the database fails for good: `pass` items undecided, or `stop` the crawl.
         workers: worker processes for extraction; 0: threads.
     """
 
@@ -201,7 +201,7 @@ class ItemSettings:
     short_texts: ShortTexts = ShortTexts.SIMILAR
     drop_unchanged: bool = False
     follow_duplicates: bool = True
-    on_error: OnError = OnError.STOP
+    on_error: OnError = OnError.PASS
     workers: int = 1
 
     @classmethod

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from scrapy.statscollectors import StatsCollector
 
 from dedup.console import counted, logged
-from dedup.errors import LockedError
+from dedup.errors import LockedError, OutageError
 from dedup.ledger.store import Orphan
 from dedup.rules.documents import Decision
 
@@ -181,7 +181,7 @@ class MicroBatcher(Generic[T, R]):
         """Return the function's result for a value; raise what it raised for the batch that the value was in.
 
         Raises:
-            LockedError: also where an earlier batch waited in vain for the database while this value was waiting.
+            DatabaseError: also where an earlier batch waited in vain for the database while this value was waiting.
         """
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((value, future))
@@ -204,8 +204,8 @@ class MicroBatcher(Generic[T, R]):
             try:
                 results = await loop.run_in_executor(self._thread, self._handle, [value for value, _ in batch])
             except Exception as error:  # handed on to all that wait for this batch
-                if isinstance(error, LockedError):
-                    # Each batch would wait for the same lock, and for as long, before the crawl could end.
+                if isinstance(error, (LockedError, OutageError)):
+                    # Each batch would wait for the same, and for as long, before the crawl could end.
                     batch += self._waiting
                     self._waiting.clear()
                 for _, future in batch:

@@ -12,8 +12,8 @@ from scrapy.exceptions import DontCloseSpider, NotConfigured
 from scrapy.http import Response
 
 from dedup.compiled_cache import put_off
-from dedup.console import logged
-from dedup.errors import DatabaseError, DedupError
+from dedup.console import counted, logged
+from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
 from dedup.ledger.notes import Skipped
 from dedup.rules.documents import Decision, Kept
 from dedup.rules.keepers import KeeperRuleError
@@ -56,6 +56,11 @@ _WAY_OUT = (
 
 _MOMENT = 0.05
 
+_REST = 60.0
+"""Seconds for which items pass at once when the database has failed: each would wait for it all over again."""
+
+_PASSING = "items pass undecided, and every minute one tries again; DEDUP_ON_ERROR = 'stop' would end the crawl"
+
 RUN_GOES_ON = "dedup/run_goes_on"
 """The stat by which an application says that other processes go on with the run, so that it stays open."""
 
@@ -69,6 +74,7 @@ class NearDuplicatePipeline:
       the item.
     - Verdicts and index entries are written before the item goes on, so that of any number of
       copies under way at the same time exactly one is kept.
+    - Where the database fails for good, the crawl stops, or items pass undecided (DEDUP_ON_ERROR).
     - Signals: `dedup.stage.failures`.
     - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
       `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
@@ -91,8 +97,9 @@ class NearDuplicatePipeline:
         close_when_forced(self._workers)
         self._is_open = False
         self._opening = asyncio.Lock()
-        self._was_opened = False
         self._inside = 0
+        self._is_watching = False
+        self._rests_until: float | None = None
         self._told: set[str] = set()
 
     @classmethod
@@ -113,11 +120,27 @@ class NearDuplicatePipeline:
         if not _is_tried_out(self._crawler):
             await self._open()
 
+    async def _is_ready(self) -> bool:
+        """Open the database where it is not open; say whether it may be asked, or has failed a short time ago."""
+        if self._rests():
+            return False
+        await self._open()
+        return self._is_open
+
+    def _rests(self) -> bool:
+        """Say whether the database has failed a short time ago; then one may try it again, and others still pass."""
+        now = asyncio.get_running_loop().time()
+        if self._rests_until is None or now < self._rests_until:
+            return self._rests_until is not None
+        self._rests_until = now + _REST
+        return False
+
     async def _open(self) -> None:
+        rest = self._rests_until
         async with self._opening:
-            if self._was_opened:
+            # Who has waited while another one failed does not try again.
+            if self._is_open or self._rests_until != rest:
                 return
-            self._was_opened = True
             crawler = self._crawler
             logger.info("%s", neighbours(crawler.settings, type(self)))
             try:
@@ -127,6 +150,7 @@ class NearDuplicatePipeline:
                 await self._run.open()
                 self._is_open = True
             except DedupError as error:
+                self._rest()
                 self._refuse_or_tell(error)
 
     async def open_run(self) -> None:
@@ -143,9 +167,13 @@ class NearDuplicatePipeline:
             raise DontCloseSpider
 
     async def close_spider(self) -> None:
-        # Where a crawl is stopped, items of `scrapy parse` may still be here.
-        while self._inside:
+        # Where a crawl is stopped, items of `scrapy parse` may still be here. None waits longer for its database.
+        loop, most = asyncio.get_running_loop(), max(self.settings.lock_timeout, self.settings.outage_timeout)
+        deadline = loop.time() + most
+        while self._inside and loop.time() < deadline:
             await asyncio.sleep(_MOMENT)
+        if self._inside:
+            logger.warning("closed without %s, still here after %g seconds", counted(self._inside, "item"), most)
         self._workers.close()
         if self._is_open:
             await self._run.stop_deciding()
@@ -182,13 +210,17 @@ class NearDuplicatePipeline:
         is_duplicate = is_dropped = False
         self._inside += 1
         try:
-            if not self._is_open:
-                await self._open()
-            if not self._is_open:
+            if not await self._is_ready():
                 self._crawler.stats.inc_value("dedup/not_decided")
                 return item
+            if is_trial := self._rests_until is not None:
+                # Those behind it need not wait as long as it may have to.
+                await turn.come()
             examined = await self._examiner.examine(item, response, turn)
             if examined is not None:
+                if is_trial:
+                    self._rests_until = None
+                    logger.warning("the database works again: items are decided")
                 dropped = self._apply(item, examined.decision, response)
                 if dropped is None:
                     # Of items that are tried out nobody says what becomes of them.
@@ -221,11 +253,24 @@ class NearDuplicatePipeline:
         self._wake_engine(response)
 
     def _wake_engine(self, response: Response | None) -> None:
-        """Let a crawl end behind the last item of `start()`: Scrapy looks by itself only every five seconds."""
+        """Let a crawl end behind the last item of `start()`: Scrapy looks by itself only when a response is done."""
+        if response is None and not self._is_watching:
+            self._is_watching = True
+            asyncio.get_running_loop().call_later(_MOMENT, self._watch_items)
+
+    def _watch_items(self) -> None:
+        """Have the engine look whether the crawl can end or close, once no item is under way; until then look again."""
+        self._is_watching = False
         engine = self._crawler.engine
-        slot = None if engine is None else engine._slot  # noqa: SLF001 -- nothing else tells Scrapy to look
-        if response is None and slot is not None:
-            asyncio.get_running_loop().call_later(_MOMENT, slot.nextcall.schedule)
+        slot, items = engine._slot, engine.scraper.slot  # noqa: SLF001 -- nothing else tells Scrapy to look
+        if slot is None or items is None:
+            return
+        if items.itemproc_size:
+            self._wake_engine(None)
+        elif items.closing is None:
+            slot.nextcall.schedule()
+        elif not items.closing.called:
+            engine.scraper._check_if_closing()  # noqa: SLF001 -- see above
 
     async def item_refused(self, response: Response | None) -> None:
         """Handle the signals: an item was dropped by whatever pipeline, or one failed on it."""
@@ -246,8 +291,7 @@ class NearDuplicatePipeline:
             key: its URL.
         """
         try:
-            await self._open()
-            return await self._run.knows_bytes(body_digest, key)
+            return await self._is_ready() and await self._run.knows_bytes(body_digest, key)
         except DatabaseError as error:
             self._fail(error)
             return False
@@ -255,7 +299,7 @@ class NearDuplicatePipeline:
     async def was_dropped(self, key: str) -> bool:
         """Say whether the last page that came under a URL was dropped as a copy."""
         try:
-            return await self._run.was_dropped(key)
+            return await self._is_ready() and await self._run.was_dropped(key)
         except DatabaseError as error:
             self._fail(error)
             return False
@@ -292,23 +336,34 @@ class NearDuplicatePipeline:
         )
         return dropped
 
-    def _fail(self, error: DatabaseError, what_then: str = "items pass undecided") -> None:
+    def _fail(self, error: DatabaseError, what_then: str = _PASSING) -> None:
         """Stop the crawl, or say once what becomes of its items, as the project wants."""
         if self._items.on_error is OnError.STOP:
             self._stopper.stop(error, "database_error")
         else:
+            self._rest()
             self._tell(error, what_then)
 
     def _refuse_or_tell(self, error: DedupError) -> None:
-        """Refuse to start, or log that items pass though the stage could not be opened, as the project wants."""
-        if self._items.on_error is OnError.STOP or not isinstance(error, DatabaseError):
-            refuse_to_start(error)
-        self._tell(error, "items pass undecided")
+        """Refuse to start, or log that items pass though the stage could not be opened, as the project wants.
 
-    def _tell(self, error: DatabaseError, what_then: str) -> None:
+        A database that was made with other settings is a wrong setting.
+        """
+        is_wrong = not isinstance(error, DatabaseError) or isinstance(error, IncompatibleDatabaseError)
+        if is_wrong or self._items.on_error is OnError.STOP:
+            refuse_to_start(error)
+        self._tell(error, _PASSING)
+
+    def _tell(self, error: DedupError, what_then: str) -> None:
         if what_then not in self._told:
+            # One line is an error: what follows from it is no other one.
+            level = logging.WARNING if self._told else logging.ERROR
             self._told.add(what_then)
-            logger.error("%s; %s, as DEDUP_ON_ERROR is 'pass'", error, what_then)
+            mark_failed(self._crawler, "database_error")
+            logger.log(level, "%s; %s", error, what_then)
+
+    def _rest(self) -> None:
+        self._rests_until = asyncio.get_running_loop().time() + _REST
 
     def _count(self, decision: Decision) -> None:
         stats, outcome = self._crawler.stats, decision.outcome

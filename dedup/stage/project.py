@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from scrapy.exceptions import NotConfigured
+from scrapy.pipelines.files import FilesPipeline
+from scrapy.pipelines.images import ImagesPipeline
 from scrapy.pipelines.media import MediaPipeline
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
@@ -37,8 +39,9 @@ def order_for(settings: BaseSettings) -> float:
     """Return the number in ITEM_PIPELINES by which the stage runs before all that may store items.
 
     That is before every pipeline of the project but those that `DEDUP_AFTER` names: by class, import path or name
-    of the class. A number there is taken as it is. Media pipelines that come before all others stay before it: they
-    store files and no items, and by the checksums of files items without text are compared.
+    of the class. A number there is taken as it is. Those that fetch files stay before it, wherever they are: by the
+    checksums of files items without text are compared. So do other media pipelines that come before all others: they
+    store no items.
 
     Raises:
         SettingsError: `DEDUP_AFTER` is neither, or names a pipeline that there is not.
@@ -47,8 +50,8 @@ def order_for(settings: BaseSettings) -> float:
     if (number := _number(after)) is not None:
         return number
     first = min((order for pipeline, order in orders.items() if not _is_media(pipeline)), default=math.inf)
-    leading_media = [pipeline for pipeline, order in orders.items() if _is_media(pipeline) and order < first]
-    named = leading_media if after is None else _named(after, orders)
+    media = [pipeline for pipeline, order in orders.items() if _is_files(pipeline) or order < first]
+    named = media if after is None else _named(after, orders)
     if not named:
         return _ALONE if first == math.inf else first - 1
     last = max(orders[pipeline] for pipeline in named)
@@ -80,6 +83,11 @@ def _orders(settings: BaseSettings) -> dict[type, float]:
 
 def _is_media(pipeline: type) -> bool:
     return isinstance(pipeline, type) and issubclass(pipeline, MediaPipeline)
+
+
+def _is_files(pipeline: type) -> bool:
+    # Pictures are not compared unless a project wants it.
+    return _is_media(pipeline) and issubclass(pipeline, FilesPipeline) and not issubclass(pipeline, ImagesPipeline)
 
 
 def _number(after: Any) -> float | None:
@@ -149,13 +157,16 @@ def _database_file(settings: BaseSettings) -> Path:
     """Return the default database, where Scrapy has data: beside the project's scrapy.cfg, or in the working folder.
 
     Where only a variable names the settings, as under scrapyd, in Celery and Django, Scrapy has no such place. There
-    the data are beside the settings, unless these are in an archive.
+    the data are beside the settings, unless these are in an archive. Scrapy makes its folder when it is asked for it;
+    where it cannot, the database cannot either, and whoever makes its folder hears of it.
     """
     name = re.sub(r"[^\w.-]+", "_", str(settings.get("BOT_NAME") or "scrapy"))
     # File systems take 255 bytes, and SQLite has files of its own beside it.
     name = name.encode()[:_LONGEST_NAME].decode(errors="ignore")
     try:
         folder = Path(data_path(_FOLDER))
+    except OSError as error:
+        folder = Path(error.filename) / _FOLDER
     except NotConfigured:
         found = find_spec(os.environ[ENVVAR])
         beside = Path((found and found.origin) or "").parent

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any, Self
 
 from scrapy import Request
@@ -26,6 +27,8 @@ CLOSING_SECONDS = 1.0
 LONGEST_SECONDS = 30.0
 """For how long links wait for news of their page in any case."""
 
+_MOMENT = 0.05
+
 
 class DuplicateLinksMiddleware:
     """Spider middleware: notes which response an item comes from, and can drop the links of duplicates.
@@ -42,6 +45,8 @@ class DuplicateLinksMiddleware:
       more: another middleware may have left it out.
     - It has to be the middleware closest to the engine, so that what it notes is what the pipelines
       get.
+    - Of the items of `start()` no more are under way at once than of a response (CONCURRENT_ITEMS), and none is taken
+      from it once the crawl closes: Scrapy bounds neither, and a crawl ends when all are through.
     - Stats: `dedup/links_not_followed`.
     """
 
@@ -57,6 +62,19 @@ class DuplicateLinksMiddleware:
             raise NotConfigured  # the pipeline says why
         require_asyncio()
         return cls(crawler, follows_duplicates=read_item_settings(crawler).follow_duplicates)
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        most = self._crawler.settings.getint("CONCURRENT_ITEMS")
+        async for output in start:
+            while not isinstance(output, Request) and self._items_under_way() >= most and not self._is_closing():
+                await asyncio.sleep(_MOMENT)
+            if self._is_closing():
+                return
+            yield output
+
+    def process_start_requests(self, start_requests: Iterable[Any], spider: Any) -> Iterable[Any]:
+        """Pass requests on: Scrapy before 2.16 refuses a middleware without this beside those with this alone."""
+        return start_requests
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         holds = not self._follows_duplicates and response.meta.get("depth", 0) > 0
@@ -92,8 +110,7 @@ class DuplicateLinksMiddleware:
 
     def _is_in_vain(self, page: ItemPage) -> bool:
         """Say whether it is no use to wait for the verdicts on a page's items any longer."""
-        engine = self._crawler.engine
-        if engine.scraper.slot is None or engine.scraper.slot.itemproc_size == 0:
+        if self._items_under_way() == 0:
             # What was passed on has long reached the pipelines: something has left the rest out.
             return True
         silence = time.monotonic() - page.last_news
@@ -104,6 +121,13 @@ class DuplicateLinksMiddleware:
                 page.response,
                 silence,
             )
+        return silence > (CLOSING_SECONDS if self._is_closing() else LONGEST_SECONDS)
+
+    def _items_under_way(self) -> int:
+        slot = self._crawler.engine.scraper.slot
+        return 0 if slot is None else slot.itemproc_size
+
+    def _is_closing(self) -> bool:
+        engine = self._crawler.engine
         slot = engine._slot  # noqa: SLF001 -- nothing else tells that CloseSpider was raised
-        is_closing = not engine.running or slot is None or slot.closing is not None
-        return silence > (CLOSING_SECONDS if is_closing else LONGEST_SECONDS)
+        return not engine.running or slot is None or slot.closing is not None

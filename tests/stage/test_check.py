@@ -45,6 +45,10 @@ def test_items_are_checked_with_the_settings_of_the_project_and_nothing_is_kept(
         ["products:3", "products:0"],
         ["products:5", "."],
     ]
+    [pasted] = [line.removeprefix("next").split() for line in checked.stdout.splitlines() if line.startswith("next ")]
+    explained = run(pasted, folder=project)
+    assert explained.status == 0, explained.stderr
+    assert "products:3" in explained.stdout
     assert [path.name for path in project.iterdir() if path.name not in (*before, ".scrapy")] == []
     assert not (project / ".scrapy" / "dedup").exists()
 

@@ -44,9 +44,15 @@ def test_job_whose_file_was_torn_gets_a_new_run(torn: bytes, pass_on: Any, tmp_p
     assert [each.name for each in file.parent.glob("dedup*")] == ["dedup.run"]
 
 
-def test_job_whose_file_cannot_be_read_stops_the_crawl_with_one_line(pass_on: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("on_error", "reason"), [("stop", "database_error"), ("pass", "finished")])
+def test_job_whose_file_cannot_be_read_is_told_of_in_one_line(
+    on_error: str, reason: str, pass_on: Any, tmp_path: Path
+) -> None:
     file = tmp_path / "job" / "dedup.run"
     file.mkdir(parents=True)
-    outcome: Outcome = pass_on([{"url": url(1), "text": A}], {"JOBDIR": str(file.parent)})
-    assert (outcome.failed, outcome.tracebacks, outcome.stats["finish_reason"]) == (0, [], "database_error")
-    assert any(str(file) in message and "cannot be read" in message for message in outcome.messages)
+    settings = {"JOBDIR": str(file.parent), "DEDUP_ON_ERROR": on_error}
+    outcome: Outcome = pass_on([{"url": url(1), "text": A}], settings)
+    assert (outcome.failed, outcome.tracebacks, outcome.stats["finish_reason"]) == (0, [], reason)
+    [line] = [record.getMessage() for record in outcome.log if record.levelname == "ERROR"]
+    assert str(file) in line
+    assert "cannot be read" in line

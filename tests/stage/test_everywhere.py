@@ -144,7 +144,11 @@ SELECT = "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor"
             2,
             "DEDUP_MIN_TOKENS = 'wide': expected a whole number",
         ),
-        (["FORCE_CRAWLER_PROCESS=1", "DEDUP_DATABASE_URL=sqlite:///no/x.db"], 1, "cannot write database sqlite:///no"),
+        (
+            ["FORCE_CRAWLER_PROCESS=1", "DEDUP_DATABASE_URL=sqlite:///no/x.db", "DEDUP_ON_ERROR=stop"],
+            1,
+            "cannot write database sqlite:///no",
+        ),
     ],
 )
 def test_what_cannot_work_ends_the_command_with_one_line(
@@ -166,6 +170,40 @@ def test_stage_that_is_switched_off_says_so_in_one_line_on_any_reactor(project: 
     [line] = [line for line in result.stderr.splitlines() if "dedup" in line and "WARNING" in line]
     assert line.endswith("DEDUP_ENABLED is off")
     assert not (project.folder / "dedup.db").exists()
+
+
+PIPELINE = """
+from twisted.internet import reactor
+
+
+class Store:
+    def process_item(self, item):
+        return item
+"""
+
+
+def test_pipelines_of_a_project_may_import_the_reactor(project: Project) -> None:
+    project.write("shop/pipelines.py", PIPELINE)
+    drops_the_copy(project.scrapy("crawl", "shop", "-s", 'ITEM_PIPELINES={"shop.pipelines.Store": 300}'))
+
+
+WRONG = """
+import scrapy.cmdline
+from scrapy.crawler import AsyncCrawlerRunner, CrawlerProcess
+from dedup import SettingsError
+
+for kind in (CrawlerProcess, AsyncCrawlerRunner):
+    try:
+        kind({"ADDONS": {"dedup.DedupAddon": 500}, "DEDUP_MIN_TOKENS": "wide"})
+    except SettingsError as error:
+        print(error)
+"""
+
+
+def test_wrong_setting_in_a_script_is_an_exception_like_any_other(tmp_path: Path) -> None:
+    result = run([sys.executable, "-c", WRONG], folder=tmp_path)
+    assert result.status == 0
+    assert result.stdout.splitlines() == ["DEDUP_MIN_TOKENS = 'wide': expected a whole number"] * 2
 
 
 # Commands that are no crawl
@@ -253,8 +291,7 @@ def test_crawl_works_as_scrapyd_starts_it(project: Project) -> None:
     log = (project.folder / "job.log").read_text()
     assert "'dedup/exact_duplicate': 1" in log
     result = project.scrapy("crawl", "shop", "-s", "LOG_FILE=second.log", "-s", "DEDUP_MIN_TOKENS=wide", code=command)
-    assert (result.status, result.stderr) == (2, "")
-    assert "ERROR: DEDUP_MIN_TOKENS = 'wide'" in (project.folder / "second.log").read_text()
+    assert (result.status, result.stderr) == (2, "ERROR: DEDUP_MIN_TOKENS = 'wide': expected a whole number\n")
 
 
 # Without a scrapy.cfg, as in scripts of Celery and Django, and in the eggs of scrapyd
@@ -342,6 +379,7 @@ def test_database_that_is_locked_when_the_run_begins_is_waited_for_once_and_not_
     settings = {
         "ADDONS": {"dedup.DedupAddon": 500},
         "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}",
+        "DEDUP_ON_ERROR": "stop",
     }
     items = [{"url": f"https://example.com/{number}", "text": f"some text {number}"} for number in range(100)]
     outcome = crawl_here(LockingSpider, settings, items=items)

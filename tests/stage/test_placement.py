@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ from scrapy.settings import Settings
 from dedup.errors import SettingsError
 from dedup.stage.pipelines import NearDuplicatePipeline
 from dedup.stage.project import neighbours, order_for
+from tests.crawling import Outcome
+from tests.passing import url
 
 
 class Clean:
@@ -57,7 +61,38 @@ def test_media_pipelines_that_come_first_stay_first() -> None:
     assert 1 < order({Documents: 1, ImagesPipeline: 2, Store: 300}) < 300
     assert order({Documents: 1, ImagesPipeline: 2, Store: 300}) > 2
     assert order({Documents: 1}) > 1
-    assert order({Store: 100, Documents: 200}) < 100
+    assert order({Store: 100, ImagesPipeline: 200}) < 100
+
+
+def test_items_that_are_nothing_but_files_are_found_behind_any_pipeline() -> None:
+    assert 200 < order({Clean: 100, Documents: 200, Store: 300}) < 300
+    assert order({Clean: 100, Documents: 200}) > 200
+    assert 1 < order({Documents: 1, Clean: 100, Store: 300}) < 100
+    assert order({Clean: 100, Documents: 200, Store: 300}, DEDUP_AFTER=[]) < 100
+
+
+class Fetched(Documents):
+    """Says of each second item that its file is that of the item before."""
+
+    async def process_item(self, item: Any) -> Any:
+        return item | {"files": [{"checksum": f"checksum {int(item['url'][-1]) // 2}"}]}
+
+
+class Checked:
+    """Passes items on."""
+
+    def process_item(self, item: Any) -> Any:
+        return item
+
+
+@pytest.mark.slow
+def test_files_are_compared_behind_a_pipeline_of_whatever_name_and_number(
+    pass_on: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    items = [{"url": url(number)} for number in range(4)]
+    settings = {"ITEM_PIPELINES": {Checked: 100, Fetched: 200}, "FILES_STORE": str(tmp_path / "files")}
+    outcome = pass_on(items, settings)
+    assert (len(outcome.items), outcome.kinds_of_drops) == (2, {"ExactDuplicate": 2})
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,7 @@ class LockedDatabase(Shop):
 SETTINGS = {
     "ADDONS": {"dedup.DedupAddon": 500},
     "DEDUP_DATABASE_URL": "sqlite:///dedup.db",
+    "DEDUP_ON_ERROR": "stop",
     "DEDUP_WORKERS": 0,
     "LOG_LEVEL": "INFO",
     "TELNETCONSOLE_ENABLED": False,

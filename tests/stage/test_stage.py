@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import sqlite3
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from dedup.rules.documents import Rule
 from dedup.rules.settings import DedupSettings
 from dedup.sql.database import url_of
 from dedup.stage.failures import document_dropped, document_kept
-from tests.crawling import Outcome, ask, crawl_here
+from tests.crawling import Outcome, ask, crawl_here, run
 from tests.passing import ADDONS, FORM, NEAR_A, A, B, ItemsSpider, four, url, urls
 from tests.texts import document, filled_in
 from tests.waiting import HANG
@@ -353,7 +354,7 @@ def test_database_is_in_the_folder_of_the_project_under_its_name(
     assert any("knows 4 documents of 1 run since 20" in message for message in pass_on(four(), settings).messages)
 
 
-@pytest.mark.parametrize("folder", ["what?", "50%20off", "a#b", "é [1]"])
+@pytest.mark.parametrize("folder", ["what?", "50%20off", "a%2Fb", "a#b", "é [1]", "x;y z"])
 def test_database_is_in_the_folder_whatever_it_is_called(
     folder: str, pass_on: PassOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -364,6 +365,8 @@ def test_database_is_in_the_folder_whatever_it_is_called(
     [path] = tmp_path.rglob("*.db")
     assert path.parent == tmp_path / folder / ".scrapy" / "dedup"
     assert len(ask(url_of(str(path)), "SELECT * FROM dedup_runs")) == 1
+    report = run([sys.executable, "-m", "scrapy", "duplicates"], folder=tmp_path / folder)
+    assert "2 of 4 documents dropped" in report.stdout
 
 
 def test_crawl_without_items_leaves_no_run(pass_on: PassOn, tmp_path: Path) -> None:

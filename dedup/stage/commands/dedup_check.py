@@ -5,19 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 
-from scrapy.commands import ScrapyCommand
-
 from dedup.errors import DedupError, SettingsError, exit_status
+from dedup.stage.commands.base import AddonCommand
 
 # Scrapy loads this module for every command of every project in the environment: what takes a
 # quarter of a second to import waits until it is needed.
 # ruff: noqa: PLC0415
 
 
-class Command(ScrapyCommand):
-    requires_project = False
-    requires_crawler_process = False
-
+class Command(AddonCommand):
     def syntax(self) -> str:
         return "[options] ITEMS.jsonl"
 
@@ -40,6 +36,9 @@ class Command(ScrapyCommand):
             help="import path of the class of the items, where settings go by classes",
         )
         parser.add_argument("--spider", default="", metavar="NAME", help="the spider that the items are of")
+        parser.add_argument(
+            "--explain", default="", metavar="KEY", help="say why this item would be dropped, in place of the report"
+        )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from dedup.stage.check import check_items
@@ -51,7 +50,8 @@ class Command(ScrapyCommand):
                 raise SettingsError("one file of items is expected: scrapy dedup-check ITEMS.jsonl")
             for line in unknown_settings(self.settings):
                 sys.stderr.write(f"warning: {line}\n")
-            check_items(args[0], self.settings, sys.stdout, item_class=opts.item_class, spider=opts.spider)
+            kind, spider, explained = opts.item_class, opts.spider, opts.explain
+            check_items(args[0], self.settings, sys.stdout, item_class=kind, spider=spider, explained=explained)
         except (DedupError, OSError) as error:
             from dedup.console import plain
 

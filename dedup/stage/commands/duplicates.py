@@ -5,19 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 
-from scrapy.commands import ScrapyCommand
-
 from dedup.errors import DedupError, SettingsError, exit_status
+from dedup.stage.commands.base import AddonCommand
 
 # Scrapy loads this module for every command of every project in the environment: what takes a
 # quarter of a second to import waits until it is needed.
 # ruff: noqa: PLC0415
 
 
-class Command(ScrapyCommand):
-    requires_project = False
-    requires_crawler_process = False
-
+class Command(AddonCommand):
     def syntax(self) -> str:
         return "[options]"
 
