@@ -93,9 +93,10 @@ def have_changed(before: str, now: str) -> bool:
 
 
 def share_fields(ours: str, theirs: str) -> bool:
-    """Say whether two items have a field in common, by which they are the same thing if no other one differs."""
+    """Say whether two items have fields in common, and the same in all of them, on whatever sites."""
     one, other = unpacked(ours).values, unpacked(theirs).values
-    return any(_told(each) and _told(each) == _told(other.get(name, [])) for name, each in one.items())
+    shared = [(_told(each), _told(other[name])) for name, each in one.items() if name in other]
+    return any(ours for ours, _ in shared) and all(ours == theirs for ours, theirs in shared)
 
 
 @lru_cache(maxsize=4_096)

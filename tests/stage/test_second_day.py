@@ -118,6 +118,15 @@ def test_what_has_changed_in_a_field_is_no_unchanged_item(
     assert [len(pass_on([item | values], settings).items) for values in (first, first, second, second)] == [1, 0, 1, 0]
 
 
+def test_things_of_a_site_stay_apart_beside_a_copy_at_another_one(pass_on: PassOn) -> None:
+    dates = [("a", 1), ("b", 1), ("b", 2), ("b", 3), ("c", 9)]
+    items = [
+        {"url": f"https://{site}.example/{day}", "text": STORIES[0], "date": f"2031-05-0{day}", "room": "12"}
+        for site, day in dates
+    ]
+    assert urls(pass_on(items, IN_ORDER)) == [items[n]["url"] for n in (0, 2, 3)]
+
+
 def test_an_item_without_the_field_is_not_all_of_those_that_have_it(pass_on: PassOn) -> None:
     items = [{"url": f"https://shop.example/{n}", "text": STORIES[0], "size": size} for n, size in enumerate("?ABCA")]
     del items[0]["size"]
