@@ -340,15 +340,18 @@ def _with_same_fields(
     there = document_rows.find_by_text(connection, found.text_digest, content.fields)
     others = [each for each in there if own_id is None or own_id not in (each.id, each.leader_id)]
     told = [each for each in others if not other_fields(each.fields, content.fields)]
-    values = unpacked(content.fields).values
+    site, values, _ = unpacked(content.fields)
     # Of another host it may be the same item before its site has moved.
     same = next((each for each in told if unpacked(each.fields).values == values), None)
     same = same or next((each for each in told if share_fields(each.fields, content.fields)), None)
     if same is not None:
         return same, False
-    # What has none of these fields may be any of them.
-    other = next((each for each in others if other_fields(each.fields, content.fields)), None)
-    return (found, is_other) if other is None else (other, True)
+    # What has none of these fields may be any of them, and what is at another site one of several here.
+    differing = [each for each in others if other_fields(each.fields, content.fields)]
+    here = [each for each in differing if unpacked(each.fields).site == site]
+    if told and not here:
+        return told[0], False
+    return next(iter(here or differing), found), is_other or bool(differing)
 
 
 class _StoredDocuments:

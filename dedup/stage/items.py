@@ -125,7 +125,7 @@ class ItemReader:
     def read(self, item: Any, response: Response | None) -> Reading:
         """Read an item of any kind that itemadapter knows."""
         content = self._find_content(item)
-        item_class, title = class_of(item), self._title_of(item)
+        item_class, (_, title) = class_of(item), self._title_of(item)
         page = "" if response is None else clean(response.url)
         for field, value in self._settings.key_field.find(item):
             if key := clean(as_key(value)).strip():
@@ -187,10 +187,8 @@ class ItemReader:
 
     def _fields_of(self, item: Any, key: str, key_field: str, page: str, content: ItemContent) -> ItemFields:
         site = owner_of(key) or owner_of(page) or self._spider
-        used = {key_field, *content.source.split(" + ")}
-        if content.checksums:
-            # What such things are called tells nothing where their files are the same.
-            used.update(TITLE_FIELDS)
+        # Copies have other headlines now and then.
+        used = {key_field, *content.source.split(" + "), self._title_of(item)[0]}
         return short_fields(item, site, used, self._settings.distinct_fields)
 
     def _texts(self, item: Any) -> Iterator[tuple[str, Any]]:
@@ -217,9 +215,11 @@ class ItemReader:
         name, title = _first_text(self._settings.title_field, item)
         return ItemContent(text=title, source=name) if title else ItemContent()
 
-    def _title_of(self, item: Any) -> str:
+    def _title_of(self, item: Any) -> tuple[str, str]:
+        """Return the field of a title, and the title."""
         # Where a title shall not be compared, it is still what people know the item by.
-        return _first_text(self._settings.title_field, item)[1] or _first_text(_TITLE_FIELDS, item)[1]
+        name, title = _first_text(self._settings.title_field, item)
+        return (name, title) if title else _first_text(_TITLE_FIELDS, item)
 
     def _with_title(self, item: Any, text: str, field: str) -> ItemContent:
         name, title = _first_text(self._settings.title_field, item)

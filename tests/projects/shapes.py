@@ -95,7 +95,7 @@ def shop() -> Project:
         found = [
             Stored(
                 f"{item['title']}, {item['category']}",
-                ItemContent(text=f"{item['title']}\n{item['description']}", details=(item["price"],)).name,
+                ItemContent(text=f"{item['title']}\n{item['description']}").name,
             )
             for item in products
         ]
