@@ -52,11 +52,12 @@ def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.signature.signing.make_signature`."""
     scheme = scheme or default_scheme()
     tokens, have_digits = tokenise_plainly(normalise(text), scheme)
-    hashes = _hashes_of(tokens.parts())
+    parts = tokens.parts()
+    hashes = _hashes_of(parts)
     sketch, bands = make_sketch(hashes, hashes[have_digits])
-    return Signature(
-        digest(tokens.data), _fingerprint_of(hashes), sketch, bands, b"\0".join((tokens.joined(), *tokens.signs()))
-    )
+    # No token has a line feed in it.
+    words = b"\0".join((b"\n".join(parts), *tokens.signs()))
+    return Signature(digest(tokens.data), _fingerprint_of(hashes), sketch, bands, words)
 
 
 def plain_bands_of(tokens: bytes) -> NDArray[np.uint64]:

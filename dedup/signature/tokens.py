@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import regex
@@ -110,20 +109,25 @@ class Tokens:
         spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
         return [self.data[start:end] for start, end in spans]
 
-    def joined(self) -> bytes:
-        """Return the tokens in UTF-8, a line feed between them; no token has one in it."""
-        return b"\n".join(self.parts())
-
     def signs(self) -> list[bytes]:
         """Return each place with a sign: the token before it, what stands there, and the next, line feeds between."""
         if not len(self):
             return []
-        spans = zip([0, *self.ends.tolist()], [*self.starts.tolist(), len(self.data)], strict=True)
-        sides = pairwise([b"", *self.parts(), b""])
-        places = [
-            (before, self.data[start:end], after) for (before, after), (start, end) in zip(sides, spans, strict=True)
-        ]
-        return [b"\n".join(place) for place in places if _has_sign(place[1].decode())]
+        data = np.frombuffer(self.data + b" ", np.uint8)
+        starts, ends = np.append(0, self.ends), np.append(self.starts, len(self.data))
+        # Between most tokens there is a space.
+        may_have = (ends - starts > 1) | ((ends - starts == 1) & (data[starts] != ord(" ")))
+        signs = []
+        for place in np.flatnonzero(may_have).tolist():
+            between = self.data[starts[place] : ends[place]]
+            if _has_sign(between.decode()):
+                before = self._part(place - 1) if place else b""
+                after = self._part(place) if place < len(self) else b""
+                signs.append(b"\n".join((before, between, after)))
+        return signs
+
+    def _part(self, place: int) -> bytes:
+        return self.data[self.starts[place] : self.ends[place]]
 
     def words(self) -> list[str]:
         """Return the tokens as strings."""
