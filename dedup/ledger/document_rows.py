@@ -13,6 +13,7 @@ from sqlalchemy import (
     Connection,
     Select,
     Subquery,
+    and_,
     bindparam,
     delete,
     exists,
@@ -110,7 +111,17 @@ _STARTED = select(runs.c.started).where(runs.c.id == bindparam("run"))
 _SEEN_SINCE = (
     select(documents.c.id)
     .where(
-        or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")),
+        or_(
+            documents.c.id == bindparam("leader"),
+            and_(
+                documents.c.leader_id == bindparam("leader"),
+                exists().where(
+                    verdicts.c.document_id == documents.c.id,
+                    verdicts.c.run_id == bindparam("run"),
+                    verdicts.c.kept.is_not(None),
+                ),
+            ),
+        ),
         documents.c.last_run_id.in_(
             select(runs.c.id).where(or_(runs.c.finished.is_(None), runs.c.finished >= _STARTED.scalar_subquery()))
         ),
@@ -343,7 +354,7 @@ def find_passed_on(connection: Connection, match: Match, most: int) -> list[Stor
 
 
 def is_seen_since(connection: Connection, leader_id: int, run_id: int) -> bool:
-    """Say whether a document or one of its duplicates was seen by a run, or by one that had not ended before it."""
+    """Say whether a document was seen, or one of its duplicates passed on, by a run or one that ended in its time."""
     return connection.execute(_SEEN_SINCE, {"leader": leader_id, "run": run_id}).first() is not None
 
 

@@ -274,6 +274,9 @@ class OriginalFinder:
         answer = self._matcher.find(query, store.candidates(content.keys), store)
         if answer.match is not None and _has_changed_more(batch.connection, relatives.same_key, document, answer.match):
             return Answer(similar=replace(answer.match, rule=Rule.UPDATED))
+        if answer.match is not None and owner_of(document.key) != owner_of(answer.match.leader.key):
+            # A site that moves has corrected some of its pages.
+            answer = answer._replace(has_moved=_comes_from(batch, document, answer.match.leader))
         # A text may be that of another thing, and a near-copy of its own.
         return answer if answer.match or other is None else Answer(similar=other)
 
@@ -311,6 +314,7 @@ def _comes_from(batch: Batch, document: Document, leader: StoredDocument) -> boo
     Pages that are visited again by their addresses have moved where these say so.
     """
     is_of_earlier_run = document.separate and leader.last_run_id != batch.run_id
+    batch.write_verdicts()
     if not is_of_earlier_run or not may_have_moved(document.key, leader.key):
         return False
     return not document_rows.is_seen_since(batch.connection, leader.id, batch.run_id)

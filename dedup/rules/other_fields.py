@@ -28,7 +28,7 @@ class ItemFields(NamedTuple):
     """The short fields of an item.
 
     Attributes:
-        site: the site that it is from: host and port, or the spider where it has no address.
+        site: the site that it is from: its registrable domain, or the spider where it has no address.
         values: by name, with dots below another field, each once, and in order.
         is_named: whether the project has named them, so that they count between sites, too.
     """

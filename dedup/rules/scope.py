@@ -122,11 +122,21 @@ def _mask(scope: str) -> int:
     return int.from_bytes(digest(b"scope\n" + scope.encode())[:_FINGERPRINT_BYTES], "little")
 
 
+def domain_of(key: str) -> str:
+    """Return the registrable domain of a URL; of a key that is no URL the empty string."""
+    host = host_of(clean(key))
+    return _domain_of(host) if host else ""
+
+
 @lru_cache(maxsize=10_000)
 def _domain_of(host: str) -> str:
     name = _PORT.sub("", host)
-    # What has no public suffix, such as an address or localhost, is a domain of its own.
-    return public_suffixes()(name).top_domain_under_public_suffix or name
+    if found := str(public_suffixes()(name).top_domain_under_public_suffix):
+        return found
+    # An address or localhost is a domain of its own; else the last part is a suffix, as the list's own rule says.
+    *_, before, last = ("", *name.rsplit(".", 2))
+    is_name = bool(before) and last.isalpha() and public_suffixes()(name).suffix == ""
+    return f"{before}.{last}" if is_name else name
 
 
 @lru_cache(maxsize=1)

@@ -21,6 +21,7 @@ from dedup.console import logged, readable
 from dedup.errors import DatabaseError
 from dedup.fields import value_of
 from dedup.rules.documents import Decision, Document, Rule
+from dedup.rules.other_fields import FOR_ITS_KEY
 from dedup.rules.scope import owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.signature.extraction import analyse_html
@@ -227,11 +228,13 @@ class Examiner:
         if source in self._sources or len(self._sources) == _SOURCES_TOLD:
             return
         self._sources.add(source)
+        values = reading.fields.values.items()
+        names = [name for name, each in values if not all(value.startswith(FOR_ITS_KEY) for value in each)]
         logger.info(
             "text: %s; key: %s%s%s",
             readable(reading.content.source) or "the item's signature",
             readable(reading.key_field) or "the response's URL and the text",
-            f"; told apart by: {readable(', '.join(reading.fields.values))}" if reading.fields.values else "",
+            f"; told apart by: {readable(', '.join(names))}" if names else "",
             f"; items of {reading.item_class}" if reading.item_class else "",
         )
 

@@ -28,7 +28,7 @@ from dedup.fields import (
 from dedup.ledger.notes import Unexamined
 from dedup.rules.documents import Decision
 from dedup.rules.other_fields import NO_FIELDS, ItemFields
-from dedup.rules.scope import owner_of
+from dedup.rules.scope import domain_of
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.stage.item_settings import (
@@ -186,7 +186,8 @@ class ItemReader:
         return next((page for _, value in self._settings.html_field.find(item) if (page := _html(value))), "")
 
     def _fields_of(self, item: Any, key: str, key_field: str, page: str, content: ItemContent) -> ItemFields:
-        site = owner_of(key) or owner_of(page) or self._spider
+        # Towns, and shops for phones, have hosts of their own.
+        site = domain_of(key) or domain_of(page) or self._spider
         # Copies have other headlines now and then.
         used = {key_field, *content.source.split(" + "), self._title_of(item)[0]}
         return short_fields(item, site, used, self._settings.distinct_fields)

@@ -98,7 +98,9 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | 
         reason += _how_close(decision)
     if outcome.kept:
         more = f" (+{counted(decision.lost.words, 'word')})" if outcome.kept is Kept.SAYS_MORE else ""
-        logger.info("kept %s: %s, but %s%s", shown, reason, _WHY_KEPT[outcome.kept], more)
+        # Of a site that has moved that is every item.
+        level = logging.DEBUG if outcome.kept is Kept.MOVED else logging.INFO
+        logger.log(level, "kept %s: %s, but %s%s", shown, reason, _WHY_KEPT[outcome.kept], more)
         return None
     logger.info("dropped %s: %s", shown, reason)
     kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate

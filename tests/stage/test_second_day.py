@@ -136,3 +136,30 @@ def test_an_item_without_the_field_is_not_all_of_those_that_have_it(pass_on: Pas
 def test_half_a_character_in_a_field_loses_nothing(pass_on: PassOn) -> None:
     items = [{"url": f"https://a.example/{n}", "text": text, "author": "Ann \ud83d"} for n, text in enumerate(STORIES)]
     assert len(pass_on(items).items) == len(items)
+
+
+@pytest.mark.parametrize("hosts", [("www.k", "events.k"), ("old", "new")])
+def test_a_moved_item_is_passed_on_behind_a_new_one_of_its_text(hosts: tuple[str, str], pass_on: PassOn) -> None:
+    def event(host: str, number: int) -> dict[str, Any]:
+        return {"url": f"https://{host}.example/event/{number}", "text": STORIES[0], "date": f"2031-12-0{number + 1}"}
+
+    old, new = hosts
+    pass_on([event(old, 0)], IN_ORDER)
+    kept = urls(pass_on([event(new, 1), event(new, 0)], IN_ORDER))
+    # Between domains other dates make no other thing.
+    assert kept == [event(new, number)["url"] for number in ((0, 1) if old == "www.k" else (0,))]
+
+
+def test_what_has_moved_and_was_corrected_is_passed_on(pass_on: PassOn) -> None:
+    text = STORIES[0]
+    pass_on([{"url": "https://old.example/news/1", "text": text}], IN_ORDER)
+    words = text.split()
+    corrected = {"url": "https://new.example/news/1", "text": " ".join([*words[:60], "corrected", *words[61:]])}
+    outcome = pass_on([corrected], IN_ORDER)
+    assert (len(outcome.items), outcome.count("dedup/kept_as_moved")) == (1, 1)
+
+
+def test_hosts_of_one_domain_are_one_site(pass_on: PassOn) -> None:
+    towns = ("bern", "chur", "biel")
+    items = [{"url": f"https://{town}.k.example/event", "text": STORIES[0], "town": town} for town in towns]
+    assert len(pass_on(items, IN_ORDER).items) == 3
