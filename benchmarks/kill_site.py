@@ -178,7 +178,7 @@ def _add_page(
     anchors = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
     paragraphs = "".join(f"<p>{sentence}.</p>" for sentence in text.split(". "))
     body = (
-        f'<!DOCTYPE html><html lang="en"><head><title>{path}</title></head>'
+        f'<!DOCTYPE html><html lang="en"><head><title>{of or path}</title></head>'
         f"<body><nav><ul>{anchors}</ul></nav><article>{paragraphs}</article></body></html>"
     )
     site.answers[path] = Answer(body=body.encode())
