@@ -43,7 +43,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _NAMED_BYTES = 6
 
 SHORT_TEXT = 400
-"""Characters: of a text of fewer than 64 words other fields are looked at, too."""
+"""Characters: where an item has so few of a page, the page is looked at, too."""
 
 _TITLE_FIELDS = FieldRule(TITLE_FIELDS)
 
