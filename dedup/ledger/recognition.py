@@ -272,7 +272,7 @@ class OriginalFinder:
         )
         assert content.keys is not None
         answer = self._matcher.find(query, store.candidates(content.keys), store)
-        if answer.match is not None and _has_changed_more(batch.connection, relatives.same_key, document, answer.match):
+        if answer.match is not None and _has_changed_more(batch.connection, stored, document, answer.match):
             return Answer(similar=replace(answer.match, rule=Rule.UPDATED))
         if answer.match is not None and owner_of(document.key) != owner_of(answer.match.leader.key):
             # A site that moves has corrected some of its pages.
@@ -314,9 +314,9 @@ def _comes_from(batch: Batch, document: Document, leader: StoredDocument) -> boo
     Pages that are visited again by their addresses have moved where these say so.
     """
     is_of_earlier_run = document.separate and leader.last_run_id != batch.run_id
-    batch.write_verdicts()
     if not is_of_earlier_run or not may_have_moved(document.key, leader.key):
         return False
+    batch.write_verdicts()
     return not document_rows.is_seen_since(batch.connection, leader.id, batch.run_id)
 
 
@@ -341,9 +341,11 @@ def _with_same_fields(
     is_other = bool(other_fields(found.fields, content.fields))
     if not content.sketch.tokens or found.text_digest is None:
         return found, is_other
-    there = document_rows.find_by_text(connection, found.text_digest, content.fields)
-    others = [each for each in there if own_id is None or own_id not in (each.id, each.leader_id)]
-    told = [each for each in others if not other_fields(each.fields, content.fields)]
+    told: list[StoredDocument] = []
+    differing: list[StoredDocument] = []
+    for each in document_rows.find_by_text(connection, found.text_digest, content.fields):
+        if own_id is None or own_id not in (each.id, each.leader_id):
+            (differing if other_fields(each.fields, content.fields) else told).append(each)
     site, values, _ = unpacked(content.fields)
     # Of another host it may be the same item before its site has moved.
     same = next((each for each in told if unpacked(each.fields).values == values), None)
@@ -351,7 +353,6 @@ def _with_same_fields(
     if same is not None:
         return same, False
     # What has none of these fields may be any of them, and what is at another site one of several here.
-    differing = [each for each in others if other_fields(each.fields, content.fields)]
     here = [each for each in differing if unpacked(each.fields).site == site]
     if told and not here:
         return told[0], False

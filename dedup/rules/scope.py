@@ -244,8 +244,14 @@ def are_other_titles(a: str, b: str) -> bool:
         a: the title of a page; empty: nobody knows, and nothing is told by it.
         b: that of another one; the order of the two makes no difference.
     """
-    ours, theirs = (_BETWEEN_PARTS.split(normalise(title)) for title in (a, b))
+    ours, theirs = _parts_of(a), _parts_of(b)
     return bool(ours[0] and theirs[0]) and ours[0] not in theirs and theirs[0] not in ours
+
+
+@lru_cache(maxsize=1_000)
+def _parts_of(title: str) -> list[str]:
+    # A page is compared with several others, and each with several pages.
+    return _BETWEEN_PARTS.split(normalise(title))
 
 
 def called_otherwise(key: str, title: str, other_key: str, other_title: str) -> bool:

@@ -19,7 +19,7 @@ from scrapy.http import Response
 
 from dedup.console import logged, readable
 from dedup.errors import DatabaseError
-from dedup.fields import value_of
+from dedup.fields import actual_name, value_of
 from dedup.rules.documents import Decision, Document, Rule
 from dedup.rules.other_fields import FOR_ITS_KEY
 from dedup.rules.scope import owner_of
@@ -249,7 +249,10 @@ class Examiner:
             Exception: what a library makes of a broken page.
         """
         settings, adapter = self._settings, ItemAdapter(item)
-        canonical = value_of(adapter, settings.canonical_field) or _canonical_of(reading, response)
+        canonical = value_of(adapter, settings.canonical_field)
+        if not canonical and actual_name(adapter, settings.signature_field) is None:
+            # Who makes signatures has read the page.
+            canonical = _canonical_of(reading, response)
         body_digest = value_of(adapter, settings.body_digest_field)
         document = Document(
             reading.key,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -125,7 +125,7 @@ class ItemReader:
     def read(self, item: Any, response: Response | None) -> Reading:
         """Read an item of any kind that itemadapter knows."""
         content = self._find_content(item)
-        item_class, (_, title) = class_of(item), self._title_of(item)
+        item_class, (title_field, title) = class_of(item), self._title_of(item)
         page = "" if response is None else clean(response.url)
         for field, value in self._settings.key_field.find(item):
             if key := clean(as_key(value)).strip():
@@ -134,10 +134,11 @@ class ItemReader:
                     content = self._find_title(item)
                 elif key == page and 0 < len(content.text) <= SHORT_TEXT:
                     content = replace(content, html=self._find_page(item))
-                fields = self._fields_of(item, key, field, page, content)
+                # Copies have other headlines now and then.
+                fields = self._fields_of(item, key, page, {field, title_field, *content.source.split(" + ")})
                 return Reading(item_class, key, field, key == page, content, title, fields)
         key = f"{page or self._spider} {content.name}"
-        fields = self._fields_of(item, page, "", page, content)
+        fields = self._fields_of(item, page, page, {title_field, *content.source.split(" + ")})
         return Reading(item_class, key, "", is_page=False, content=content, title=title, fields=fields)
 
     def is_exempt(self, item: Any) -> bool:
@@ -185,11 +186,9 @@ class ItemReader:
     def _find_page(self, item: Any) -> bytes | str:
         return next((page for _, value in self._settings.html_field.find(item) if (page := _html(value))), "")
 
-    def _fields_of(self, item: Any, key: str, key_field: str, page: str, content: ItemContent) -> ItemFields:
+    def _fields_of(self, item: Any, key: str, page: str, used: Collection[str]) -> ItemFields:
         # Towns, and shops for phones, have hosts of their own.
         site = domain_of(key) or domain_of(page) or self._spider
-        # Copies have other headlines now and then.
-        used = {key_field, *content.source.split(" + "), self._title_of(item)[0]}
         return short_fields(item, site, used, self._settings.distinct_fields)
 
     def _texts(self, item: Any) -> Iterator[tuple[str, Any]]:

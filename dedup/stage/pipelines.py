@@ -79,10 +79,10 @@ class NearDuplicatePipeline:
     - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
       `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
       as `dedup/kept_as_keeper`, `dedup/kept_by_brake`, `dedup/kept_before_joining`, `dedup/kept_as_more`,
-      `dedup/kept_as_moved` or
-      `dedup/marked`; what is lost with those that are dropped as `dedup/lost_bytes`; what a better
-      copy has replaced as `dedup/replaced`. `dedup/keeper_changed`, `dedup/clusters_joined`;
-      `dedup/clusters_over_limit`, `dedup/hosts_over_limit`; `dedup/not_decided`.
+      `dedup/kept_as_moved` or `dedup/marked`; what is lost with those that are dropped as
+      `dedup/lost_bytes`; what a better copy has replaced as `dedup/replaced`.
+      `dedup/keeper_changed`, `dedup/clusters_joined`; `dedup/clusters_over_limit`,
+      `dedup/hosts_over_limit`; `dedup/not_decided`.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
