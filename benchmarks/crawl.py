@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -30,6 +31,11 @@ _SETTINGS = {
     "CRAWLER_OBEY_META_ROBOTS": "False",
     "LOG_LEVEL": "WARNING",
 }
+
+
+# Of so many pages two copies at other addresses are served in a second crawl.
+_NAMED = 300
+_HEAD = re.compile(rb"<head[^>]*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,7 @@ def run(*, data: Path, limit: int | None = None, database: str | None = None, ro
         "unavoidable_ms_per_page": {part: seconds * per_page for part, seconds in parts.items()},
         "cpu_ratio_to_unavoidable": cpu / sum(parts.values()),
         "cpu_ratios": [each.ratio for each in measured],
+        "kept_at_canonical": _measure_canonical(pages),
     }
     _print(figures)
     return figures
@@ -108,6 +115,26 @@ def run(*, data: Path, limit: int | None = None, database: str | None = None, ro
 
 def _quality(pairs: list[LabelledPair], cluster: dict[str, int]) -> Quality:
     return Quality.of((pair.is_duplicate, cluster[pair.a] == cluster[pair.b]) for pair in pairs)
+
+
+def _measure_canonical(pages: dict[str, bytes]) -> float:
+    """Return of how many pages the copy is kept that the site names as canonical: each is served at three addresses."""
+    some = [name for name, body in sorted(pages.items()) if _HEAD.search(body)]
+    chance = random.Random(1)
+    served: dict[str, bytes] = {}
+    for name in chance.sample(some, min(_NAMED, len(some))):
+        link = f'<link rel="canonical" href="{path_of(name)}">'.encode()
+        body = _HEAD.sub(rb"\g<0>" + link, pages[name], count=1)
+        served |= {name: body, f"{name}?from=home": body, f"print/{name}": body}
+    names = list(served)
+    chance.shuffle(names)
+    with scratch_folder() as scratch, serve({name: served[name] for name in names}) as url:
+        database = f"sqlite:///{scratch / 'crawl.db'}"
+        run_measured(crawl_command(f"{url}/", database, _SETTINGS, "-amax_depth=1"), PROJECT)
+        with closing(Database(database, read_only=True)) as opened, opened.read() as connection:
+            keys = connection.execute(text("SELECT key FROM dedup_documents WHERE leader_id IS NULL")).scalars().all()
+    kept = [key for key in keys if key.startswith(f"{url}{path_of('')}")]
+    return sum(key.removeprefix(f"{url}{path_of('')}") in pages for key in kept) / len(kept)
 
 
 def _measure(pages: dict[str, bytes], url: str, database: str | None) -> _Round:
@@ -189,4 +216,5 @@ speed          {figures["pages_per_second"]:.0f} pages a second
 peak memory    {figures["peak_mb"]:.0f} MB, all processes
 CPU            {figures["cpu_ms_per_page"]:.2f} ms a page, all processes
 unavoidable    {sum(parts.values()):.2f} ms a page: {", ".join(f"{part} {ms:.2f}" for part, ms in parts.items())}
-ratio          {figures["cpu_ratio_to_unavoidable"]:.2f}   rounds: {", ".join(ratios)}""")
+ratio          {figures["cpu_ratio_to_unavoidable"]:.2f}   rounds: {", ".join(ratios)}
+canonical      {figures["kept_at_canonical"]:.3f} of kept pages are at the address that their site names""")

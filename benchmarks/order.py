@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 
 from benchmarks.processes import scratch_folder
-from dedup.evaluation import LabelledPair, LabelledSet, Quality, analyse_documents, read_set
+from dedup.evaluation import LabelledPair, Quality, analyse_documents, read_set
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import DUPLICATES, Document, Rule
 from dedup.rules.settings import DedupSettings
@@ -43,11 +43,11 @@ class Arrival:
 
     Attributes:
         duplicates: all of them.
-        clusters: members and keeper of each cluster with more than one member.
+        clusters: the members of each cluster with more than one.
     """
 
     duplicates: list[Decided]
-    clusters: dict[frozenset[str], str]
+    clusters: list[frozenset[str]]
 
 
 @dataclass
@@ -59,16 +59,12 @@ class Findings:
         recall: likewise.
         duplicates: how many duplicates were looked at.
         unverified: those that were not verified as they should be.
-        keepers: by the members of a cluster the keepers that it had, in all orders.
-        times_seen: by the members of a cluster in how many orders it was seen.
     """
 
     precision: list[float] = field(default_factory=list)
     recall: list[float] = field(default_factory=list)
     duplicates: int = 0
     unverified: list[str] = field(default_factory=list)
-    keepers: dict[frozenset[str], set[str]] = field(default_factory=lambda: defaultdict(set))
-    times_seen: dict[frozenset[str], int] = field(default_factory=lambda: defaultdict(int))
 
     @property
     def differing(self) -> list[str]:
@@ -77,9 +73,6 @@ class Findings:
         for name, values in (("precision", self.precision), ("recall", self.recall)):
             if max(values) - min(values) > LARGEST_MOVE:
                 lines.append(f"{name} moves from {min(values):.4f} to {max(values):.4f}")
-        for members, keepers in self.keepers.items():
-            if len(keepers) > 1:
-                lines.append(f"a cluster of {len(members)} has the keepers {', '.join(sorted(keepers))}")
         return lines
 
 
@@ -101,10 +94,12 @@ def run(*, data: Path, shuffles: int = 20, seed: int = 1) -> dict[str, Any]:
     if shuffles < 1:
         raise ValueError(f"--shuffles {shuffles}: expected at least 1")
     labelled = read_set(data)
-    # Keepers are elected only where better copies take the place of others.
-    settings = DedupSettings(swap_keeper=True)
+    settings = DedupSettings()
     [analysed] = analyse_documents([labelled], find_scheme(settings.scheme))
-    arriving = make_documents({name: each.signature for name, each in analysed.items()}, labelled)
+    arriving = {
+        (key := _address(name)): Document(key, each.signature, each.signature.sketch.tokens)
+        for name, each in analysed.items()
+    }
     pairs = [LabelledPair(_address(each.a), _address(each.b), each.is_duplicate, each.kind) for each in labelled.pairs]
     findings = Findings()
     print("order  clusters  duplicates  precision  recall")
@@ -112,9 +107,7 @@ def run(*, data: Path, shuffles: int = 20, seed: int = 1) -> dict[str, Any]:
         add(findings, arrival, arriving, pairs, settings)
         shown = f"{len(arrival.clusters):>8,}  {len(arrival.duplicates):>10,}"
         print(f"{number:>5}  {shown}  {findings.precision[-1]:>9.4f}  {findings.recall[-1]:>6.4f}", flush=True)
-    again = sum(times > 1 for times in findings.times_seen.values())
     print(f"\n{findings.duplicates:,} duplicates verified against member and leader")
-    print(f"{len(findings.keepers):,} different clusters, {again:,} of them in more than one order")
     differing = findings.differing
     for line in differing[:_NAMED]:
         print(line)
@@ -125,26 +118,6 @@ def run(*, data: Path, shuffles: int = 20, seed: int = 1) -> dict[str, Any]:
         "differs": differing,
         "failed": bool(differing),
     }
-
-
-def make_documents(signatures: Mapping[str, Signature], labelled: LabelledSet) -> dict[str, Document]:
-    """Return documents by addresses that give the keeper's rules something to decide.
-
-    Every second is https, every third names another document of its labelled cluster as its
-    canonical address, and some were redirected to; all by a hash of their names.
-    """
-    clusters: dict[str, list[str]] = defaultdict(list)
-    for name, each in labelled.documents.items():
-        clusters[each.cluster].append(name)
-    made = {}
-    for name, signature in signatures.items():
-        chance = digest(name.encode())
-        others = clusters[labelled.documents[name].cluster]
-        canonical = _address(others[chance[1] % len(others)]) if chance[2] % 3 == 0 else None
-        size = signature.sketch.tokens
-        document = Document(_address(name), signature, size, None, canonical, redirected=chance[3] % 16 == 0)
-        made[document.key] = document
-    return made
 
 
 def arrivals(arriving: Mapping[str, Document], settings: DedupSettings, shuffles: int, seed: int) -> Iterator[Arrival]:
@@ -174,7 +147,7 @@ def add(
     pairs: Iterable[LabelledPair],
     settings: DedupSettings,
 ) -> None:
-    """Look at one order: verify every duplicate, measure the labelled pairs, note the keepers."""
+    """Look at one order: verify every duplicate, measure the labelled pairs."""
     cluster_of = {member: number for number, members in enumerate(arrival.clusters) for member in members}
     quality = Quality.of(
         (pair.is_duplicate, pair.a in cluster_of and cluster_of[pair.a] == cluster_of.get(pair.b)) for pair in pairs
@@ -183,9 +156,6 @@ def add(
     findings.recall.append(quality.recall)
     findings.duplicates += len(arrival.duplicates)
     findings.unverified += [line for each in arrival.duplicates if (line := _doubt(each, arriving, settings))]
-    for members, keeper in arrival.clusters.items():
-        findings.keepers[members].add(keeper)
-        findings.times_seen[members] += 1
 
 
 def _doubt(decided: Decided, arriving: Mapping[str, Document], settings: DedupSettings) -> str | None:
@@ -229,14 +199,7 @@ def _read(deduplicator: Deduplicator) -> Arrival:
     members: dict[int, set[str]] = defaultdict(set)
     for row in rows.values():
         members[row.leader_id or row.id].add(row.key)
-    return Arrival(
-        duplicates,
-        {
-            frozenset(keys): rows[rows[leader].keeper_id or leader].key
-            for leader, keys in members.items()
-            if len(keys) > 1
-        },
-    )
+    return Arrival(duplicates, [frozenset(keys) for keys in members.values() if len(keys) > 1])
 
 
 def _address(name: str) -> str:

@@ -217,9 +217,7 @@ def _drop(first: AnalysedDocument, second: AnalysedDocument) -> RelatedRow | Non
         return None
     similarity, rule = found.similarity.jaccard, found.rule.short
     verdict = Verdict.NEAR_DUPLICATE
-    return RelatedRow(
-        verdict, found.distance, similarity, "", "", "", "", 0.0, None, None, rule, lost.words, lost.places
-    )
+    return RelatedRow(verdict, found.distance, similarity, "", "", "", "", 0.0, None, rule, lost.words, lost.places)
 
 
 def _doubt(drops: Sequence[tuple[RelatedRow, bool]]) -> Doubt:

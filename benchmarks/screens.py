@@ -216,7 +216,15 @@ def _queue(url: str, run: str) -> None:
         hosts = [f"news-{number}.example" for number in range(6)] + [_LONG.split("/")[2]]
         entries = [
             Entry(
-                f"https://{host}/{number}", f"{host}/{number}".encode()[-20:].rjust(20), host, "page", 1, 0, None, None
+                f"https://{host}/{number}",
+                f"{host}/{number}".encode()[-20:].rjust(20),
+                host,
+                "page",
+                1,
+                0,
+                0,
+                None,
+                None,
             )
             for place, host in enumerate(hosts)
             for number in range(40 * (place + 1))

@@ -60,7 +60,6 @@ _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
 KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
 DROPPED = ("exact_duplicate", "near_duplicate")
-_REPLACED = "crawler/replaced"
 _LABEL_WIDTH = 12
 _OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
 
@@ -122,8 +121,6 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
         for verdict in KEPT
         if count_verdicts(stats, verdict)
     ]
-    if replaced := stats.get_value(_REPLACED, 0):
-        kept.append(f"less {replaced:,} replaced by better copies")
     if lost := stats.get_value(NOT_STORED, 0):
         kept.append(f"less {lost:,} not stored")
     dropped = {verdict.split("_")[0]: count_verdicts(stats, verdict) for verdict in DROPPED}
@@ -233,10 +230,10 @@ def count_verdicts(stats: StatsCollector, *verdicts: str) -> int:
 
 
 def count_kept(stats: StatsCollector) -> int:
-    """Return how many pages a crawl has kept so far: passed on, not replaced by a better copy, and stored."""
+    """Return how many pages a crawl has kept so far: passed on, and stored."""
     # Without the stage nothing has a verdict.
     passed = count_verdicts(stats, *KEPT) or int(stats.get_value("crawler/stored", 0))
-    return passed - sum(int(stats.get_value(name, 0)) for name in (_REPLACED, NOT_STORED))
+    return passed - int(stats.get_value(NOT_STORED, 0))
 
 
 def _pages(number: int, parts: list[str]) -> str:

@@ -187,9 +187,6 @@ class Page:
         unread: the bytes again, where they were known already and no text was taken from them: should
             they not be known any more when the page is decided, they are analysed then.
         canonical: the address that the page names as its own.
-        redirected: whether a redirect led to it.
-        replaces: the URLs of stored pages that it takes the place of, as the better copy; of a dropped page
-            that has shown two clusters to be one, those that are not to stay of both.
         exchange: what went over the wire for it, where that is recorded.
         verdict: the verdict on its text, once there is one; a page that is not compared gets none.
         problem: why the page is not compared with others; of a stored one also what of its text could not be read.
@@ -217,8 +214,6 @@ class Page:
     signature: Signature | None = field(default=None, repr=False)
     unread: bytes | str | None = field(default=None, repr=False)
     canonical: str | None = None
-    redirected: bool = False
-    replaces: tuple[str, ...] = ()
     exchange: Exchange | None = field(default=None, repr=False)
     verdict: str | None = None
     problem: str | None = None

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, select, union_all, update
 
-from crawler.frontier.schema import COLUMNS, OF_RUN, SUSPECT, State, WorkerState, hosts, is_in, urls
+from crawler.frontier.schema import COLUMNS, IN_ORDER, OF_RUN, SUSPECT, State, WorkerState, hosts, is_in, urls
 from dedup.sql.database import insert_into
 
 LEASE_SECONDS = 60.0
@@ -212,7 +212,7 @@ def next_urls(connection: Connection, run: int, names: list[str], limit: int, he
         held: how many URLs of each host are under way already.
 
     Returns:
-        Rows with the columns of `TakenUrl`, highest priority first, then the earliest found.
+        Rows with the columns of `TakenUrl`, in their order, see `crawler.frontier.schema`.
     """
     most = ceil((limit + sum(held[name] for name in names)) / max(1, len(names)))
     wanted = {name: most - held[name] for name in names if held[name] < most}
@@ -222,7 +222,7 @@ def next_urls(connection: Connection, run: int, names: list[str], limit: int, he
     for number, (name, count) in enumerate(wanted.items()):
         values |= {f"host_{number}": name, f"limit_{number}": min(count, limit)}
     rows = connection.execute(_next_of(len(wanted)), values).all()
-    return sorted(rows, key=lambda row: (-row.priority, row.id))[:limit]
+    return sorted(rows, key=lambda row: (-row.priority, row.depth, row.id))[:limit]
 
 
 @cache
@@ -231,7 +231,7 @@ def _next_of(count: int) -> Select[Any]:
     each = [
         select(*COLUMNS)
         .where(OF_RUN, is_in(State.QUEUED), urls.c.attempts < SUSPECT, urls.c.host == bindparam(f"host_{number}"))
-        .order_by(urls.c.priority.desc(), urls.c.id)
+        .order_by(*IN_ORDER)
         .limit(bindparam(f"limit_{number}"))
         .subquery()
         .select()

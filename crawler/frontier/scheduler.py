@@ -271,7 +271,8 @@ class FrontierScheduler(BaseScheduler):
       (`DEDUP_RUN`) goes on with what is not done.
     - Memory holds what is under way and at most `BATCH` URLs more, however many are queued. All
       database work is done in a thread, many changes in one transaction.
-    - Order: the highest priority first, then the earliest found.
+    - Order: the highest priority first, then the nearest to the start, then the likely better address of copies,
+      see `rank_of`, then the earliest found.
     - A URL that `MAX_ATTEMPTS` processes died with is given up.
     - A run is forgotten when it finishes, which it has once its feeds are written: a crawl of that name starts again
       from nothing.
@@ -425,6 +426,7 @@ class FrontierScheduler(BaseScheduler):
 
     async def _exchange(self) -> float | None:
         changes, self._changes = self._changes, Changes()
+        changes.named = list(map(self._crawler.request_fingerprinter.fingerprint, self._spider.take_named()))
         worker = self._worker_state()
         limit = BATCH - len(self._ready)
         started = time.time()

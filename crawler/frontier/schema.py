@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from scrapy import Request
 from sqlalchemy import (
@@ -28,7 +29,7 @@ from sqlalchemy import (
     update,
 )
 
-from crawler.page import KIND, PLACE, ROW, referrer_of
+from crawler.page import ARCHIVED, KIND, PLACE, ROW, referrer_of
 from crawler.politeness.hosts import FAILED, host_of
 from dedup.ledger.runs import RunScopedTable
 from dedup.signature.normalise import clean
@@ -37,6 +38,11 @@ from dedup.sql.schema import Id
 
 SUSPECT = 2
 """A URL that so many processes died with is handed out only while no other such one is under way."""
+
+NAMED = 0
+"""The rank of an address that a page names as its own."""
+
+_WITH_QUERY = 10_000
 
 _HOPS = "depth"
 _NO_PATH = re.compile(r"^([a-z]+://[^/?]+)(?=\?|$)", re.IGNORECASE)
@@ -54,6 +60,7 @@ class Entry(NamedTuple):
         kind: which of the spider's callbacks it is for.
         depth: how many links from the start.
         priority: the higher the sooner.
+        rank: of those at one depth the lower the sooner, see `rank_of`.
         referrer: the page whose link led to it.
         meta: JSON of what redirects and retries have to know; None for nothing.
     """
@@ -64,6 +71,7 @@ class Entry(NamedTuple):
     kind: str
     depth: int
     priority: int
+    rank: int
     referrer: str | None
     meta: str | None
 
@@ -96,12 +104,14 @@ class Changes:
         done: rows whose page is dealt with for good, and whether it was kept.
         again: rows to be fetched once more, with their new priority and meta.
         back: rows that were taken and are not to be fetched by this worker.
+        named: digests of URLs that pages name as their own: where they wait they come before others at their depth.
     """
 
     found: list[Entry] = field(default_factory=list)
     done: list[tuple[int, bool]] = field(default_factory=list)
     again: list[tuple[int, int, str | None]] = field(default_factory=list)
     back: list[int] = field(default_factory=list)
+    named: list[bytes] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -215,6 +225,7 @@ urls = Table(
     Column("kind", Text, nullable=False),
     Column("depth", Integer, nullable=False),
     Column("priority", Integer, nullable=False),
+    Column("rank", Integer, nullable=False),
     Column("referrer", Text),
     Column("meta", Text),
     Column("state", Text, nullable=False),
@@ -309,7 +320,8 @@ def _index(name: str, *columns: object, state: State, suspects: bool = False) ->
     Index(name, *columns, sqlite_where=condition, postgresql_where=condition)  # type: ignore[arg-type]
 
 
-_index("frontier_queued", urls.c.run_id, urls.c.priority.desc(), urls.c.id, state=State.QUEUED)
+IN_ORDER = (urls.c.priority.desc(), urls.c.depth, urls.c.rank, urls.c.id)
+_index("frontier_queued", urls.c.run_id, *IN_ORDER, state=State.QUEUED)
 _index("frontier_suspects", urls.c.run_id, urls.c.attempts, state=State.QUEUED, suspects=True)
 _index("frontier_taken", urls.c.run_id, urls.c.worker, state=State.TAKEN)
 _index("frontier_parked", urls.c.run_id, urls.c.host, state=State.PARKED)
@@ -328,7 +340,7 @@ Index("frontier_hosts_owned", hosts.c.run_id, hosts.c.worker, sqlite_where=_is_o
 Index("frontier_worker", workers.c.run_id, workers.c.name, unique=True)
 
 QUEUED_BY_HOST = (
-    "CREATE INDEX IF NOT EXISTS frontier_queued_by_host ON frontier (run_id, host, priority DESC, id) "
+    "CREATE INDEX IF NOT EXISTS frontier_queued_by_host ON frontier (run_id, host, priority DESC, depth, rank, id) "
     f"WHERE state = '{State.QUEUED.value}'"
 )
 """An index of `frontier` that a crawl of one worker does without, and pays nothing for."""
@@ -347,14 +359,11 @@ def _attempts(comparison: str) -> Any:
 NEXT = (
     select(*COLUMNS)
     .where(OF_RUN, is_in(State.QUEUED), _attempts("<"), _OF_OTHER_HOSTS)
-    .order_by(urls.c.priority.desc(), urls.c.id)
+    .order_by(*IN_ORDER)
     .limit(bindparam("limit"))
 )
 _SUSPECT = (
-    select(*COLUMNS)
-    .where(OF_RUN, is_in(State.QUEUED), _attempts(">="))
-    .order_by(urls.c.attempts, urls.c.priority.desc(), urls.c.id)
-    .limit(1)
+    select(*COLUMNS).where(OF_RUN, is_in(State.QUEUED), _attempts(">=")).order_by(urls.c.attempts, *IN_ORDER).limit(1)
 )
 NEXT_SUSPECT = _SUSPECT.where(_OF_OTHER_HOSTS)
 NEXT_SUSPECT_OF = _SUSPECT.where(urls.c.host.in_(bindparam("hosts", expanding=True)))
@@ -376,6 +385,8 @@ REQUEUE = (
     .where(urls.c.id == bindparam("row"), urls.c.state == State.TAKEN.value, urls.c.worker == bindparam("me"))
     .values(state=State.QUEUED.value, priority=bindparam("new_priority"), meta=bindparam("new_meta"), **FREE)
 )
+_NAMED_URLS = urls.c.url_digest.in_(bindparam("named", expanding=True))
+PREFER = update(urls).where(OF_RUN, _NAMED_URLS, is_in(State.QUEUED)).values(rank=NAMED)
 PUT_BACK = (
     update(urls)
     .where(urls.c.id == bindparam("row"), urls.c.state == State.TAKEN.value, urls.c.worker == bindparam("me"))
@@ -396,6 +407,10 @@ class FrontierSpider(Protocol):
 
     def make_request(self, kind: str, url: str, depth: int) -> Request:
         """Return a request for a URL, with callback and all; its meta name the kind."""
+        ...
+
+    def take_named(self) -> list[Request]:
+        """Return requests for what pages have named as their own addresses since the last call."""
         ...
 
     async def log_in(self) -> None:
@@ -421,9 +436,23 @@ def to_entry(request: Request, url_digest: bytes) -> Entry:
         kind=request.meta[KIND],
         depth=request.cb_kwargs.get("depth", 0),
         priority=request.priority,
+        rank=rank_of(request),
         referrer=clean(referrer) if referrer else None,
         meta=carried(request),
     )
+
+
+def rank_of(request: Request) -> int:
+    """Return the place of a page among those at its depth: of copies the one at the likely better address comes first.
+
+    Those without a query come before those with one, then shorter ones before longer ones. The host does not count, so
+    that those of several take turns.
+    """
+    if request.meta[KIND] == ARCHIVED:
+        return NAMED  # in the order of their files
+    address = urlsplit(request.url)
+    length = len(address.path) + len(address.query)
+    return NAMED + 1 + min(length, _WITH_QUERY - 1) + (_WITH_QUERY if address.query else 0)
 
 
 def _as_asked_for(url: str) -> str:

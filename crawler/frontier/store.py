@@ -355,6 +355,8 @@ class FrontierStore:
             connection.execute(schema.REQUEUE, rows)
         if changes.back:
             self._put_back(connection, changes.back)
+        if changes.named:
+            connection.execute(schema.PREFER, {"run": self._run, "named": changes.named})
         if changes.done:
             connection.execute(schema.FINISH, [{"row": row, "was_kept": int(kept)} for row, kept in changes.done])
         if new_ones := parked if worker.is_after_outage else parked - self._parked:

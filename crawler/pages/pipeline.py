@@ -27,14 +27,14 @@ from dedup.signature.deflating import deflate
 from dedup.signature.normalise import clean
 from dedup.sql.database import Database
 from dedup.stage.failures import CrawlStopper, outages_of, read_settings, refuse_to_start
-from dedup.stage.origins import ExactDuplicate, NearDuplicate, Replaced, Unchanged
+from dedup.stage.origins import ExactDuplicate, NearDuplicate, Unchanged
 from dedup.stage.passed import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
 
 
-_SEEN = (ExactDuplicate, NearDuplicate, Replaced, Unchanged)
+_SEEN = (ExactDuplicate, NearDuplicate, Unchanged)
 _STORED = ("url", "canonical", *DESCRIBED, *EXTRACTED, "problem", "fetched", "depth", "referrer", "run")
 
 
@@ -116,10 +116,7 @@ class StoragePipeline:
       from the database, so that feeds are complete.
     - A stored page that has become a duplicate is taken away; see `crawler.pages.store`.
     - Every page that was seen, kept or dropped, has a row of the table `visits`.
-    - A page that is a better copy takes the place of those that it replaces. Where a duplicate has shown two
-      clusters to be one, the copies of one of them are taken away.
-    - Stats: `crawler/stored`, `crawler/html_bytes`, `crawler/replaced` (pages that this crawl has kept, and a better
-      copy has taken the place of).
+    - Stats: `crawler/stored`, `crawler/html_bytes`.
 
     Attributes:
         revisits: the pages that the database knows, from the opening of the spider on.
@@ -131,7 +128,6 @@ class StoragePipeline:
         self._gone = read_setting(crawler, "CRAWLER_GONE", Gone.MARK, to_word(Gone))
         self._stopper = CrawlStopper.of(crawler)
         self.revisits: Revisits | None = None
-        self._under_way: dict[str, asyncio.Event] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -175,24 +171,15 @@ class StoragePipeline:
         if not self._record(item):
             self._crawler.stats.inc_value(NOT_STORED)
             raise NotStored("not stored: the WARC file cannot be written", log_level="DEBUG")
-        before = self._replaced_under_way(item)
-        stored = self._under_way[item.url] = asyncio.Event()
         try:
-            for each in before:
-                await each.wait()
             # What is known of a page is better than nothing of a version that could not be analysed.
             is_known = item.verdict == "unchanged" or item.problem
-            is_stored = is_known and not item.replaces and await self._restore(item)
-            if not is_stored:
+            if not (is_known and await self._restore(item)):
                 await self._describe_and_save(item)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
             self._crawler.stats.inc_value(NOT_STORED)
             raise NotStored("not stored: the database failed", log_level="DEBUG") from error
-        finally:
-            stored.set()
-            if self._under_way.get(item.url) is stored:
-                del self._under_way[item.url]
         return item
 
     async def item_dropped(self, item: Any, exception: BaseException, response: Response | None) -> None:
@@ -204,9 +191,7 @@ class StoragePipeline:
             return
         with stopping(self._stopper):
             if isinstance(exception, (ExactDuplicate, NearDuplicate)):
-                for each in self._replaced_under_way(item):
-                    await each.wait()
-                await self._settle(Settled(self._visit(item), is_duplicate=True, replaces=tuple(item.replaces)))
+                await self._settle(Settled(self._visit(item), is_duplicate=True))
             elif isinstance(exception, Unchanged) and not await self._restore(item):
                 await self._describe_and_save(item)
 
@@ -215,10 +200,6 @@ class StoragePipeline:
         # First: what is noted is not fetched again, should the process end.
         recording = RecordingMiddleware.of(self._crawler)
         return recording is None or recording.write_page(page, decision, request)
-
-    def _replaced_under_way(self, item: Page) -> list[asyncio.Event]:
-        """Return what tells that the pages which an item replaces are stored, of those still on their way there."""
-        return [self._under_way[url] for url in item.replaces if url in self._under_way]
 
     async def _restore(self, page: Page) -> bool:
         """Complete a page by what is stored of it; say whether that is the page as it is now."""
@@ -248,25 +229,14 @@ class StoragePipeline:
         page.run = name_of_run(self._crawler)
         row = {name: _storable(getattr(page, name)) for name in _STORED}
         row["html"] = description.compressed_html
-        await self._settle(Settled(visit, page=row, replaces=tuple(page.replaces)))
+        await self._settle(Settled(visit, page=row))
         self._crawler.stats.inc_value("crawler/stored")
         self._crawler.stats.inc_value("crawler/html_bytes", len(page.html))
 
     async def _settle(self, settled: Settled) -> None:
-        if settled.replaces:
-            self._crawler.stats.inc_value("crawler/replaced", await self._kept_here(settled.replaces))
         moving = await self._saving.submit(settled)
         if moving and self.revisits is not None:
             await self.revisits.finish_moving(moving)
-
-    async def _kept_here(self, urls: tuple[str, ...]) -> int:
-        """Return how many of some pages are stored and were counted as kept by this crawl."""
-        stats = self._crawler.stats
-        found = await asyncio.to_thread(self._store.find_visits, [clean(url) for url in urls])
-        # What another process of the run has kept, it has counted; the counts of those that share one are added up.
-        since = 0 if stats.get_value("frontier/is_shared") else stats.get_value("start_time").timestamp()
-        run = name_of_run(self._crawler)
-        return sum(visit.is_stored and visit.run == run and visit.seen >= since for visit in found.values())
 
     def _visit(self, page: Page) -> Visit:
         return Visit(

@@ -225,14 +225,12 @@ class Settled:
         page: columns of `pages` to store, without `id` and `url_digest`; None where nothing is stored.
         html: newer bytes of a stored page, compressed, whose text is still the same.
         is_duplicate: whether it is a copy of another page, so that it cannot stay stored.
-        replaces: pages whose place it takes, as the better copy.
     """
 
     visit: Visit
     page: Mapping[str, Any] | None = None
     html: bytes | None = None
     is_duplicate: bool = False
-    replaces: tuple[str, ...] = ()
 
 
 def _whole(method: Callable[Concatenate[PageStore, P], R]) -> Callable[Concatenate[PageStore, P], R]:
@@ -289,7 +287,6 @@ class PageStore:
         rows = [{"gone": None, **each.page, "url_digest": digest} for digest, each in latest.items() if each.page]
         newer = [{"digest": digest, "new_html": each.html} for digest, each in latest.items() if each.html]
         copies = [digest for digest, each in latest.items() if each.is_duplicate]
-        copies += [key_digest(url) for each in latest.values() for url in each.replaces]
         # A page that was marked as gone, and now could not be analysed, is there all the same.
         there = [
             {"digest": digest, "since": None}

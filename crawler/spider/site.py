@@ -153,7 +153,6 @@ class _Read(NamedTuple):
             unread=(declared.text if declared else response.body) if is_unread else None,
             canonical=extraction.canonical,
             exchange=exchange,
-            redirected=any(url != response.url for url in response.meta.get("redirect_urls", ())),
             problem=problem,
             title=extraction.title or None,
             etag=etag,
@@ -194,6 +193,7 @@ class SiteSpider(Spider):
         # most links of a page have been seen on another one.
         self._scheduled = RecentUrls()
         self.series = SeriesOfAddresses()
+        self._named: list[Request] = []
         self._sitemaps: Counter[str] = Counter()
         self._has_told_of_shells = False
 
@@ -378,6 +378,9 @@ class SiteSpider(Spider):
             self._tell_problem(read)
             if self._is_tried_out():
                 extraction.signature = None  # which these commands cannot print
+            canonical = extraction.canonical
+            if canonical and canonical != response.url and self.rules.allow(canonical):
+                self._named.append(self.make_request(PAGE, canonical, depth))
             yield read.as_page(depth)
         if nofollow or (extraction.problem is not None and self.series.is_repeated(read.body_digest)):
             return
@@ -537,6 +540,11 @@ class SiteSpider(Spider):
         return Request(
             url, callbacks.get(kind, self.parse), errback=self.skip_failed, cb_kwargs={"depth": depth}, meta=meta
         )
+
+    def take_named(self) -> list[Request]:
+        """Return requests for what pages have named as their own addresses since the last call."""
+        named, self._named = self._named, []
+        return named
 
     def note_scheduled(self, request: Request) -> None:
         """Remember a request, and name one that a redirect has led off the site."""

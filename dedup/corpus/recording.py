@@ -265,8 +265,8 @@ class Recorder:
             self._write("report", row)
             if decision.verdict.is_duplicate:
                 self._members.add(leader, batch.keys[place])
-                if decision.outcome.joined is not None:
-                    self._members.add(leader, decision.outcome.joined)
+                if decision.joined is not None:
+                    self._members.add(leader, decision.joined)
             if not decision.is_dropped:
                 self.tally.count_related(decision)
                 self._write("similar", row)

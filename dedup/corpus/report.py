@@ -84,7 +84,6 @@ def row_of(row: Mapping[str, Any], files: str) -> RelatedRow:
         row["matched"],
         files,
         decided=0.0,
-        keeper=None,
         kept=row["kept"] if verdict.is_duplicate else Verdict.SIMILAR.value,
         rule=row["rule"],
         lost=row["lost"],

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from random import SystemRandom
 
-from sqlalchemy import Connection, bindparam, or_, select, update
+from sqlalchemy import bindparam, or_, select, update
 
 from dedup.console import counted
 from dedup.ledger import document_rows, store
 from dedup.ledger.brake import Alarm, Brakes
-from dedup.ledger.clusters import Clusters, Joining, StoredChange
+from dedup.ledger.clusters import Clusters, Joining
 from dedup.ledger.document_rows import is_same, plain_class_of
 from dedup.ledger.key_table import Index, KeyTable, Looked
 from dedup.ledger.recognition import BATCHES_OF_A_PROCESS, Arriving, Batch, OriginalFinder, may_be_another, recognise
@@ -26,13 +26,11 @@ from dedup.rules.documents import (
     Document,
     Kept,
     Match,
-    Outcome,
     Rule,
     StoredDocument,
     Verdict,
     decision_of,
 )
-from dedup.rules.keepers import KeeperPolicy
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import is_comparable, keys_of
@@ -80,10 +78,6 @@ class Deduplicator:
     """
 
     def __init__(self, settings: DedupSettings) -> None:
-        if settings.keeper != KeeperPolicy() and not settings.swap_keeper:
-            logger.warning(
-                "DEDUP_KEEPER has no effect: the copy that came first is kept unless DEDUP_SWAP_KEEPER is on"
-            )
         self._settings = settings
         self.scopes = Scopes(settings.scope, of_run=settings.memory.of_run)
         self._brakes = Brakes(settings)
@@ -187,7 +181,7 @@ class Deduplicator:
         """Forget documents that are gone, in one transaction.
 
         Forgotten are all documents of a key, whatever their item class, spider, run and text, and with them their
-        duplicates, and the cluster of a leader whose place they have taken. Other keys are ignored.
+        duplicates. Other keys are ignored.
 
         Raises:
             DatabaseError: nothing of it was written.
@@ -196,7 +190,7 @@ class Deduplicator:
             for key in keys:
                 for found in document_rows.find_by_given_key(connection, key):
                     # One of them may have led another.
-                    self._forget(connection, document_rows.find_with_leaders(connection, [found.id])[found.id])
+                    self._writer.forget(connection, document_rows.find_with_leaders(connection, [found.id])[found.id])
 
     def refuse(self, document_ids: Sequence[int], run_id: int) -> list[Orphan]:
         """Forget documents that were passed on and that nobody has stored, in one transaction.
@@ -211,13 +205,8 @@ class Deduplicator:
             gone = set(document_ids)
             for document in document_rows.find_with_leaders(connection, document_ids).values():
                 if document.id in gone:
-                    gone.update(self._forget(connection, document))
+                    gone.update(self._writer.forget(connection, document))
             return store.find_orphans(connection, run_id, gone)
-
-    def _forget(self, connection: Connection, document: StoredDocument) -> list[int]:
-        """Forget a document, or the leader whose place it has taken, and its duplicates; return their ids."""
-        leader = self._clusters.leader_replaced_by(connection, document)
-        return self._writer.forget(connection, leader or document)
 
     def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
         """Return ids and keys of documents without content, which has to be seen again, by ids.
@@ -257,23 +246,20 @@ class Deduplicator:
             if match is not None and match.joined is not None:
                 batch.write_verdicts()
                 self._joining.carry_out(connection, match, match.joined, document_id, run_id)
-            self._forget_replaced(connection, stored, match)
         is_unchanged, match = verdict is Verdict.UNCHANGED, answer.match
-        says_more = answer.lost.is_long
-        change = StoredChange(run_id, document_id, identity.key, content, stored, match, is_unchanged, says_more)
-        outcome = self._clusters.apply(connection, change)
-        if is_again and stored is not None and not (outcome.keeper_changed and outcome.replaces):
+        kept = self._clusters.why_kept(connection, run_id, identity.key, answer, stored if is_unchanged else None)
+        if is_again and stored is not None:
             if match is None and may_be_another(document, identity, content):
                 verdict, answer = Verdict.NEW, Answer(similar=Match(stored, stored, rule=Rule.SAME_SHORT_TEXT))
             else:
                 match = Match(match.leader if match else stored, stored, rule=Rule.SAME_TEXT)
                 answer = Answer(match)
-                outcome = self._clusters.apply_again(connection, run_id, match, outcome)
+                kept = self._clusters.why_kept_again(connection, run_id, match, kept)
         is_of_this_run = stored is not None and stored.last_run_id == run_id
-        answer, outcome = self._passed_on(answer, outcome, None if is_of_this_run else was_kept)
+        answer, kept = self._passed_on(answer, kept, None if is_of_this_run else was_kept)
         decision = replace(
             decision_of(verdict, content, answer),
-            outcome=outcome,
+            kept=kept,
             key=identity.key,
             is_separate=identity.is_separate,
             may_be_unstored=may_be_unstored,
@@ -288,17 +274,17 @@ class Deduplicator:
             batch.note_repeated(document_id)
         return decision
 
-    def _passed_on(self, answer: Answer, outcome: Outcome, was_kept: Kept | None) -> tuple[Answer, Outcome]:
+    def _passed_on(self, answer: Answer, kept: Kept | None, was_kept: Kept | None) -> tuple[Answer, Kept | None]:
         """Say why a duplicate is passed on that its cluster would not pass on; what was kept before is unchanged."""
         if answer.match is None:
-            return answer, outcome
+            return answer, kept
         if self._settings.mark_only:
-            return answer, outcome._replace(kept=Kept.MARKED)
-        if answer.has_moved and outcome.kept is None:
-            return answer, outcome._replace(kept=Kept.MOVED)
+            return answer, Kept.MARKED
+        if answer.has_moved and kept is None:
+            return answer, Kept.MOVED
         if was_kept in (Kept.SAYS_MORE, Kept.MOVED):
-            return Answer(similar=answer.match, lost=answer.lost), outcome._replace(kept=was_kept)
-        return answer, outcome
+            return Answer(similar=answer.match, lost=answer.lost), was_kept
+        return answer, kept
 
     def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
         """Return documents with their identities and keys."""
@@ -324,14 +310,6 @@ class Deduplicator:
         ended = batch.connection.scalars(_ENDED_OF_DOCUMENT, {"document": stored.id}).all()
         self._ended_runs.update(ended)
         return not ended and not batch.has_decided(stored)
-
-    def _forget_replaced(self, connection: Connection, stored: StoredDocument | None, match: Match | None) -> None:
-        """Forget the cluster that a changed document has left, if it had taken the leader's place there."""
-        clusters = set() if match is None else {match.leader.id, match.joined and match.joined.id}
-        if stored is None or stored.leader_id in clusters:
-            return
-        if leader := self._clusters.leader_replaced_by(connection, stored):
-            self._writer.forget(connection, leader)
 
     def _scoped(self, document: Document, space: str) -> Document:
         if self.scopes.is_plain(space):

@@ -41,9 +41,7 @@ _SEPARATE = re.compile(rf" \((?:text|bytes) [0-9a-f]{{{_DIGITS}}}\)\Z")
 # Rows become documents in the order of the columns: this is done for all candidates of every document.
 _COLUMNS = documents.c[StoredDocument._fields]
 _DOCUMENT = select(*_COLUMNS)
-_FINGERPRINT, _SKETCH, _INDEXED, _REDIRECTED = map(
-    StoredDocument._fields.index, ("fingerprint", "sketch", "indexed", "redirected")
-)
+_FINGERPRINT, _SKETCH, _INDEXED = map(StoredDocument._fields.index, ("fingerprint", "sketch", "indexed"))
 
 _STORED_DIGESTS = union_all(
     *(
@@ -344,7 +342,7 @@ def find_led_by(connection: Connection, leader_id: int) -> list[StoredDocument]:
 
 
 def find_passed_on(connection: Connection, match: Match, most: int) -> list[StoredDocument]:
-    """Return the latest duplicates in a match's clusters that were passed on and are no better copies' former ones.
+    """Return the latest duplicates in a match's clusters that were passed on.
 
     That by which it was found comes first, if it is one of them.
     """
@@ -425,5 +423,4 @@ def _stored(row: Sequence[Any]) -> StoredDocument:
     values[_FINGERPRINT] = to_unsigned(values[_FINGERPRINT])
     values[_SKETCH] = Sketch.from_bytes(values[_SKETCH])
     values[_INDEXED] = bool(values[_INDEXED])
-    values[_REDIRECTED] = bool(values[_REDIRECTED])
     return StoredDocument._make(values)

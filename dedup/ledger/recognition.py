@@ -191,9 +191,6 @@ def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content |
         return None
     text_bytes = document.text_bytes if same_bytes is None or document.signature else same_bytes.text_bytes
     words = b"" if document.signature is None else document.signature.words
-    canonical = clean(document.canonical) if document.canonical else document.key
-    # What a site says of the pages of others counts for nothing.
-    is_vote = canonical != document.key and owner_of(canonical) == owner_of(document.key)
     return Content(
         source.text_digest,
         source.fingerprint,
@@ -201,8 +198,6 @@ def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content |
         text_bytes,
         document.body_digest,
         words,
-        arriving.identity.digest_of(canonical) if is_vote else None,
-        document.redirected,
         _one_line(document.title) or (same_bytes.title if same_bytes else ""),
         document.fields,
         arriving.keys,
@@ -420,13 +415,8 @@ class _StoredDocuments:
         return self._words[document.id]
 
     def passed_on(self, match: Match) -> Iterator[StoredDocument]:
-        """Yield the documents of a match's cluster that were passed on: its exported one, and the latest others."""
-        exported_id = match.leader.exported_id
-        if exported_id is None or exported_id == self._own_id:
-            yield match.leader
-        else:
-            # Where it has left the cluster, the leader is the exported one again.
-            yield document_rows.find_with_leaders(self._connection, [exported_id]).get(exported_id, match.leader)
+        """Yield the documents of a match's cluster that were passed on: its leader, and the latest others."""
+        yield match.leader
         if match.joined is not None:
             yield match.joined
         # One of them may have been decided in this batch.

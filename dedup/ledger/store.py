@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, or_, select
 
 from dedup.ledger import document_rows
 from dedup.ledger.document_rows import Identity, Relatives
@@ -31,7 +31,6 @@ from dedup.sql.schema import documents, runs, to_signed, verdicts
 
 LEADERS_AT_ONCE = 200
 MEMBERS_AT_ONCE = 500
-_NOBODY = -1
 _NO_CONTENT = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
 
 
@@ -48,9 +47,6 @@ class DocumentWriter:
     def note_seen(self, connection: Connection, stored: StoredDocument, content: Content, run_id: int) -> None:
         """Note that a document was seen again with the same text."""
         values: dict[str, Any] = {"last_run_id": run_id}
-        if content.canonical_digest != stored.canonical_digest or content.redirected > stored.redirected:
-            values["canonical_digest"] = content.canonical_digest
-            values["redirected"] = int(stored.redirected or content.redirected)
         if content.title and content.title != stored.title:
             values["title"] = content.title
         if content.fields and content.fields != stored.fields:
@@ -85,8 +81,6 @@ class DocumentWriter:
             "sketch": content.sketch.to_bytes(),
             "indexed": int(indexed),
             "leader_id": None if match is None else match.leader.id,
-            "canonical_digest": content.canonical_digest,
-            "redirected": int(content.redirected or (stored is not None and stored.redirected)),
             "last_run_id": run_id,
             "content_run_id": run_id,
         }
@@ -94,8 +88,6 @@ class DocumentWriter:
             batch.add_words(content.text_digest, content.words)
         if stored is not None:
             batch.flush()
-            # A duplicate leads no cluster.
-            values |= {"keeper_id": None, "exported_id": None} if match else {}
             document_rows.change_document(connection, stored.id, values)
             self._leave_old_content(connection, stored, identity.space, content, leads_still=match is None)
             return stored.id
@@ -183,43 +175,19 @@ def forget(connection: Connection, index: Index, stored: Sequence[StoredDocument
 
 
 def forget_by_ids(connection: Connection, index: Index, ids: Collection[int]) -> None:
-    """Forget documents without electing other keepers of their clusters.
-
-    The next copy elects another keeper of their clusters. Documents that they lead have to be forgotten first, or with
-    them.
-    """
+    """Forget documents; those that they lead have to be forgotten first, or with them."""
     if not ids:
         return
     stored = document_rows.find_with_leaders(connection, ids)
     forget(connection, index, [stored[each] for each in ids])
-    leave_clusters(connection, ids, {stored[each].leader_id for each in ids} - {None} | set(ids))
-
-
-def leave_clusters(connection: Connection, ids: Collection[int], leaders: Collection[int | None]) -> None:
-    """Delete documents that have left their clusters as keepers of these, and the keepers of empty clusters.
-
-    The next copy elects another keeper.
-
-    Args:
-        connection: inside a writing transaction.
-        ids: the documents.
-        leaders: the leaders of the clusters that they have left.
-    """
-    for column in (documents.c.keeper_id, documents.c.exported_id):
-        connection.execute(update(documents).where(column.in_(ids)).values({column: _NOBODY}))
-    members = documents.alias()
-    is_alone = ~exists().where(members.c.leader_id == documents.c.id)
-    connection.execute(
-        update(documents).where(documents.c.id.in_(leaders), is_alone).values(keeper_id=None, exported_id=None)
-    )
 
 
 def forget_old(database: Database, index: Index, run_id: int, seconds: int) -> int:
     """Forget the documents that were last seen in runs that started so long before a run; return how many.
 
-    Their rows stay, for the verdicts that speak of them. What runs that have not ended have seen stays. With a leader,
-    and with the copy that has taken its place, goes all of its cluster, some hundred documents in a transaction, so
-    that others can write in between; after every one all holds that holds in any database.
+    Their rows stay, for the verdicts that speak of them. What runs that have not ended have seen stays. With a leader
+    goes all of its cluster, some hundred documents in a transaction, so that others can write in between; after every
+    one all holds that holds in any database.
     """
     with database.read() as connection:
         started = connection.scalar(select(runs.c.started).where(runs.c.id == run_id)) or 0.0
@@ -244,16 +212,9 @@ def forget_old(database: Database, index: Index, run_id: int, seconds: int) -> i
 
 
 def _leaders(old: Select[Any]) -> Select[Any]:
-    """Return the originals that are old, or have been replaced by a copy that is old."""
-    exported = documents.alias()
-    is_replaced = exists().where(
-        exported.c.id == documents.c.exported_id,
-        exported.c.leader_id == documents.c.id,
-        exported.c.last_run_id.in_(old),
-    )
-    is_old = or_(documents.c.last_run_id.in_(old), and_(documents.c.exported_id.is_not(None), is_replaced))
+    """Return the originals that are old."""
     originals = select(documents.c.id).where(documents.c.leader_id.is_(None), documents.c.text_digest.is_not(None))
-    return originals.where(is_old).order_by(documents.c.id)
+    return originals.where(documents.c.last_run_id.in_(old)).order_by(documents.c.id)
 
 
 def _some(database: Database, which: Select[Any]) -> Iterator[list[int]]:
@@ -318,16 +279,11 @@ def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
             elif not own:
                 outcome.moved.append(key)
             else:
-                _release(connection, own)
+                # Without the digest of its bytes no crawl takes it for seen: it is fetched again, and stored.
+                released = {"leader_id": None, "body_digest": None}
+                document_rows.change_documents(connection, [each.id for each in own], released)
                 outcome.released.append(key)
     return outcome
-
-
-def _release(connection: Connection, copies: list[StoredDocument]) -> None:
-    ids = [each.id for each in copies]
-    # Without the digest of its bytes no crawl takes it for seen: its bytes, which are not stored, are fetched again.
-    document_rows.change_documents(connection, ids, {"leader_id": None, "body_digest": None})
-    leave_clusters(connection, ids, {each.leader_id for each in copies if each.leader_id is not None})
 
 
 def take_back(database: Database, pairs: Iterable[tuple[str, str]]) -> list[str]:

@@ -98,13 +98,11 @@ class Cluster:
         leader: the key of the leader.
         duplicates: how many different documents were dropped; the leader is not counted.
         members: the keys of a few of them, the earliest.
-        keeper: the key of its keeper as it is now, where that is not the leader.
     """
 
     leader: str
     duplicates: int
     members: Sequence[str]
-    keeper: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +128,6 @@ class RelatedRow(NamedTuple):
         matched: the key of the member of the cluster that it was found by.
         run: the name of the run that decided it.
         decided: when, in seconds since 1970.
-        keeper: the key of the keeper of the original's cluster as it is now, where it is not the original.
         kept: why it was passed on all the same, a value of `dedup.rules.documents.Kept`, if it was; `similar` of one
             that is no duplicate.
         rule: what decided, the short name of a `dedup.rules.documents.Rule`; None of an earlier decision.
@@ -149,7 +146,6 @@ class RelatedRow(NamedTuple):
     matched: str
     run: str
     decided: float
-    keeper: str | None
     kept: str | None
     rule: str | None
     lost: int | None = None
@@ -214,9 +210,6 @@ class Report:
         host_count: how many hosts there are in all.
         clusters: the largest, largest first.
         cluster_count: how many clusters there are in all.
-        keepers: clusters whose keeper is not their leader, as pairs of keeper and leader; as many as clusters
-            are named at most.
-        keeper_count: how many of these there are in all.
         over_limit: clusters and hosts that went over a limit.
         kept: how many duplicates were passed on all the same, by the reasons.
         not_examined: what was not examined; nothing where the report is confined to a host.
@@ -241,8 +234,6 @@ class Report:
     host_count: int = 0
     clusters: Sequence[Cluster] = ()
     cluster_count: int = 0
-    keepers: Sequence[tuple[str, str]] = ()
-    keeper_count: int = 0
     over_limit: Sequence[OverLimit] = ()
     kept: Mapping[Kept, int] = field(default_factory=lambda: dict.fromkeys(Kept, 0))
     not_examined: Sequence[NotExamined] = ()

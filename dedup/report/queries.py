@@ -53,11 +53,9 @@ LEADERS_AT_ONCE = 1000
 _decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
 _originals = documents.alias("originals")
 _matches = documents.alias("matches")
-_keepers = documents.alias("keepers")
 _is_duplicate = verdicts.c.verdict.in_(DUPLICATES)
 # What is kept and resembles an original belongs to no cluster, and the same text again under its own key makes none.
 _is_other = and_(_is_duplicate, verdicts.c.original_id != verdicts.c.document_id)
-_is_keeper = and_(_keepers.c.id == _originals.c.keeper_id, _keepers.c.id != _originals.c.id)
 
 
 def last_run(connection: Connection) -> str:
@@ -151,8 +149,6 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 host_count=len(hosts),
                 clusters=_largest_clusters(connection, where, selection.max_clusters),
                 cluster_count=_count_clusters(connection, where),
-                keepers=_other_keepers(connection, where, selection.max_clusters),
-                keeper_count=_count_other_keepers(connection, where),
                 over_limit=_over_limit(connection, run, selection.host),
                 kept=_kept(connection, where),
                 not_examined=[] if selection.host else read_not_examined(connection, run),
@@ -291,30 +287,15 @@ def _largest_clusters(connection: Connection, where: ColumnElement[bool], limit:
         .order_by(size.desc(), verdicts.c.original_id)
         .limit(limit)
     ).all()
-    named = select(_originals.c.id, _originals.c.key, _keepers.c.key).outerjoin(_keepers, _is_keeper)
+    named = select(_originals.c.id, _originals.c.key)
     clusters = []
     for start in range(0, len(largest), LEADERS_AT_ONCE):
         some = largest[start : start + LEADERS_AT_ONCE]
         leaders = [leader for leader, _ in some]
-        keys = {row[0]: row[1:] for row in connection.execute(named.where(_originals.c.id.in_(leaders)))}
+        keys = {row.id: row.key for row in connection.execute(named.where(_originals.c.id.in_(leaders)))}
         members = _first_members(connection, where, leaders)
-        clusters += [Cluster(keys[leader][0], count, members[leader], keys[leader][1]) for leader, count in some]
+        clusters += [Cluster(keys[leader], count, members[leader]) for leader, count in some]
     return clusters
-
-
-def _other_keepers(connection: Connection, where: ColumnElement[bool], limit: int) -> list[tuple[str, str]]:
-    """Return keeper and leader of clusters in which they are not the same."""
-    statement = select(_keepers.c.key, _originals.c.key).join(_originals, _is_keeper).where(_is_original(where))
-    return [(keeper, leader) for keeper, leader in connection.execute(statement.order_by(_originals.c.id).limit(limit))]
-
-
-def _count_other_keepers(connection: Connection, where: ColumnElement[bool]) -> int:
-    statement = select(func.count()).select_from(_keepers.join(_originals, _is_keeper)).where(_is_original(where))
-    return int(connection.execute(statement).scalar_one())
-
-
-def _is_original(where: ColumnElement[bool]) -> ColumnElement[bool]:
-    return _originals.c.id.in_(select(verdicts.c.original_id).select_from(_decided).where(where, _is_duplicate))
 
 
 def _over_limit(connection: Connection, run: str | None, host: str) -> list[OverLimit]:
@@ -372,7 +353,6 @@ def _related(connection: Connection, where: ColumnElement[bool], latest: int | N
             _matches.c.key,
             runs.c.name,
             verdicts.c.decided,
-            _keepers.c.key,
             verdicts.c.kept,
             verdicts.c.rule,
             verdicts.c.lost,
@@ -384,7 +364,6 @@ def _related(connection: Connection, where: ColumnElement[bool], latest: int | N
         .join(_originals, _originals.c.id == verdicts.c.original_id)
         .join(_matches, _matches.c.id == verdicts.c.matched_id)
         .join(runs, runs.c.id == verdicts.c.run_id)
-        .outerjoin(_keepers, _is_keeper)
         .where(where)
         .order_by(*order)
         .limit(latest)

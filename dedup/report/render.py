@@ -107,8 +107,6 @@ def _write_json(report: Report, stream: TextIO) -> None:
         "hosts": [asdict(host) | {"share_dropped": host.share_dropped} for host in report.hosts],
         "cluster_count": report.cluster_count,
         "clusters": [asdict(cluster) for cluster in report.clusters],
-        "keeper_count": report.keeper_count,
-        "keepers": [{"keeper": keeper, "leader": leader} for keeper, leader in report.keepers],
         "over_limit": [asdict(each) for each in report.over_limit],
         "kept": {why.value: count for why, count in report.kept.items()},
         "not_examined": [asdict(each) for each in report.not_examined],

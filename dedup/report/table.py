@@ -61,7 +61,6 @@ _NO_RULE = "-"
 _FEWEST_LOST = 20
 
 _WHY_KEPT = {
-    Kept.KEEPER: "better copies",
     Kept.BRAKE: "by the brake",
     Kept.JOINED: "before their clusters were joined",
     Kept.SAYS_MORE: "since they say more",
@@ -257,7 +256,6 @@ def table_lines(report: Report, width: int | None) -> Iterator[str]:
         return
     yield from _hosts(report, width)
     yield from _clusters(report, width)
-    yield from _keepers(report, width)
     doubtful: list[RelatedRow] = []
     duplicates = sum(total.documents for verdict, total in report.totals.items() if verdict.is_duplicate)
     if duplicates:
@@ -372,19 +370,6 @@ def _over_limit(report: Report, width: int | None) -> Iterator[str]:
         for each in report.over_limit
     ]
     yield from aligned(("over a limit", "documents", "duplicates"), rows, width)
-    yield ""
-
-
-def _keepers(report: Report, width: int | None) -> Iterator[str]:
-    """Name the clusters whose best copy is not the one that came first."""
-    if not report.keepers:
-        return
-    yield styled(f"{'keeper':>10}{GAP}of clusters whose leader is another copy", HEADING)
-    space = None if width is None else width - _INDENT - len(GAP)
-    for keeper, leader in report.keepers:
-        yield Styled.of(f"{'':>10}{GAP}", address(keeper, space, leader))
-        yield Styled.of(f"{'leader':>10}{GAP}", address(leader, space, keeper))
-    yield from more(report.keeper_count - len(report.keepers), "cluster")
     yield ""
 
 

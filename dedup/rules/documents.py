@@ -126,8 +126,8 @@ class Document:
         signature: the signature of its text; None where its bytes are known already.
         text_bytes: size of its text in UTF-8.
         body_digest: digest of the bytes that the text was taken from, if it was.
-        canonical: the key that it names as its own, such as a page's canonical address.
-        redirected: whether a redirect of another key led to it.
+        canonical: the key that it names as its own, such as a page's canonical address: of copies in one batch the one
+            that is named comes first.
         spider: the spider that found it; it counts where duplicates are looked for among those of one spider.
         item_class: the class of its item: the same keys of two classes are two. Texts are compared whatever it is.
         separate: whether another text is another document under a key that this `Deduplicator` has decided
@@ -149,7 +149,6 @@ class Document:
     text_bytes: int = 0
     body_digest: bytes | None = None
     canonical: str | None = None
-    redirected: bool = False
     spider: str = ""
     item_class: str = ""
     separate: bool = False
@@ -173,10 +172,6 @@ class StoredDocument(NamedTuple):
     indexed: bool
     leader_id: int | None
     last_run_id: int = 0
-    canonical_digest: bytes | None = None
-    redirected: bool = False
-    keeper_id: int | None = None
-    exported_id: int | None = None
     space: str = ""
     title: str = ""
     fields: str = ""
@@ -193,8 +188,6 @@ class Content:
         text_bytes: size of its text in UTF-8.
         body_digest: digest of the bytes that the text was taken from, if it was.
         words: its words, as its signature has them; empty where they are not at hand.
-        canonical_digest: digest of the key that it names as its own, if that is another one.
-        redirected: whether a redirect led to it.
         title: what it is called, in one line of `LONGEST_TITLE` characters at most; empty: nobody knows.
         fields: its short fields, see `dedup.rules.other_fields`.
         keys: what it is found by, see `dedup.ledger.key_table`; None where it is not.
@@ -206,8 +199,6 @@ class Content:
     text_bytes: int
     body_digest: bytes | None
     words: bytes
-    canonical_digest: bytes | None = None
-    redirected: bool = False
     title: str = ""
     fields: str = ""
     keys: list[int] | None = field(default=None, compare=False)
@@ -252,42 +243,17 @@ NOTHING_ALIKE = Answer()
 class Kept(StrEnum):
     """Why a duplicate is passed on all the same.
 
-    KEEPER: it is the copy to export. BRAKE: nothing is dropped there any more. JOINED: when it was passed on it led
+    BRAKE: nothing is dropped there any more. JOINED: when it was passed on it led
     a cluster, which has joined another one since. SAYS_MORE: it has a long stretch of text that nothing stored has.
     MOVED: its site has moved, and what an earlier run has seen under the old address has another one now. MARKED:
     nothing is dropped, duplicates are only told of.
     """
 
-    KEEPER = "keeper"
     BRAKE = "brake"
     JOINED = "joined"
     SAYS_MORE = "says more"
     MOVED = "moved"
     MARKED = "marked"
-
-
-class Outcome(NamedTuple):
-    """The effect of a decision on its cluster.
-
-    Attributes:
-        keeper: the key of the cluster's keeper, where the document is a duplicate.
-        keeper_changed: whether that was another one before.
-        kept: why it is passed on though it is a duplicate, if it is.
-        replaces: the keys of the copies whose place it takes; where it is not passed on itself and its cluster
-            was joined by another one, those whose place the copy takes that stays passed on.
-        is_replaced: whether it is no duplicate, but a better copy has taken its place.
-        joined: the key of the leader whose cluster has joined that of the document.
-    """
-
-    keeper: str | None = None
-    keeper_changed: bool = False
-    kept: Kept | None = None
-    replaces: tuple[str, ...] = ()
-    is_replaced: bool = False
-    joined: str | None = None
-
-
-ALONE = Outcome()
 
 
 class Verdict(StrEnum):
@@ -327,7 +293,8 @@ class Decision:
             of the decision on it, None where an earlier version decided.
         text_bytes: size of the document's text in UTF-8.
         lost: what it says that nothing stored does, where it is a near-duplicate.
-        outcome: who is the keeper of its cluster, and whether it is passed on.
+        kept: why it is passed on though it is a duplicate, if it is.
+        joined: the key of the leader whose cluster has joined that of the document.
         key: the key that it is known by.
         is_separate: whether that is one of its own, because other texts came under its key.
         may_be_unstored: whether nobody may have stored what it holds: it is new, or unchanged only since runs that
@@ -344,7 +311,8 @@ class Decision:
     rule: Rule | None = None
     text_bytes: int = field(default=0, compare=False)
     lost: LostText = field(default=NOTHING_LOST, compare=False)
-    outcome: Outcome = field(default=ALONE, compare=False)
+    kept: Kept | None = field(default=None, compare=False)
+    joined: str | None = field(default=None, compare=False)
     key: str = field(default="", compare=False)
     is_separate: bool = field(default=False, compare=False)
     may_be_unstored: bool = field(default=False, compare=False)
@@ -358,7 +326,7 @@ class Decision:
             "distance": self.distance,
             "similarity": self.similarity,
             "rule": self.rule and self.rule.short,
-            "kept": self.outcome.kept and self.outcome.kept.value,
+            "kept": self.kept and self.kept.value,
             "lost": self.lost.words,
             "lost_bytes": self.lost.bytes,
             "places": self.lost.places,
@@ -367,7 +335,7 @@ class Decision:
     @property
     def is_dropped(self) -> bool:
         """Whether the document is a duplicate, and nothing lets it pass all the same."""
-        return self.verdict.is_duplicate and self.outcome.kept is None
+        return self.verdict.is_duplicate and self.kept is None
 
     @property
     def is_similar(self) -> bool:
@@ -401,5 +369,6 @@ def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Ans
         rule=match.rule,
         text_bytes=content.text_bytes,
         lost=answer.lost,
-        outcome=Outcome(kept=Kept.SAYS_MORE if answer.lost.is_long else None, joined=match.joined and match.joined.key),
+        kept=Kept.SAYS_MORE if answer.lost.is_long else None,
+        joined=match.joined and match.joined.key,
     )

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from dedup.errors import SettingsError
 from dedup.index import RADIUS, TableDesign
-from dedup.rules.keepers import KeeperPolicy
 from dedup.rules.scope import FOR_EVER, Memory, Scope
 from dedup.rules.setting_values import to_bool, to_float, to_int, to_parsed, to_word
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
@@ -271,9 +270,6 @@ class DedupSettings(RuleSettings):
         outage_timeout: seconds to wait for a PostgreSQL server that goes away during a crawl.
         run: the name of the run; empty: the time of its start.
         scope: where duplicates are looked for: `all`, the same `host`, registrable `domain` or `spider`.
-        keeper: the rules that choose the keeper where copies are swapped, the weightiest first: names, functions,
-            or import paths of functions.
-        swap_keeper: whether a better copy that comes later is passed on in place of the former keeper.
         brake: what happens where a cluster has over 1,000 members, or over 90 % of a host's documents, of 200 at least,
             are duplicates: `warn`, `stop` (drop no more there), `off`.
         memory: what a new document is compared with: `for ever`, all; `run`, its own run; a time such as `30d` (s,
@@ -296,8 +292,6 @@ class DedupSettings(RuleSettings):
     outage_timeout: float = 300.0
     run: str = ""
     scope: Scope = Scope.ALL
-    keeper: KeeperPolicy = field(default_factory=KeeperPolicy)
-    swap_keeper: bool = False
     brake: Brake = Brake.WARN
     memory: Memory = field(default_factory=lambda: FOR_EVER)
     mark_only: bool = False
@@ -353,7 +347,6 @@ _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "Brake": to_word(Brake),
     "Caution": to_word(Caution),
     "Memory": to_parsed(Memory),
-    "KeeperPolicy": lambda name, value: KeeperPolicy.parse(value),
     "TableDesign": _to_design,
     "LostLimit": to_parsed(LostLimit),
 }

@@ -75,13 +75,6 @@ documents = Table(
     # Whether the permuted tables hold it: short texts and exact duplicates are not in them.
     Column("indexed", Integer, nullable=False),
     Column("leader_id", Id, ForeignKey("dedup_documents.id")),
-    # Of the address that the page names as its own, if that is another one: its vote for a keeper.
-    Column("canonical_digest", LargeBinary(16)),
-    Column("redirected", SmallInteger, nullable=False, server_default="0"),
-    # Of a leader that has or had duplicates: the copy to export, and that which was passed on last
-    # where better ones take the place of others. Both are elected again where they name none.
-    Column("keeper_id", Id),
-    Column("exported_id", Id),
     Column("first_run_id", Id, nullable=False),
     Column("last_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
     # The run that stored what it holds now; when that is cancelled, its content is forgotten.
@@ -90,7 +83,7 @@ documents = Table(
 )
 Index("dedup_documents_body", documents.c.body_digest, documents.c.id)
 Index("dedup_documents_text", documents.c.text_digest, documents.c.id)
-Index("dedup_documents_leader", documents.c.leader_id, documents.c.canonical_digest)
+Index("dedup_documents_leader", documents.c.leader_id)
 
 
 words = Table(

@@ -117,7 +117,6 @@ class CrawlRun:
 
         Raises:
             DatabaseError: the database failed.
-            KeeperRuleError: a rule for keepers failed.
         """
         if self._run_id is None:
             await self.begin()

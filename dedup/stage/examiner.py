@@ -112,7 +112,6 @@ class Examiner:
 
         Raises:
             DatabaseError: the database failed.
-            KeeperRuleError: a rule for keepers failed.
         """
         reading = self._read(item, response)
         if reading is None:
@@ -259,7 +258,6 @@ class Examiner:
             None,
             body_digest=body_digest if isinstance(body_digest, bytes) else None,
             canonical=canonical if isinstance(canonical, str) and canonical else None,
-            redirected=bool(value_of(adapter, settings.redirected_field)),
             spider=self._spider,
             item_class=reading.item_class,
             separate=settings.same_key is SameKey.SEPARATE,

@@ -170,7 +170,6 @@ class ItemSettings:
         verdict_field: receives the verdict; empty: no field does.
         mark_field: receives verdict, original, distance and similarity of what is marked or `similar`; empty: only
             `response.meta["dedup"]` does.
-        replaces_field: receives the URLs of the copies whose place the item takes; empty: no field does.
         same_key: another text under a key in one run: `separate`, it is another document with a key of its own;
             `update`, the document has changed.
         short_texts: what becomes of equal texts under DEDUP_MIN_TOKENS: `similar`, they pass; `drop`, they are
@@ -182,11 +181,10 @@ class ItemSettings:
     """
 
     # Fields of items that a crawler has made for the stage: a signature that was made already, the digest of the page's
-    # bytes, the address that the page names as its own, whether a redirect led to the URL.
+    # bytes, the address that the page names as its own.
     signature_field: ClassVar = "signature"
     body_digest_field: ClassVar = "body_digest"
     canonical_field: ClassVar = "canonical"
-    redirected_field: ClassVar = "redirected"
 
     text_field: FieldRule = field(default_factory=partial(FieldRule, TEXT_FIELDS))
     title_field: FieldRule = field(default_factory=partial(FieldRule, TITLE_FIELDS))
@@ -196,7 +194,6 @@ class ItemSettings:
     file_field: FieldRule = field(default_factory=partial(FieldRule, FILE_FIELDS))
     verdict_field: str = ""
     mark_field: str = ""
-    replaces_field: str = ""
     same_key: SameKey = SameKey.SEPARATE
     short_texts: ShortTexts = ShortTexts.SIMILAR
     drop_unchanged: bool = False

@@ -310,7 +310,7 @@ def _way_out(item_class: str, reason: str) -> str:
 class Marker:
     """Writes verdicts into the fields that the settings name.
 
-    - `DEDUP_VERDICT_FIELD` receives the verdict, `DEDUP_REPLACES_FIELD` the keys of replaced copies.
+    - `DEDUP_VERDICT_FIELD` receives the verdict.
     - With DEDUP_MARK_ONLY `response.meta["dedup"]` has, by the items' keys, verdict, original, distance and
       similarity of the duplicates that are passed on, and of what is similar. `DEDUP_MARK_FIELD` receives them, too.
     """
@@ -325,8 +325,6 @@ class Marker:
         settings = self._settings
         if settings.verdict_field:
             self._set(item, settings.verdict_field, "VERDICT", decision.verdict.value)
-        if settings.replaces_field and decision.outcome.replaces:
-            self._set(item, settings.replaces_field, "REPLACES", decision.outcome.replaces)
         if self._is_marking_only and decision.original is not None:
             self._mark_related(item, decision, response)
 

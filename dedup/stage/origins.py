@@ -22,7 +22,6 @@ from dedup.signature.normalise import clean
 logger = logging.getLogger(__name__)
 
 _WHY_KEPT = {
-    Kept.KEEPER: "the keeper of its cluster",
     Kept.BRAKE: "over a limit",
     Kept.JOINED: "passed on before its cluster joined another one",
     Kept.SAYS_MORE: "it says more",
@@ -66,12 +65,8 @@ class Unchanged(DroppedByDedup):
     """The item's URL had the same text before (only with DEDUP_DROP_UNCHANGED)."""
 
 
-class Replaced(DroppedByDedup):
-    """A better copy has taken the place of the item, which is no duplicate itself (only with DEDUP_SWAP_KEEPER)."""
-
-
 class Undecided(DroppedByDedup):
-    """No verdict was written: the database failed, or a rule for keepers did; the next crawl sees the item again."""
+    """No verdict was written: the database failed; the next crawl sees the item again."""
 
 
 def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | None:
@@ -79,11 +74,8 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | 
 
     Duplicates, and what resembles another item and is kept, have a line in the log.
     """
-    key, outcome = decision.key, decision.outcome
+    key, kept = decision.key, decision.kept
     shown = logged(key)
-    if outcome.is_replaced:
-        logger.info("dropped %s: a better copy has taken its place", shown)
-        return Replaced("a better copy has taken its place", key, decision)
     if decision.verdict is Verdict.UNCHANGED:
         is_dropped = drop_unchanged and not decision.may_be_unstored
         return Unchanged("unchanged since it was last seen", key, decision) if is_dropped else None
@@ -96,11 +88,11 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | 
     reason = f"{decision.verdict} of {original}"
     if decision.verdict is Verdict.NEAR_DUPLICATE:
         reason += _how_close(decision)
-    if outcome.kept:
-        more = f" (+{counted(decision.lost.words, 'word')})" if outcome.kept is Kept.SAYS_MORE else ""
+    if kept:
+        more = f" (+{counted(decision.lost.words, 'word')})" if kept is Kept.SAYS_MORE else ""
         # Of a site that has moved that is every item.
-        level = logging.DEBUG if outcome.kept is Kept.MOVED else logging.INFO
-        logger.log(level, "kept %s: %s, but %s%s", shown, reason, _WHY_KEPT[outcome.kept], more)
+        level = logging.DEBUG if kept is Kept.MOVED else logging.INFO
+        logger.log(level, "kept %s: %s, but %s%s", shown, reason, _WHY_KEPT[kept], more)
         return None
     logger.info("dropped %s: %s", shown, reason)
     kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate

@@ -107,12 +107,11 @@ class PassedItems:
             deadline: by the clock of the event loop, when it waits no longer.
         """
         number, is_orphan = decision.document_id, False
-        for key in {decision.original, decision.outcome.keeper}:
-            if passed := self._under_way.get(key or ""):
-                with suppress(TimeoutError):
-                    async with asyncio.timeout_at(deadline):
-                        await passed.is_through.wait()
-                is_orphan |= number in passed.orphans
+        if passed := self._under_way.get(decision.original or ""):
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(deadline):
+                    await passed.is_through.wait()
+            is_orphan = number in passed.orphans
         # The original may also have been forgotten while the decision was on its way here.
         return self._orphans.pop(number, None) is not None or is_orphan
 

@@ -16,7 +16,6 @@ from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
 from dedup.ledger.notes import Skipped
 from dedup.rules.documents import Decision, Kept
-from dedup.rules.keepers import KeeperRuleError
 from dedup.rules.settings import Brake, DedupSettings
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.examiner import Examiner
@@ -41,7 +40,6 @@ from dedup.workers.pool import WorkerPool
 logger = logging.getLogger(__name__)
 
 STAT_OF_KEPT = {
-    Kept.KEEPER: "kept_as_keeper",
     Kept.BRAKE: "kept_by_brake",
     Kept.JOINED: "kept_before_joining",
     Kept.SAYS_MORE: "kept_as_more",
@@ -78,11 +76,9 @@ class NearDuplicatePipeline:
     - Signals: `dedup.stage.failures`.
     - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
       `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
-      as `dedup/kept_as_keeper`, `dedup/kept_by_brake`, `dedup/kept_before_joining`, `dedup/kept_as_more`,
-      `dedup/kept_as_moved` or `dedup/marked`; what is lost with those that are dropped as
-      `dedup/lost_bytes`; what a better copy has replaced as `dedup/replaced`.
-      `dedup/keeper_changed`, `dedup/clusters_joined`; `dedup/clusters_over_limit`,
-      `dedup/hosts_over_limit`; `dedup/not_decided`.
+      as `dedup/kept_by_brake`, `dedup/kept_before_joining`, `dedup/kept_as_more`, `dedup/kept_as_moved` or
+      `dedup/marked`; what is lost with those that are dropped as `dedup/lost_bytes`. `dedup/clusters_joined`;
+      `dedup/clusters_over_limit`, `dedup/hosts_over_limit`; `dedup/not_decided`.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
@@ -236,9 +232,6 @@ class NearDuplicatePipeline:
             self._fail(error)
             if self._items.on_error is OnError.STOP:
                 raise Undecided("not decided: the database failed", "") from error
-        except KeeperRuleError as error:
-            self._stopper.stop(error, "keeper_rule_failed")
-            raise Undecided("not decided: a rule for keepers failed", "") from error
         finally:
             self._inside -= 1
             if _is_tried_out(self._crawler):
@@ -366,16 +359,14 @@ class NearDuplicatePipeline:
         self._rests_until = asyncio.get_running_loop().time() + _REST
 
     def _count(self, decision: Decision) -> None:
-        stats, outcome = self._crawler.stats, decision.outcome
-        kept = outcome.kept if decision.verdict.is_duplicate else None
+        stats = self._crawler.stats
+        kept = decision.kept if decision.verdict.is_duplicate else None
         name = decision.verdict.value.replace(" ", "_") if kept is None else STAT_OF_KEPT[kept]
-        stats.inc_value("dedup/replaced" if outcome.is_replaced else f"dedup/{name}")
+        stats.inc_value(f"dedup/{name}")
         stats.inc_value("dedup/text_bytes", decision.text_bytes)
-        if outcome.is_replaced or decision.is_dropped:
+        if decision.is_dropped:
             stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
             stats.inc_value("dedup/lost_bytes", decision.lost.bytes)
-        if outcome.keeper_changed:
-            stats.inc_value("dedup/keeper_changed")
         if decision.is_separate:
             if not stats.get_value("dedup/separate_keys"):
                 logger.warning(
@@ -384,9 +375,9 @@ class NearDuplicatePipeline:
                     logged(decision.key),
                 )
             stats.inc_value("dedup/separate_keys")
-        if outcome.joined:
+        if decision.joined:
             original = logged(str(decision.original))
-            logger.info("the cluster of %s has joined that of %s", logged(outcome.joined), original)
+            logger.info("the cluster of %s has joined that of %s", logged(decision.joined), original)
             stats.inc_value("dedup/clusters_joined")
 
     def _tell_alarms(self) -> None:

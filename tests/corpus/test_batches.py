@@ -202,7 +202,7 @@ def test_verdicts_and_state(values: dict[str, Any], tmp_path: Path, monkeypatch:
             deduplicator.checkpoint()
     assert together == alone
     assert {decision.verdict for _, decision, _ in together} >= {"exact duplicate", "near duplicate"}
-    joined = [[decision.outcome.joined for _, decision, _ in decided] for decided in (together, alone)]
+    joined = [[decision.joined for _, decision, _ in decided] for decided in (together, alone)]
     assert joined[0] == joined[1]
     assert any(each is not None for each in joined[0]) == (values.get("mode") != "paper")
     for name in (*FILES, JOINS):

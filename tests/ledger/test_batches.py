@@ -73,10 +73,7 @@ def written(crawl: Crawl) -> list[Any]:
     """Return what the database holds, but for times and the numbers of runs and batches."""
     rows = crawl.query(select(schema.documents).order_by(schema.documents.c.id))
     places = {row.id: place for place, row in enumerate(rows)} | {None: None}
-    told = [
-        (row.key_digest, row.text_digest, row.body_digest, row.indexed, places[row.leader_id], row.redirected)
-        for row in rows
-    ]
+    told = [(row.key_digest, row.text_digest, row.body_digest, row.indexed, places[row.leader_id]) for row in rows]
     told += [
         (row.verdict, *(places[row[name]] for name in ("document_id", "original_id", "matched_id")), row.rule, row.kept)
         for row in (each._mapping for each in crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id)))
@@ -86,9 +83,7 @@ def written(crawl: Crawl) -> list[Any]:
 
 
 @pytest.mark.parametrize("most_read", [2, key_table.MOST_READ])
-@pytest.mark.parametrize(
-    "values", [{}, {"scope": "host"}, {"scope": "spider"}, {"mode": Mode.PAPER}, {"swap_keeper": True}], ids=str
-)
+@pytest.mark.parametrize("values", [{}, {"scope": "host"}, {"scope": "spider"}, {"mode": Mode.PAPER}], ids=str)
 @pytest.mark.slow
 def test_batches_decide_and_write_what_single_documents_do(
     start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch, values: dict[str, Any], most_read: int

@@ -31,7 +31,7 @@ class Shelf(Crawl):
 
     def copies(self, start: int, end: int, host: str = "trap.example") -> list[Kept | None]:
         """Say why each of some addresses of a host was kept."""
-        return [self.show(f"http://{host}/{number}", TEXT).outcome.kept for number in range(start, end)]
+        return [self.show(f"http://{host}/{number}", TEXT).kept for number in range(start, end)]
 
     def counts(self) -> dict[str, tuple[int, int]]:
         rows = self.query(select(schema.hosts).where(schema.hosts.c.run_id == self.run))
@@ -80,7 +80,7 @@ def test_where_the_brake_stops_dropping_what_is_over_the_limit_is_kept_with_its_
     decision = shelf.show("http://trap.example/6", TEXT)
     assert (decision.verdict.value, decision.original) == ("exact duplicate", "http://trap.example/0")
     other = document(60, "elsewhere")
-    assert [shelf.show(f"http://trap.example/other{at}", other).outcome.kept for at in range(3)] == [None] * 3
+    assert [shelf.show(f"http://trap.example/other{at}", other).kept for at in range(3)] == [None] * 3
 
 
 def test_without_a_limit_or_with_the_brake_off_nothing_is_told(start: Callable[..., Shelf]) -> None:
@@ -101,7 +101,7 @@ def test_a_host_whose_share_of_duplicates_exceeds_the_limit_is_told_once(
     assert shelf.copies(0, 5) == [None] * 5
     assert shelf.deduplicator.pop_alarms() == [Alarm(Kind.HOST, "trap.example", 5, 4)]
     assert shelf.copies(5, 7) == [KEPT if brake == "stop" else None] * 2
-    assert shelf.show("http://other.example/0", TEXT).outcome.kept is None
+    assert shelf.show("http://other.example/0", TEXT).kept is None
     assert shelf.deduplicator.pop_alarms() == []
     assert shelf.counts() == {"trap.example": (7, 6), "other.example": (1, 1)}
 
@@ -109,7 +109,7 @@ def test_a_host_whose_share_of_duplicates_exceeds_the_limit_is_told_once(
 def test_counts_go_on_within_a_batch(start: Callable[..., Shelf]) -> None:
     shelf = start(**HOST, brake="stop")
     found = shelf.see_all([shelf.document(f"http://trap.example/{number}", TEXT) for number in range(8)])
-    assert [decision and decision.outcome.kept for decision in found] == [None] * 5 + [KEPT] * 3
+    assert [decision and decision.kept for decision in found] == [None] * 5 + [KEPT] * 3
 
 
 def test_counts_are_right_after_a_break_and_alarms_are_not_repeated(start: Callable[..., Shelf]) -> None:

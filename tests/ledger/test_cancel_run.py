@@ -63,8 +63,7 @@ def state(crawl: Crawl) -> dict[str, Any]:
     """Return all that the database holds, but for numbers and times."""
     keys = {row.id: row.key for row in crawl.query(select(schema.documents))}
     runs = {row.id: row.name for row in crawl.query(select(schema.runs))}
-    # Keepers are elected anew when a copy comes again.
-    numbers = ("id", "leader_id", "first_run_id", "last_run_id", "content_run_id", "keeper_id", "exported_id")
+    numbers = ("id", "leader_id", "first_run_id", "last_run_id", "content_run_id")
     documents = {
         row.key: (
             {name: value for name, value in row._asdict().items() if name not in numbers},
@@ -217,19 +216,6 @@ def test_what_a_later_run_has_seen_unchanged_stays(checked: Crawl) -> None:
     (decision,) = see(checked, "next", [("page", BASE[0], b"")])
     assert decision is not None
     assert decision.verdict is Verdict.UNCHANGED
-
-
-def test_a_keeper_that_goes_is_elected_anew_when_a_copy_comes_again(database_url: str) -> None:
-    checked = Crawl(database_url, swap_keeper=True)
-    text = BASE[0]
-    see(checked, "test", [("http://a.example/long-path", text, b""), ("http://b.example/shorter", text, b"")])
-    see(checked, THE_RUN, [("https://c.example/", text, b"")])
-    cancel(checked)
-    assert_whole(checked)
-    (decision,) = see(checked, "next", [("http://d.example/longest-path", text, b"")])
-    assert decision is not None
-    assert decision.outcome.keeper == "http://b.example/shorter"
-    checked.database.close()
 
 
 def test_a_cancellation_that_was_killed_goes_on(checked: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:

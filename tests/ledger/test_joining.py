@@ -26,8 +26,6 @@ from dedup.report.queries import open_report
 from dedup.rules.documents import Decision, Kept, Verdict
 from dedup.rules.settings import Brake, DedupSettings, Mode
 from dedup.sql import schema
-from dedup.sql.database import open_existing_database
-from tests import crawling
 from tests.commands import run_dedup
 from tests.deciding import Crawl, empty, signature_of
 from tests.ledger.test_cancel_run import assert_whole, state
@@ -91,7 +89,7 @@ def test_verdicts_of_the_run_say_what_is_so_now(crawl: Crawl) -> None:
     crawl.see(B, SECOND)
     crawl.see(D, SECOND)
     decision = crawl.see(C, BOTH)
-    assert (decision.verdict, decision.original, decision.outcome.joined) == (NEAR, A, B)
+    assert (decision.verdict, decision.original, decision.joined) == (NEAR, A, B)
     assert verdicts(crawl) == [
         (A, NEW, None, None, None),
         # It was passed on before; it was found by the document that is like both.
@@ -125,7 +123,7 @@ def test_a_verdict_on_what_resembled_a_cluster_stays_when_that_joins_another(cra
     crawl.see(D, filled_in(second))
     # Now it is a member, and goes with its cluster.
     crawl.see(D, extended(second, 2))
-    assert crawl.see(C, both).outcome.joined == B
+    assert crawl.see(C, both).joined == B
     assert [row for row in verdicts(crawl) if row[0] == D] == [(D, SIMILAR, B, B, None), (D, NEAR, A, B, None)]
 
 
@@ -134,7 +132,7 @@ def test_a_cluster_that_is_found_by_the_later_leader_alone_joins_too(crawl: Craw
     crawl.see(B, SECOND)
     # Nearer to the second: that is what it is found by, and the first is its leader all the same.
     decision = crawl.see(C, extended(BOTH, 2, "b"))
-    assert (decision.original, decision.outcome.joined) == (A, B)
+    assert (decision.original, decision.joined) == (A, B)
     assert clusters(crawl) == {frozenset({A, B, C})}
 
 
@@ -143,19 +141,19 @@ def test_what_joined_is_passed_on_again_in_its_run_and_a_duplicate_in_the_next(c
         crawl.see(key, text)
     # The crawl may have been killed before it was stored.
     again = crawl.see(B, SECOND)
-    assert (again.verdict, again.original, again.outcome.kept) == (NEAR, A, Kept.JOINED)
+    assert (again.verdict, again.original, again.kept) == (NEAR, A, Kept.JOINED)
     assert len(verdicts(crawl)) == 3
-    assert crawl.see(C, BOTH).outcome.kept is None
+    assert crawl.see(C, BOTH).kept is None
     crawl.next_run("next")
     again = crawl.see(B, SECOND)
-    assert (again.verdict, again.original, again.outcome.kept) == (NEAR, A, None)
+    assert (again.verdict, again.original, again.kept) == (NEAR, A, None)
 
 
 def test_what_joined_and_has_changed_since_is_a_duplicate_like_any_other(crawl: Crawl) -> None:
     for key, text in ((A, FIRST), (B, SECOND), (C, BOTH)):
         crawl.see(key, text)
-    assert crawl.see(B, BOTH).outcome.kept is None
-    assert crawl.see(B, BOTH).outcome.kept is None
+    assert crawl.see(B, BOTH).kept is None
+    assert crawl.see(B, BOTH).kept is None
 
 
 def test_clusters_of_earlier_runs_stay_what_they_are(crawl: Crawl) -> None:
@@ -163,7 +161,7 @@ def test_clusters_of_earlier_runs_stay_what_they_are(crawl: Crawl) -> None:
     crawl.see(B, SECOND)
     told = verdicts(crawl)
     crawl.next_run("next")
-    assert crawl.see(C, BOTH).outcome.joined is None
+    assert crawl.see(C, BOTH).joined is None
     assert verdicts(crawl)[:2] == told
     assert leader_of(crawl, B) is None
 
@@ -172,7 +170,7 @@ def test_what_is_new_in_this_run_joins_clusters_of_earlier_ones(crawl: Crawl) ->
     crawl.see(A, FIRST)
     crawl.next_run("next")
     crawl.see(B, SECOND)
-    assert crawl.see(C, BOTH).outcome.joined == B
+    assert crawl.see(C, BOTH).joined == B
     assert clusters(crawl) == {frozenset({A, B, C})}
 
 
@@ -180,7 +178,7 @@ def test_nobody_joins_with_a_member_that_is_too_far_from_the_leader(crawl: Crawl
     crawl.see(A, FIRST)
     crawl.see(B, SECOND)
     assert crawl.see(D, FAR).original == B
-    assert crawl.see(C, BOTH).outcome.joined is None
+    assert crawl.see(C, BOTH).joined is None
     assert leader_of(crawl, B) is None
 
 
@@ -197,7 +195,7 @@ def test_no_cluster_grows_over_the_limit_by_joining(
     crawl.see(B, SECOND)
     crawl.see(D, SECOND)
     # Its leader would have three duplicates.
-    assert (crawl.see(C, BOTH).outcome.joined == B) is is_joined
+    assert (crawl.see(C, BOTH).joined == B) is is_joined
     assert crawl.deduplicator.pop_alarms() == []
 
 
@@ -205,31 +203,29 @@ def test_large_clusters_do_not_move(crawl: Crawl, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(joining, "MOST_MOVED", 1)
     for key, text in ((A, FIRST), (B, SECOND), (D, SECOND), ("third", SECOND)):
         crawl.see(key, text)
-    assert crawl.see(C, BOTH).outcome.joined is None
+    assert crawl.see(C, BOTH).joined is None
 
 
 def test_the_rule_of_the_paper_joins_nothing(start: Callable[..., Crawl]) -> None:
     crawl = start(mode=Mode.PAPER)
     for key, text in ((A, FIRST), (B, SECOND), (C, BOTH), (D, extended(BOTH, 1, "d"))):
-        assert crawl.see(key, text).outcome.joined is None
+        assert crawl.see(key, text).joined is None
 
 
 def test_hosts_join_nothing_of_others_where_that_is_the_scope(start: Callable[..., Crawl]) -> None:
     crawl = start(scope="host")
     crawl.see("http://one.example/", FIRST)
     crawl.see("http://two.example/", SECOND)
-    assert crawl.see("http://two.example/both", BOTH).outcome.joined is None
+    assert crawl.see("http://two.example/both", BOTH).joined is None
     crawl.see("http://one.example/second", SECOND)
-    assert crawl.see("http://one.example/both", BOTH).outcome.joined == "http://one.example/second"
+    assert crawl.see("http://one.example/both", BOTH).joined == "http://one.example/second"
 
 
 def test_a_page_that_changes_joins_the_clusters_that_it_shows_to_be_one(crawl: Crawl) -> None:
     for key, text in ((A, FIRST), (B, SECOND), (C, SECOND)):
         crawl.see(key, text)
     decision = crawl.see(C, BOTH)
-    assert (decision.original, decision.outcome.joined) == (A, B)
-    stored = crawl.stored()
-    assert (stored[B].keeper_id, stored[B].exported_id) == (None, None)
+    assert (decision.original, decision.joined) == (A, B)
     assert clusters(crawl) == {frozenset({A, B, C})}
 
 
@@ -283,59 +279,6 @@ def test_a_run_that_joined_and_is_taken_back_is_as_if_it_had_never_been(
     taken_back(shared_crawl, before, added)
 
 
-# Better copies in the place of others
-
-
-class Shelf:
-    """What is passed on by a crawl in which the longest copy takes the place of the others."""
-
-    def __init__(self, crawl: Crawl) -> None:
-        self.crawl = crawl
-        self.stored: set[str] = set()
-
-    def see(self, key: str, text: str, size: int) -> Decision:
-        decision = self.crawl.show(key, text, size)
-        self.stored -= set(decision.outcome.replaces)
-        if decision.outcome.kept or not decision.verdict.is_duplicate:
-            self.stored.add(key)
-        return decision
-
-
-def test_of_clusters_that_were_joined_one_copy_stays(start: Callable[..., Crawl]) -> None:
-    crawl = start(swap_keeper=True, keeper="longest")
-    keys, texts = (A, B, D, C), (FIRST, SECOND, SECOND, BOTH)
-    for sizes in permutations((1, 2, 3, 4)):
-        empty(crawl)
-        shelf = Shelf(crawl)
-        longest = keys[sizes.index(4)]
-        for key, text, size in zip(keys, texts, sizes, strict=True):
-            shelf.see(key, text, size)
-        assert clusters(crawl) == {frozenset(keys)}
-        assert shelf.stored == {longest}
-        # And it is the one that is passed on when all come again, in this run or the next.
-        for run in ("test", "next"):
-            crawl.next_run(run)
-            for key, text, size in zip(keys, texts, sizes, strict=True):
-                shelf.see(key, text, size)
-            assert shelf.stored == {longest}
-
-
-def test_what_the_brake_keeps_does_not_take_its_own_place(
-    start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dedup.ledger.brake.JUDGED_AFTER", 2)
-    monkeypatch.setattr(DedupSettings, "max_drop_share", 0.1)
-    crawl = start(swap_keeper=True, keeper="longest", brake=Brake.STOP)
-    shelf = Shelf(crawl)
-    shelf.see(A, FIRST, 8)
-    # A better copy than the leader of its cluster, until it changes.
-    shelf.see(B, SECOND, 1)
-    assert shelf.see(C, SECOND, 2).outcome.kept == Kept.KEEPER
-    decision = crawl.show(C, BOTH, 1)
-    assert (decision.outcome.joined, decision.outcome.kept) == (B, Kept.BRAKE)
-    assert decision.outcome.replaces == (B,)
-
-
 # In a crawl
 
 
@@ -349,31 +292,6 @@ def site() -> LocalSite:
         "/both": article("both", text=BOTH),
     }
     return local
-
-
-@pytest.mark.parametrize("swap", [False, True])
-@pytest.mark.slow
-def test_a_crawl_keeps_what_it_has_stored_unless_copies_are_swapped(tmp_path: Path, swap: bool) -> None:
-    values = {"DEDUP_SWAP_KEEPER": swap, "DEDUP_KEEPER": "longest"}
-    with site() as local:
-        done = crawling.crawl(tmp_path / "crawl.db", values, url=local.url + "/")
-        first, second, both = (local.url + path for path in ("/first", "/second", "/both"))
-        assert done.stats["dedup/clusters_joined"] == 1
-        assert (done.stats["dedup/new"], done.stats["dedup/near_duplicate"]) == (3, 1)
-        assert done.summed_up("kept") == len(done.pages)
-        kept = {first, second, both} & done.pages.keys()
-        assert kept == ({first} if swap else {first, second}) or (swap and kept == {second})
-        url = f"sqlite:///{tmp_path / 'crawl.db'}"
-        explained = run_dedup("explain", "--dropped", second, "--json", "--database", url, folder=tmp_path)
-        told = json.loads(explained.stdout)
-        assert (told["record"]["kept"], told["record"]["matched"]) == ("joined", both)
-        assert any("kept all the same" in note for note in told["notes"])
-        with closing(open_existing_database(url)) as database, open_report(database, Selection()) as report:
-            assert [(each.leader, each.duplicates) for each in report.clusters] == [(first, 2)]
-        # The next crawl finds one copy too many, and takes it away.
-        again = crawling.crawl(tmp_path / "crawl.db", values, url=local.url + "/")
-        assert len({first, second, both} & again.pages.keys()) == 1
-        assert again.summed_up("kept") == len(again.pages)
 
 
 # In files
@@ -396,7 +314,7 @@ def test_files_are_decided_as_a_crawl_decides_them(pages: list[tuple[str, str]])
         crawl = Crawl(f"sqlite:///{folder}/crawl.db")
         crawled = {key: crawl.see(key, text) for key, text in texts.items()}
         assert found == crawled
-        assert [each.outcome.joined for each in found.values()] == [each.outcome.joined for each in crawled.values()]
+        assert [each.joined for each in found.values()] == [each.joined for each in crawled.values()]
         crawl.database.close()
 
 
@@ -405,12 +323,12 @@ def test_a_state_remembers_what_has_joined(tmp_path: Path) -> None:
     with closing(CorpusDeduplicator(DedupSettings(), tmp_path)) as corpus:
         before = decided(corpus, {key: first[key] for key in ("a", "b")})
         early = corpus.checkpoint()
-        assert decided(corpus, {"c": BOTH})["c"].outcome.joined == "b"
+        assert decided(corpus, {"c": BOTH})["c"].joined == "b"
         corpus.checkpoint()
     # What was not in the checkpoint has not happened.
     with closing(CorpusDeduplicator(DedupSettings(), tmp_path, early)) as corpus:
         assert decided(corpus, {"x": extended(SECOND, 1, "x")})["x"].original == "b"
-        assert decided(corpus, {"c": BOTH})["c"].outcome.joined == "b"
+        assert decided(corpus, {"c": BOTH})["c"].joined == "b"
         late = corpus.checkpoint()
     with closing(CorpusDeduplicator(DedupSettings(), tmp_path, late)) as corpus:
         assert decided(corpus, {"later": STORIES["later"]})["later"].original == "a"
@@ -432,7 +350,7 @@ def test_what_earlier_runs_saved_joins_nothing(tmp_path: Path) -> None:
         decided(corpus, {"a": FIRST, "b": SECOND})
         lengths: Lengths = corpus.checkpoint()
     with closing(CorpusDeduplicator(DedupSettings(), tmp_path, lengths._replace(earlier=2))) as corpus:
-        assert decided(corpus, {"c": BOTH})["c"].outcome.joined is None
+        assert decided(corpus, {"c": BOTH})["c"].joined is None
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from sqlalchemy import select, update
 
 from dedup.ledger import store
 from dedup.ledger.runs import cancel_run
-from dedup.ledger.store import release
 from dedup.rules.documents import Verdict
 from dedup.sql import schema
 from tests.deciding import Crawl
@@ -126,37 +125,18 @@ def test_a_cluster_goes_with_its_leader_and_an_old_member_alone(
         crawl.assert_consistent()
 
 
-def test_a_cluster_goes_with_the_copy_that_stands_in_its_leaders_place(start: Callable[..., Times]) -> None:
-    crawl = start(swap_keeper=True)
-    crawl.show("a", TEXT)
-    assert crawl.show("b", TEXT, size=500).outcome.replaces == ("a",)
-    crawl.on_day(20, "second")
-    assert crawl.show("a", TEXT).outcome.is_replaced
-    crawl.on_day(40, "third")
-    assert crawl.show("c", TEXT).verdict is NEW
-
-
-def test_copies_are_decided_where_the_one_that_stood_for_them_is_none_any_more(start: Callable[..., Times]) -> None:
-    crawl = start(swap_keeper=True)
-    crawl.show("a", TEXT)
-    crawl.show("b", TEXT, size=500)
-    crawl.show("c", TEXT)
-    release(crawl.database, [("a", "b")])
-    assert crawl.show("d", COPY).original == "a"
-
-
 law = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 seen = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([TEXT, COPY, OTHER, document(5, 1)])), max_size=6)
 
 
 @law
-@given(days=st.lists(st.tuples(st.integers(0, 40), st.booleans(), seen), min_size=2, max_size=5), swap=st.booleans())
+@given(days=st.lists(st.tuples(st.integers(0, 40), st.booleans(), seen), min_size=2, max_size=5))
 @pytest.mark.slow
 def test_whatever_is_forgotten_what_is_left_holds_together(
-    tmp_path_factory: pytest.TempPathFactory, days: list[tuple[int, bool, list[tuple[str, str]]]], swap: bool
+    tmp_path_factory: pytest.TempPathFactory, days: list[tuple[int, bool, list[tuple[str, str]]]]
 ) -> None:
     folder = tmp_path_factory.mktemp("memory")
-    crawl = Times(f"sqlite:///{folder / 'test.db'}", memory="30d", swap_keeper=swap)
+    crawl = Times(f"sqlite:///{folder / 'test.db'}", memory="30d")
     with crawl.database.write() as connection:
         connection.execute(update(schema.runs).values(started=1_000_000_000.0))
     today = 0

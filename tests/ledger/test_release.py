@@ -90,25 +90,6 @@ def test_what_others_are_copies_of_since_its_release_is_not_taken_back(crawl: Cr
     assert take_back(crawl.database, [(FERRY, COPY)]) == []
 
 
-@pytest.mark.parametrize("is_taken_back", [False, True])
-def test_keeper_that_is_released_leaves_its_place_until_it_is_taken_back(
-    start: Callable[..., Crawl], is_taken_back: bool
-) -> None:
-    crawl = start(swap_keeper=True, keeper="longest")
-    longer = f"{CHANGED} and some words more"
-    crawl.see(FERRY, text_of(1))
-    crawl.see(COPY, longer)
-    assert crawl.stored()[FERRY].keeper_id == crawl.stored()[COPY].id
-    release(crawl.database, [(FERRY, COPY)])
-    assert crawl.stored()[FERRY].keeper_id is None
-    if is_taken_back:
-        assert take_back(crawl.database, [(FERRY, COPY)]) == [COPY]
-    crawl.next_run()
-    assert not crawl.see(FERRY, text_of(1)).outcome.is_replaced
-    crawl.see(COPY, longer)
-    assert (crawl.stored()[FERRY].keeper_id == crawl.stored()[COPY].id) is is_taken_back
-
-
 def test_other_copies_of_a_keeper_that_is_released_are_decided(start: Callable[..., Crawl]) -> None:
     """Without swaps, where a copy that says more is the keeper."""
     crawl = start(max_lost=10)
@@ -116,7 +97,7 @@ def test_other_copies_of_a_keeper_that_is_released_are_decided(start: Callable[.
     crawl.see(FERRY, text_of(1))
     crawl.see(OTHER, BETWEEN)
     longest = crawl.see("https://news.example/longer", longer)
-    assert longest.outcome.kept is Kept.SAYS_MORE
+    assert longest.kept is Kept.SAYS_MORE
     release(crawl.database, [(FERRY, "https://news.example/longer")])
     crawl.next_run()
     assert crawl.see(OTHER, BETWEEN).original == FERRY

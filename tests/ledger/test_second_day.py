@@ -56,7 +56,7 @@ def see(crawl: Crawl, key: str, tokens: list[str]) -> tuple[Verdict, Kept | None
     document = Document(key, make_signature(text(tokens)), separate=True)
     [decision] = crawl.see_all([document])
     assert decision is not None
-    return decision.verdict, decision.outcome.kept, decision.is_of_earlier_run
+    return decision.verdict, decision.kept, decision.is_of_earlier_run
 
 
 def next_day(crawl: Crawl, name: str = "next") -> None:

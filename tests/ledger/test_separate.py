@@ -181,13 +181,13 @@ def test_a_cluster_that_joins_another_takes_the_verdicts_on_its_leader_along(cra
     first, second = extended(both, 16, "a"), extended(both, 16, "b")
     decide(crawl, item(first, "http://a.example/"), item(second), item(second))
     [decision] = decide(crawl, item(both, "http://c.example/"))
-    assert decision.outcome.joined == PAGE
+    assert decision.joined == PAGE
     told = [(row.verdict, row.kept) for row in crawl.verdicts()]
     assert told == [(NEW, None), (NEAR, Kept.JOINED), (NEAR, None), (NEAR, None)]
     # It was passed on in this run, and dropped once: so it is again.
-    assert decide(crawl, item(second))[0].outcome.kept is None
+    assert decide(crawl, item(second))[0].kept is None
     crawl.reopen()
-    assert decide(crawl, item(second))[0].outcome.kept is Kept.JOINED
+    assert decide(crawl, item(second))[0].kept is Kept.JOINED
 
 
 def test_a_run_with_items_of_one_key_is_taken_back(crawl: Crawl) -> None:
@@ -195,14 +195,6 @@ def test_a_run_with_items_of_one_key_is_taken_back(crawl: Crawl) -> None:
     crawl.deduplicator.close_run(crawl.run, "finished")
     cancel_run(crawl.database, "test")
     assert crawl.stored() == {}
-
-
-@pytest.mark.parametrize("is_better", [True, False])
-def test_where_copies_are_swapped_the_same_text_again_is_dropped(start: Callable[..., Crawl], is_better: bool) -> None:
-    crawl = start(swap_keeper=True)
-    decide(crawl, item(A), replace(item(A, "http://quotes.example/2"), redirected=is_better))
-    again = decide(crawl, item(A), replace(item(A, "http://quotes.example/2"), redirected=is_better))
-    assert [(each.verdict, each.outcome.kept, each.outcome.is_replaced) for each in again] == [(EXACT, None, False)] * 2
 
 
 # Whatever comes

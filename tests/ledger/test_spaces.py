@@ -76,16 +76,6 @@ def test_bytes_that_another_spider_knows_are_not_known(start: Callable[..., Craw
     assert deduplicator.stored_bodies([ours, theirs]) == {ours}
 
 
-def test_a_vote_counts_among_the_documents_of_a_spider(start: Callable[..., Crawl]) -> None:
-    crawl = start(scope="spider", swap_keeper=True)
-    for spider in ("one", "two"):
-        see(crawl, "http://news.example/a", TEXT, spider=spider)
-        see(crawl, "http://news.example/long", TEXT, spider=spider)
-    last, named = "http://news.example/longest", "http://news.example/long"
-    assert see(crawl, last, TEXT, spider="one", canonical=named).outcome.keeper == named
-    assert see(crawl, last, TEXT, spider="two").outcome.keeper == "http://news.example/a"
-
-
 # Runs
 
 

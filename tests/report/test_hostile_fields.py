@@ -38,7 +38,7 @@ def _colours() -> Iterator[None]:
 
 
 def row_of(dropped: str, original: str) -> RelatedRow:
-    return RelatedRow(Verdict.NEAR_DUPLICATE, 2, 0.9, dropped, original, original, "run", 1.0, None, None, "jaccard")
+    return RelatedRow(Verdict.NEAR_DUPLICATE, 2, 0.9, dropped, original, original, "run", 1.0, None, "jaccard")
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])

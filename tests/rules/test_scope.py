@@ -179,14 +179,14 @@ def test_a_database_of_another_scope_is_refused_with_the_way_out(
 def test_a_crawl_of_two_hosts_keeps_one_copy_of_each(tmp_path: Path) -> None:
     with LocalSite() as site:
         site.pages |= {
-            "/": article("front", ["/story", "/copy", site.other_url + "/story"]),
+            "/": article("front", ["/story", "/story-copy", site.other_url + "/story"]),
             "/story": article("story", text=TEXT),
-            "/copy": article("story", text=TEXT),
+            "/story-copy": article("story", text=TEXT),
         }
         values = {"DEDUP_SCOPE": "host", "CONCURRENT_REQUESTS": 1}
         done = crawl(tmp_path / "crawl.db", values, url=f"{site.url}/", allowed_domains="127.0.0.1,localhost")
         assert {f"{site.url}/story", f"{site.other_url}/story"} < done.pages.keys()
-        assert f"{site.url}/copy" not in done.pages
+        assert f"{site.url}/story-copy" not in done.pages
         assert all(page["text"] for page in done.pages.values())
 
 

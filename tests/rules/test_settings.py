@@ -86,14 +86,14 @@ def test_numbers_given_in_code_as_texts_are_numbers() -> None:
 
 def test_words_given_in_code_are_what_they_mean() -> None:
     given: dict[str, Any] = {
-        "swap_keeper": "off",
+        "mark_only": "off",
         "brake": "stop",
         "scope": "host",
         "caution": "eager",
         "mode": "paper",
     }
     settings = DedupSettings(**given)
-    assert (settings.swap_keeper, settings.brake, settings.scope) == (False, Brake.STOP, Scope.HOST)
+    assert (settings.mark_only, settings.brake, settings.scope) == (False, Brake.STOP, Scope.HOST)
     assert (settings.caution, settings.mode) == (Caution.EAGER, Mode.PAPER)
     # A number is stored as it was written.
     assert repr(DedupSettings(min_jaccard=1).min_jaccard) == "1"
@@ -186,7 +186,6 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("min_jaccard", -0.1),
         ("min_jaccard", "nan"),
         ("scope", "planet"),
-        ("keeper", "oldest"),
         ("brake", "on"),
     ],
 )

@@ -32,17 +32,8 @@ def test_duplicates_are_marked_and_kept(start: Callable[..., Crawl]) -> None:
     crawl.show(A, TEXT)
     decisions = [crawl.show(B, TEXT), crawl.show(C, edited(TEXT, 3)), crawl.show(A, TEXT, separate=True)]
     assert [each.verdict for each in decisions] == [EXACT, NEAR, EXACT]
-    assert {(each.original, each.outcome.kept) for each in decisions} == {(A, Kept.MARKED)}
+    assert {(each.original, each.kept) for each in decisions} == {(A, Kept.MARKED)}
     assert reasons(crawl) == [None, "marked", "marked", "marked"]
-
-
-def test_nothing_is_replaced(start: Callable[..., Crawl]) -> None:
-    crawl = start(swap_keeper=True)
-    crawl.show(A, TEXT)
-    better = crawl.show(B, TEXT, size=900, redirected=True)
-    assert (better.outcome.kept, better.outcome.replaces, better.outcome.keeper) == (Kept.MARKED, (), A)
-    again = crawl.show(A, TEXT)
-    assert (again.verdict, again.outcome.is_replaced) == (UNCHANGED, False)
 
 
 def test_the_brake_tells_and_the_reason_is_that_nothing_is_dropped(
@@ -50,7 +41,7 @@ def test_the_brake_tells_and_the_reason_is_that_nothing_is_dropped(
 ) -> None:
     monkeypatch.setattr(DedupSettings, "max_cluster", 2)
     crawl = start(brake=Brake.STOP)
-    kept = [crawl.show(key, TEXT).outcome.kept for key in (A, B, C, D)]
+    kept = [crawl.show(key, TEXT).kept for key in (A, B, C, D)]
     assert kept == [None, Kept.MARKED, Kept.MARKED, Kept.MARKED]
     assert [alarm.name for alarm in crawl.deduplicator.pop_alarms()] == [A]
 
@@ -60,5 +51,5 @@ def test_a_cluster_that_joins_another_was_passed_on_before(start: Callable[..., 
     both = document(200, 0)
     for key, text in ((A, extended(both, 16, "a")), (B, extended(both, 16, "b")), (C, both)):
         decision = crawl.show(key, text)
-    assert decision.outcome.joined == B
+    assert decision.joined == B
     assert reasons(crawl) == [None, "joined", "marked"]

@@ -209,9 +209,8 @@ def test_copy_waits_until_its_original_is_through(pass_on: PassOn) -> None:
 # What is stored from an earlier run
 
 
-@pytest.mark.parametrize("mode", [{}, {"DEDUP_SWAP_KEEPER": True}])
-def test_what_an_earlier_run_has_stored_stays_known(mode: dict[str, Any], pass_on: PassOn) -> None:
-    mode = {**mode, "DEDUP_DISTINCT_FIELDS": []}
+def test_what_an_earlier_run_has_stored_stays_known(pass_on: PassOn) -> None:
+    mode: dict[str, Any] = {"DEDUP_DISTINCT_FIELDS": []}
     assert len(pass_on([stocked(1)], mode).items) == 1
     # As a pipeline does that drops what it has stored.
     second = pass_on([stocked(1, stock=None), stocked(2)], {**IN_STOCK, **mode})
@@ -223,13 +222,6 @@ def test_what_has_changed_and_is_refused_is_forgotten(pass_on: PassOn) -> None:
     assert len(pass_on([stocked(1)]).items) == 1
     second = pass_on([stocked(1, B, stock=None), stocked(2, B)], IN_STOCK)
     assert (urls(second), second.count("dedup/updated")) == ([url(2)], 1)
-
-
-def test_better_copy_that_is_refused_leaves_its_cluster_undecided(pass_on: PassOn) -> None:
-    swapping = {"DEDUP_SWAP_KEEPER": True, "DEDUP_KEEPER": "longest", **IN_STOCK}
-    longer = f"{A} and some words more"
-    first = pass_on([stocked(1), stocked(2, longer, stock=None), stocked(3)], swapping)
-    assert (urls(first), first.count("dedup/refused")) == ([url(1), url(3)], 1)
 
 
 # What it costs, and what goes wrong

@@ -58,7 +58,6 @@ _BROKEN_OFF = (
     "shutdown",
     "stopped",
     "database_error",
-    "keeper_rule_failed",
     "memusage_exceeded",
 )
 _ROWS_AT_ONCE = 1000

@@ -34,7 +34,6 @@ _OF_100_WORDS = {"max_replaced", "max_swapped"}
 _NEEDS_WORDS = {Rule.NO_KEY, Rule.NOT_ALIKE}
 
 _KEPT = {
-    Kept.KEEPER: "It was kept all the same, as the keeper of its cluster.",
     Kept.BRAKE: "It was kept all the same, because its cluster or its host is over a limit.",
     Kept.JOINED: (
         "It was kept all the same: it led a cluster of its own, until the page that it was found by came and showed "

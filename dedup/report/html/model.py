@@ -175,7 +175,6 @@ def _columns(rows: list[RelatedRow], texts: Texts, titles: Texts) -> dict[str, A
         "matched": [None if row.matched == row.original else texts.number(row.matched) for row in rows],
         "run": [runs[row.run] for row in rows],
         "decided": [round(row.decided, 1) for row in rows],
-        "keeper": [None if row.keeper is None else texts.number(row.keeper) for row in rows],
         "kept": [None if row.kept is None else kept[row.kept] for row in rows],
         "rule": [None if row.rule is None else rules[row.rule] for row in rows],
         "host": [hosts[host_of(row.dropped)] for row in rows],

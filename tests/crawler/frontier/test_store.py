@@ -14,10 +14,22 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scrapy import Request
 
 from crawler.frontier.leases import LEASE_SECONDS, is_gone, worker_name
-from crawler.frontier.schema import Changes, Entry, ExchangeResult, OpenResult, TakenUrl, WorkerState
+from crawler.frontier.schema import (
+    NAMED,
+    Changes,
+    Entry,
+    ExchangeResult,
+    OpenResult,
+    TakenUrl,
+    WorkerState,
+    rank_of,
+    to_entry,
+)
 from crawler.frontier.store import MAX_ATTEMPTS, FrontierStore
+from crawler.page import ARCHIVED
 from dedup.sql.database import Database
 from tests.crawling import ask
 
@@ -26,7 +38,7 @@ DELAY = 0.5
 
 def entry(number: int, priority: int = 0, host: str = "a.example") -> Entry:
     url = f"https://{host}/{number}"
-    return Entry(url, sha1(url.encode()).digest(), host, "page", -priority, priority, None, None)
+    return Entry(url, sha1(url.encode()).digest(), host, "page", 1, priority, 0, None, None)
 
 
 def numbers(taken: list[TakenUrl]) -> list[int]:
@@ -92,7 +104,7 @@ def finish(store: FrontierStore, *taken: TakenUrl) -> None:
 
 def test_what_was_found_is_taken_once_and_comes_back_as_it_was_or_as_it_is_to_be_tried_again(workers: Workers) -> None:
     store, _ = workers.begin("one")
-    whole = Entry("https://a.example/7", b"7" * 20, "a.example", "sitemap", 3, -3, "https://a.example/", '{"a":1}')
+    whole = Entry("https://a.example/7", b"7" * 20, "a.example", "sitemap", 3, -3, 5, "https://a.example/", '{"a":1}')
     assert add(store, whole).added == 1
     [taken] = take(store, 5)
     assert (taken.url, taken.kind, taken.depth, taken.priority) == (whole.url, "sitemap", 3, -3)
@@ -328,3 +340,29 @@ def test_process_that_has_ended_unnoticed_by_its_parent_is_gone() -> None:
         host = me.split(":")[0]
         assert is_gone(f"{host}:{process.pid}:x", me)
         assert not is_gone(f"{host}:{os.getppid()}:x", me)
+
+
+def test_of_pages_at_one_depth_likely_better_addresses_come_first(workers: Workers) -> None:
+    store, _ = workers.begin("a")
+    addresses = ["/a?print=1", "/long/way/to/it", "/b", "/named?page=7", "/deep"]
+    entries = [
+        to_entry(request_for(f"https://a.example{path}", depth=2 if path == "/deep" else 1), path.encode().rjust(20))
+        for path in addresses
+    ]
+    add(store, *entries)
+    # What waits no more, or was never found, cannot come first.
+    named = [b"/named?page=7".rjust(20), b"/unknown".rjust(20)]
+    taken = store.exchange(Changes(named=named), 5).taken
+    paths = [each.url.removeprefix("https://a.example") for each in taken]
+    assert paths == ["/named?page=7", "/b", "/long/way/to/it", "/a?print=1", "/deep"]
+    assert store.exchange(Changes(named=named), 5).taken == []
+
+
+def test_the_length_of_a_host_does_not_count_and_pages_of_archives_come_in_their_order() -> None:
+    short, long = (rank_of(request_for(f"https://{host}/a")) for host in ("a.example", "a.very.long.example"))
+    assert short == long
+    assert rank_of(request_for("https://a.example/a?b=c", kind=ARCHIVED)) == NAMED
+
+
+def request_for(url: str, *, kind: str = "page", depth: int = 1) -> Request:
+    return Request(url, meta={"kind": kind}, cb_kwargs={"depth": depth})

@@ -21,7 +21,7 @@ FERRY = WordDiff(1, 1, 2, [Place(3, "at noon the", "ferry", "night bus", "leaves
 
 def row(dropped: str, original: str = "https://news.example/ferry", **values: Any) -> RelatedRow:
     given = {"verdict": NEAR, "distance": 3, "similarity": 0.9, "matched": original, "run": "monday"}
-    given |= {"decided": NOON, "keeper": None, "kept": None, "rule": "jaccard", **values}
+    given |= {"decided": NOON, "kept": None, "rule": "jaccard", **values}
     return RelatedRow(dropped=dropped, original=original, **given)
 
 

@@ -39,7 +39,6 @@ class Pairs {
       dropped: c.dropped[row],
       original: c.original[row],
       matched: c.matched[row],
-      keeper: c.keeper[row],
       run: c.runs[c.run[row]],
       decided: c.decided[row],
       kept: word(c.kept_as, c.kept[row]),
@@ -157,7 +156,7 @@ class Pairs {
     for (let row = 0; row < this.size; row++) {
       if (!this.isDuplicate(row)) continue;
       const original = this.columns.original[row];
-      const known = sizes.get(original) ?? { original, size: 0, rows: [], doubtful: 0, least: 1, keeper: this.columns.keeper[row], title: this.get(row).originalTitle };
+      const known = sizes.get(original) ?? { original, size: 0, rows: [], doubtful: 0, least: 1, title: this.get(row).originalTitle };
       known.size += 1;
       known.rows.push(row);
       known.doubtful += this.columns.doubtful[row];

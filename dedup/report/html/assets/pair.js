@@ -53,11 +53,9 @@ class PairDialog extends RowDialog {
   }
 
   sides(pair) {
-    const side = (heading, title, number, note) =>
-      make("section", {}, make("h3", {}, heading), title ? make("p.title", {}, titleOf(title)) : null, make("p.key", {}, linkOf(this.pairs.key(number), this.pairs.shown(number))), note ? make("p.muted", {}, ...note) : null);
-    const isOther = pair.keeper !== null;
-    const keeper = isOther ? ["stored of its cluster: ", linkOf(this.pairs.key(pair.keeper), this.pairs.shown(pair.keeper))] : null;
-    return make("div.sides", {}, side(isOther ? "Original" : "Stored", pair.originalTitle, pair.original, keeper), side(this.pairs.isDropped(pair.row) ? "Dropped" : "Kept", pair.title, pair.dropped, null));
+    const side = (heading, title, number) =>
+      make("section", {}, make("h3", {}, heading), title ? make("p.title", {}, titleOf(title)) : null, make("p.key", {}, linkOf(this.pairs.key(number), this.pairs.shown(number))));
+    return make("div.sides", {}, side("Stored", pair.originalTitle, pair.original), side(this.pairs.isDropped(pair.row) ? "Dropped" : "Kept", pair.title, pair.dropped));
   }
 
   facts(pair) {

@@ -80,13 +80,12 @@ function groupButtons(marks, rowsOf, what) {
 
 /** Return one row of the list of clusters. */
 function clusterRow(pairs, marks, cluster) {
-  const stored = cluster.keeper ?? cluster.original;
   const doubts = cluster.doubtful ? make("strong.review", {}, `${whole(cluster.doubtful)} worth a look`) : null;
   return make(
     "article.row",
     { "aria-label": counted(cluster.size, "copy").replace("copys", "copies"), "data-said": marks.ofAll(cluster.rows) },
     make("div.figures", {}, make("strong", {}, whole(cluster.size)), make("span", {}, cluster.size === 1 ? "copy" : "copies")),
-    make("div.texts", {}, make("div.line", {}, opener(titleOf(cluster.keeper === null ? cluster.title : null), addressOf(pairs.shown(stored)))), make("div.line.muted", {}, `least similar ${similarityOf(cluster.least)}`, doubts)),
+    make("div.texts", {}, make("div.line", {}, opener(titleOf(cluster.title), addressOf(pairs.shown(cluster.original)))), make("div.line.muted", {}, `least similar ${similarityOf(cluster.least)}`, doubts)),
     groupButtons(marks, () => cluster.rows, "the whole cluster"),
   );
 }
