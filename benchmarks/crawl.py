@@ -18,6 +18,7 @@ from sqlalchemy import text
 from benchmarks.processes import PROJECT, Usage, run_measured, scratch_folder
 from benchmarks.site import INDEX, crawl_command, path_of, serve
 from dedup.evaluation import LabelledPair, Quality, read_set
+from dedup.rules.documents import join_clusters
 from dedup.sql.database import Database
 
 # A chunk of text that has at least this share of Chinese characters is one for jieba.
@@ -149,8 +150,12 @@ def _read_database(database: str, url: str, pages: dict[str, bytes]) -> _Crawled
     names = {url + path_of(name): name for name in pages}
     with closing(Database(database, read_only=True)) as opened, opened.read() as connection:
         rows = connection.execute(text("SELECT key, id, coalesce(leader_id, id) FROM dedup_documents")).all()
+        seconds = "SELECT original_id, second_id FROM dedup_verdicts WHERE second_id IS NOT NULL"
+        pairs = connection.execute(text(seconds))
+        # As the report counts clusters.
+        joined = join_clusters((row.original_id, row.second_id) for row in pairs)
         stored: dict[str, str] = {row.url: row.text for row in connection.execute(text("SELECT url, text FROM pages"))}
-    cluster = {names[key]: leader for key, _, leader in rows if key in names}
+    cluster = {names[key]: joined.get(leader, leader) for key, _, leader in rows if key in names}
     missing = set(pages) - set(cluster)
     if missing:
         raise ValueError(f"{len(missing)} pages were never decided, such as {min(missing)}")

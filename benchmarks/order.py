@@ -15,7 +15,7 @@ from sqlalchemy import select
 from benchmarks.processes import scratch_folder
 from dedup.evaluation import LabelledPair, Quality, analyse_documents, read_set
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.documents import DUPLICATES, Document, Rule
+from dedup.rules.documents import DUPLICATES, Document, Rule, join_clusters
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import belongs_to_cluster, check_documents
 from dedup.signature.schemes import find_scheme
@@ -192,13 +192,16 @@ def _belongs(own: Signature, leader: Signature, settings: DedupSettings) -> bool
 def _read(deduplicator: Deduplicator) -> Arrival:
     with deduplicator.database.read() as connection:
         rows = {row.id: row for row in connection.execute(select(documents))}
-        found = connection.execute(select(verdicts).where(verdicts.c.verdict.in_(DUPLICATES)))
+        found = connection.execute(select(verdicts).where(verdicts.c.verdict.in_(DUPLICATES))).all()
         duplicates = [
             Decided(rows[row.document_id].key, rows[row.original_id].key, rows[row.matched_id].key) for row in found
         ]
+    # As the report counts clusters.
+    joined = join_clusters((row.original_id, row.second_id) for row in found if row.second_id is not None)
     members: dict[int, set[str]] = defaultdict(set)
     for row in rows.values():
-        members[row.leader_id or row.id].add(row.key)
+        leader = row.leader_id or row.id
+        members[joined.get(leader, leader)].add(row.key)
     return Arrival(duplicates, [frozenset(keys) for keys in members.values() if len(keys) > 1])
 
 

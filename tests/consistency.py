@@ -104,7 +104,7 @@ def _of_pages(connection: Connection) -> list[str]:
     documents = {bytes(each.key_digest): each for each in _rows(connection, schema.documents)}
     stored = {bytes(each.url_digest): each for each in _rows(connection, pages)}
     seen = {bytes(each.url_digest): each for each in _rows(connection, visits)}
-    # By the last verdict, such as of what had been stored when its cluster joined another one.
+    # By the last verdict.
     kept = {each.document_id: each.kept for each in _rows(connection, schema.verdicts)}
     lines = [f"{page.url} is misfiled" for digest, page in stored.items() if digest != key_digest(page.url)]
     for digest, document in documents.items():

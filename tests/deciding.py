@@ -166,7 +166,7 @@ def empty(crawl: Crawl) -> None:
     """Make a crawl forget everything."""
     with crawl.database.write() as connection:
         of_documents = (schema.fingerprints, schema.words)
-        of_runs = (schema.verdicts, schema.hosts, schema.brakes, schema.unexamined, schema.skipped)
+        of_runs = (schema.verdicts, schema.unexamined, schema.skipped)
         for table in (*of_documents, *of_runs):
             connection.execute(table.delete())
         connection.execute(update(schema.documents).values(leader_id=None))

@@ -9,7 +9,7 @@ again; what a file said of a key before has been written already and cannot be t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,20 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.corpus.appending import AppendingFile
 from dedup.corpus.batches import Batch, WordSource
 from dedup.corpus.document_table import ROW, Block, DocumentTable, Lengths, sketch_of
 from dedup.corpus.key_map import NULL, KeyMap, find_closest
 from dedup.rules.documents import Answer, Content, Decision, Match, Rule, StoredDocument, Verdict, decision_of
-from dedup.rules.matcher import MOST_MOVED, MOST_PASSED_ON, Matcher, Query, Words
+from dedup.rules.matcher import MOST_PASSED_ON, Matcher, Query, Words
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import Thresholds, fewest_tokens, keys_of
-from dedup.signature.signature import Sketch
 
-JOINS = "joins"
-"""The name of a file, in the folder of the state: which leader's cluster joined which one's."""
-
-_NUMBER_BYTES = 8
 _COPIED = ("digest", "fingerprint", "minima", "shingles", "tokens")
 
 
@@ -69,60 +63,36 @@ def table_rows(signatures: NDArray[Any], indexed: NDArray[np.bool_] | bool) -> N
 class Clusters:
     """Decides documents of a table, and says what belongs to what.
 
-    Clusters that a document shows to be one are joined. What was written of the later cluster's documents stays
-    written; the clusters at the end are the joined ones.
-
     Args:
         table: the documents.
         settings: how matches are decided.
-        folder: where the joins are kept until the documents themselves are saved as they are then.
         words: gives their words.
-        lengths: what the last checkpoint returned.
-
-    Raises:
-        InputError: the file of joins is not what the checkpoint says.
     """
 
-    def __init__(
-        self, table: DocumentTable, settings: RuleSettings, folder: Path, words: WordSource, lengths: Lengths
-    ) -> None:
+    def __init__(self, table: DocumentTable, settings: RuleSettings, words: WordSource) -> None:
         self._matcher = Matcher(settings)
         self._table = table
         self._source = words
-        # Clusters of earlier runs stay what they are.
-        self._earlier = self._gathered = lengths.earlier
-        # Before this document all have the leaders that they will have.
-        self._decided: int | None = None
-        self._members: defaultdict[int, list[int]] = defaultdict(list)
-        self._file = AppendingFile(folder / JOINS, lengths.joins)
-        apply_joins(table.rows, _read_joins(self._file, lengths.joins))
         # By their leaders: the members that are kept all the same.
         self._passed_on: defaultdict[int, list[int]] = defaultdict(list)
         for number in np.flatnonzero(table.rows["passed_on"]).tolist():
             self._passed_on[table.leader_of(number)].append(number)
 
-    def decide(self, number: int, query: Query, candidates: list[int]) -> tuple[Answer, list[int]]:
-        """Decide a document of the table, and have it belong to where it belongs.
+    def decide(self, number: int, query: Query, candidates: list[int]) -> Answer:
+        """Return what a document of the table is a duplicate of, or resembles, and have it belong to its cluster.
 
         Args:
             number: its number; all before it are decided.
             query: the document.
             candidates: the numbers of those that it may be a duplicate of, the most similar first.
-
-        Returns:
-            What it is a duplicate of, or resembles; and the documents that belong to another cluster now because of it.
         """
-        self._decided = number
         answer = self._matcher.find_among(query, candidates, self)
-        moved: list[int] = []
         if answer.match is not None:
-            if answer.match.joined is not None:
-                moved = self._join(answer.match.joined.id, answer.match.leader.id)
             self._table.rows["leader"][number] = answer.match.leader.id
         if answer.lost.is_long:
             self._table.rows["passed_on"][number] = 1
             self._passed_on[self._table.leader_of(number)].append(number)
-        return answer, moved
+        return answer
 
     def drop_by_paper(self, number: int, original: int) -> Answer:
         """Have a document be a duplicate as in the paper's mode, in which no duplicate is found later."""
@@ -151,71 +121,19 @@ class Clusters:
     def passed_on(self, match: Match) -> Iterator[StoredDocument]:
         """Yield the documents of a match's cluster that are kept: its leader, and the latest of the others."""
         yield match.leader
-        leaders = (match.leader.id, match.joined.id) if match.joined else (match.leader.id,)
-        numbers = [number for leader in leaders for number in (leader, *self._passed_on.get(leader, ()))]
-        latest = sorted(numbers[1:], key=lambda number: (number == match.member.id, number), reverse=True)
+        if match.second is not None:
+            yield match.second
+        passed_on = self._passed_on.get(match.leader.id, ())
+        latest = sorted(passed_on, key=lambda number: (number == match.member.id, number), reverse=True)
         yield from map(self._table.stored, latest[:MOST_PASSED_ON])
-
-    def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
-        """Return the sketches of a cluster that may join another one, but for its leader's; None if it may not."""
-        if joined.id < self._earlier:
-            return None
-        self._gather_members()
-        members = self._members[joined.id]
-        return [sketch_of(self._table.rows[each]) for each in members] if len(members) <= MOST_MOVED else None
 
     def checkpoint(self) -> Lengths:
         """Make all of it safe, the documents too; return how much there is."""
-        joins = self._file.checkpoint()
-        return self._table.checkpoint()._replace(joins=joins, earlier=self._earlier)
+        return self._table.checkpoint()
 
     def close(self) -> None:
         """Close the files, those of the documents too."""
-        self._file.close()
         self._table.close()
-
-    def _join(self, joined: int, leader: int) -> list[int]:
-        """Let a cluster that may do so join another one, both by the numbers of their leaders; return who moved."""
-        self._gather_members()
-        moved = [joined, *self._members.pop(joined, [])]
-        self._table.rows["leader"][moved] = leader
-        self._table.rows["passed_on"][joined] = 1
-        self._members[leader] += moved
-        self._passed_on[leader] += [joined, *self._passed_on.pop(joined, ())]
-        self._file.append(b"".join(number.to_bytes(_NUMBER_BYTES, "little") for number in (joined, leader)))
-        return moved
-
-    def _gather_members(self) -> None:
-        """Note the members of clusters among the documents that were decided since the last time."""
-        leaders = self._table.rows["leader"][self._gathered : self._decided]
-        for place in np.flatnonzero(leaders != NULL).tolist():
-            self._members[int(leaders[place])].append(self._gathered + place)
-        self._gathered += len(leaders)
-
-
-def apply_joins(rows: NDArray[Any], joins: Iterable[tuple[int, int]]) -> None:
-    """Let documents name the leaders that they have after some joins; those that led are passed on already.
-
-    Args:
-        rows: the documents, of the type `dedup.corpus.document_table.ROW`, whether they know of the joins or not.
-        joins: the later leader and the earlier, in the order in which they joined.
-    """
-    final = dict(joins)
-    if not final:
-        return
-    # Who has joined leads nobody any more, so that the last ones come first.
-    for joined, leader in reversed(final.items()):
-        final[joined] = final.get(leader, leader)
-    leaders = rows["leader"]
-    for place in np.flatnonzero(np.isin(leaders, list(final))).tolist():
-        leaders[place] = final[int(leaders[place])]
-    leaders[list(final)] = list(final.values())
-    rows["passed_on"][list(final)] = 1
-
-
-def _read_joins(file: AppendingFile, length: int) -> Iterable[tuple[int, int]]:
-    for _, data in file.read_all(length):
-        yield int.from_bytes(data[:_NUMBER_BYTES], "little"), int.from_bytes(data[_NUMBER_BYTES:], "little")
 
 
 class Related(NamedTuple):
@@ -225,11 +143,13 @@ class Related(NamedTuple):
         place: its place in the batch.
         decision: the decision on it.
         leader: the number of the leader of the cluster that it belongs to, or resembles.
+        second: that of the second leader that it is a copy of, if there is one.
     """
 
     place: int
     decision: Decision
     leader: int
+    second: int | None = None
 
 
 class CorpusDeduplicator:
@@ -258,7 +178,7 @@ class CorpusDeduplicator:
         self._needed = Thresholds.of(settings)
         self._table = DocumentTable(folder, lengths)
         self._keys = KeyMap(keys_of(settings))
-        self._clusters = Clusters(self._table, settings, folder, self._source, lengths or Lengths())
+        self._clusters = Clusters(self._table, settings, self._source)
         rows = self._table.rows
         self._keys.add_many(rows["fingerprint"], self._table.saved_bands(), rows["indexed"])
 
@@ -289,11 +209,6 @@ class CorpusDeduplicator:
         for related in self.decide(batch):
             return related.decision
         return Decision(Verdict.NEW, text_bytes=int(batch.signatures.text_bytes[0]))
-
-    def leaders_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the leaders of the clusters that documents belong to now, each of which may be the document itself."""
-        leaders: NDArray[np.int64] = self._table.rows["leader"][numbers]
-        return np.where(leaders == NULL, numbers, leaders)
 
     def key(self, number: int) -> str:
         """Return the key of a document by its number."""
@@ -359,7 +274,7 @@ class CorpusDeduplicator:
                 continue
             words = partial(self._clusters.words_of, int(numbers[place]))
             query = query_of(signatures[place], batch.keys[place], words)
-            answer, _ = self._clusters.decide(int(numbers[place]), query, found.of(place))
+            answer = self._clusters.decide(int(numbers[place]), query, found.of(place))
             if answer.match or answer.similar:
                 yield self._related(batch, place, answer)
 
@@ -399,4 +314,4 @@ class CorpusDeduplicator:
         assert match is not None
         signatures = batch.signatures
         decision = decide_content(signatures.rows[place], int(signatures.text_bytes[place]), answer)
-        return Related(place, decision, match.leader.id)
+        return Related(place, decision, match.leader.id, None if match.second is None else match.second.id)

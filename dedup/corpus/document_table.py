@@ -82,16 +82,12 @@ class Lengths(NamedTuple):
         keys: of that of their keys.
         words: of that of their words.
         bands: of that of their bands.
-        joins: of that of joins, see `dedup.corpus.deciding`.
-        earlier: how many of the documents, the first ones, an earlier run has brought.
     """
 
     documents: int = 0
     keys: int = 0
     words: int = 0
     bands: int = 0
-    joins: int = 0
-    earlier: int = 0
 
 
 class Block(NamedTuple):

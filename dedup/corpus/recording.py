@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import islice
 from pathlib import Path
@@ -20,7 +21,7 @@ from dedup.corpus.reading.documents import CorpusDocument, CorpusFile, Page, Par
 from dedup.corpus.reading.parquet import arrow_source
 from dedup.corpus.reading.streams import load_pyarrow
 from dedup.corpus.state import Checkpoint, Tally
-from dedup.rules.documents import Decision
+from dedup.rules.documents import Decision, join_clusters
 
 KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
 """The columns of kept documents that do not all come from one kind of Parquet file."""
@@ -56,9 +57,6 @@ MEMBERS = "members"
 """The name of the file, in the folder of the state."""
 
 _NUMBER_BYTES = 8
-
-Leaders = Callable[[NDArray[np.int64]], NDArray[np.int64]]
-"""Returns the leaders of the clusters that documents belong to."""
 
 REPORTED = "report.jsonl"
 """What a report is made of, in the folder of the state: a line a document that is a copy, or similar."""
@@ -169,17 +167,20 @@ class Members:
         """Close the file."""
         self._file.close()
 
-    def clusters(self, leaders_of: Leaders) -> ClusterKeys:
+    def clusters(self, joined: Mapping[int, int]) -> ClusterKeys:
         """Return the clusters of all that were noted up to the last checkpoint.
 
         Args:
-            leaders_of: returns the leaders of those that were leaders when a duplicate was noted.
+            joined: by leaders whose clusters are counted with others the first of these.
         """
         leaders, places = [], []
         for place, data in self._file.read_all(self._length):
             leaders.append(int.from_bytes(data[:_NUMBER_BYTES], "little"))
             places.append(place)
-        return ClusterKeys(self._file, leaders_of(np.array(leaders, np.int64)), np.array(places, np.int64))
+        numbers = np.array(leaders, np.int64)
+        for place in np.flatnonzero(np.isin(numbers, list(joined))).tolist():
+            numbers[place] = joined[int(numbers[place])]
+        return ClusterKeys(self._file, numbers, np.array(places, np.int64))
 
 
 class ClusterKeys:
@@ -233,6 +234,8 @@ class Recorder:
         self.tally = Tally() if saved is None else saved.tally
         self._paths = job.outputs
         self._outputs: dict[str, Output] = {}
+        # Of each document that is a copy of two leaders both.
+        self._seconds = array("q")
         resume_at = {} if saved is None else saved.outputs
         with ExitStack() as stack:
             self._members = stack.enter_context(closing(Members(folder, 0 if saved is None else saved.members)))
@@ -260,13 +263,13 @@ class Recorder:
             self.tally.count_unanalysed(batch.source_of(place), reason)
         is_new = np.ones(len(batch), np.bool_)
         tokens = signatures.rows["tokens"]
-        for place, decision, leader in related:
+        for place, decision, leader, second in related:
             row = {**related_row(batch.keys[place], decision), "source": batch.source_of(place)}
             self._write("report", row)
             if decision.verdict.is_duplicate:
                 self._members.add(leader, batch.keys[place])
-                if decision.joined is not None:
-                    self._members.add(leader, decision.joined)
+                if second is not None:
+                    self._seconds.extend((leader, second))
             if not decision.is_dropped:
                 self.tally.count_related(decision)
                 self._write("similar", row)
@@ -282,7 +285,13 @@ class Recorder:
 
     def write_clusters(self, deduplicator: CorpusDeduplicator) -> ClusterKeys:
         """Write the clusters of all up to the last checkpoint; return them."""
-        clusters = self._members.clusters(deduplicator.leaders_of)
+        joined = join_clusters(zip(self._seconds[::2], self._seconds[1::2], strict=True))
+        # Who leads a cluster that is counted with an earlier one is a member of that.
+        others = [leader for leader, first in joined.items() if leader != first]
+        for leader, key in zip(others, deduplicator.keys(np.array(others, np.int64)), strict=True):
+            self._members.add(leader, key)
+        self._members.checkpoint()
+        clusters = self._members.clusters(joined)
         if "clusters" in self._paths:
             with open_output(self._paths["clusters"], CLUSTERS) as output:
                 for key, duplicates in zip(deduplicator.keys(clusters.leaders), clusters.keys(), strict=True):

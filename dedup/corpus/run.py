@@ -310,7 +310,7 @@ def _known_from(index: Path, settings: RuleSettings, folder: Path) -> Lengths:
         for block in saved.blocks():
             table.extend(block)
             progress.show(len(table))
-        return table.checkpoint()._replace(earlier=len(table))
+        return table.checkpoint()
 
 
 async def _wait_for(decided: InFlight | None) -> None:

@@ -12,8 +12,6 @@ from sqlalchemy import bindparam, or_, select, update
 
 from dedup.console import counted
 from dedup.ledger import document_rows, store
-from dedup.ledger.brake import Alarm, Brakes
-from dedup.ledger.clusters import Clusters, Joining
 from dedup.ledger.document_rows import is_same, plain_class_of
 from dedup.ledger.key_table import Index, KeyTable, Looked
 from dedup.ledger.recognition import BATCHES_OF_A_PROCESS, Arriving, Batch, OriginalFinder, may_be_another, recognise
@@ -80,8 +78,6 @@ class Deduplicator:
     def __init__(self, settings: DedupSettings) -> None:
         self._settings = settings
         self.scopes = Scopes(settings.scope, of_run=settings.memory.of_run)
-        self._brakes = Brakes(settings)
-        self._clusters = Clusters(settings, self._brakes)
         scheme = find_scheme(settings.scheme)
         self.database: Database = open_dedup_database(
             settings.database_url,
@@ -95,8 +91,7 @@ class Deduplicator:
         )
         self._index = Index(KeyTable(keys_of(settings)), self.scopes)
         self._keys = self._index.keys
-        self._joining = Joining(settings)
-        self._originals = OriginalFinder(self._index, settings, self._joining)
+        self._originals = OriginalFinder(self._index, settings)
         self._writer = DocumentWriter(self._index, settings)
         self._first_batch = self._next_batch = SystemRandom().randrange(1 << 30) * BATCHES_OF_A_PROCESS
         self._plain_class: str | None = None
@@ -160,7 +155,7 @@ class Deduplicator:
         """
         if not documents:
             return []
-        with self._brakes.batch(), self.database.write() as connection:
+        with self.database.write() as connection:
             if withdrawn:
                 store.withdraw(connection, run_id, withdrawn)
             plain_class = self._plain_class
@@ -172,7 +167,6 @@ class Deduplicator:
             with self._keys.batch(connection, [each.keys for each in arriving if each.keys]):
                 decisions = [self._decide(batch, each) for each in arriving]
             batch.write_verdicts()
-            self._brakes.write(connection)
         self._plain_class = plain_class
         self._next_batch += 1
         return decisions
@@ -217,10 +211,6 @@ class Deduplicator:
         with self.database.read() as connection:
             return [(row.id, row.key) for row in connection.execute(query, {"after": after, "most": most})]
 
-    def pop_alarms(self) -> list[Alarm]:
-        """Return the clusters and hosts that have gone over a limit since the last call."""
-        return self._brakes.pop_alarms()
-
     def _decide(self, batch: Batch, arriving: Arriving) -> Decision | None:
         connection, run_id, document = batch.connection, batch.run_id, arriving.document
         found = recognise(batch, arriving)
@@ -243,20 +233,15 @@ class Deduplicator:
             document_id = self._writer.write(batch, identity, content, relatives=relatives, match=match)
             if stored is not None or match is not None:
                 batch.flush()
-            if match is not None and match.joined is not None:
-                batch.write_verdicts()
-                self._joining.carry_out(connection, match, match.joined, document_id, run_id)
         is_unchanged, match = verdict is Verdict.UNCHANGED, answer.match
-        kept = self._clusters.why_kept(connection, run_id, identity.key, answer, stored if is_unchanged else None)
         if is_again and stored is not None:
             if match is None and may_be_another(document, identity, content):
                 verdict, answer = Verdict.NEW, Answer(similar=Match(stored, stored, rule=Rule.SAME_SHORT_TEXT))
             else:
                 match = Match(match.leader if match else stored, stored, rule=Rule.SAME_TEXT)
                 answer = Answer(match)
-                kept = self._clusters.why_kept_again(connection, run_id, match, kept)
         is_of_this_run = stored is not None and stored.last_run_id == run_id
-        answer, kept = self._passed_on(answer, kept, None if is_of_this_run else was_kept)
+        answer, kept = self._passed_on(answer, None if is_of_this_run else was_kept)
         decision = replace(
             decision_of(verdict, content, answer),
             kept=kept,
@@ -269,22 +254,21 @@ class Deduplicator:
         # A page that was under way when its crawl was killed comes again; its verdict is there already.
         if not is_unchanged or not is_of_this_run or is_again:
             batch.add(document_id, decision, answer)
-            self._brakes.count(run_id, identity.key, is_duplicate=match is not None)
         elif document.separate:
             batch.note_repeated(document_id)
         return decision
 
-    def _passed_on(self, answer: Answer, kept: Kept | None, was_kept: Kept | None) -> tuple[Answer, Kept | None]:
-        """Say why a duplicate is passed on that its cluster would not pass on; what was kept before is unchanged."""
+    def _passed_on(self, answer: Answer, was_kept: Kept | None) -> tuple[Answer, Kept | None]:
+        """Return why a duplicate is passed on all the same, if it is; what was kept before is unchanged."""
         if answer.match is None:
-            return answer, kept
+            return answer, None
         if self._settings.mark_only:
             return answer, Kept.MARKED
-        if answer.has_moved and kept is None:
-            return answer, Kept.MOVED
         if was_kept in (Kept.SAYS_MORE, Kept.MOVED):
             return Answer(similar=answer.match, lost=answer.lost), was_kept
-        return answer, kept
+        if answer.lost.is_long:
+            return answer, Kept.SAYS_MORE
+        return answer, Kept.MOVED if answer.has_moved else None
 
     def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
         """Return documents with their identities and keys."""

@@ -96,10 +96,10 @@ _LAST_VERDICT = (
 )
 _LAST_VERDICT_OF_RUN = _LAST_VERDICT.where(verdicts.c.run_id == bindparam("run"))
 _BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
-_WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.BRAKE, Kept.JOINED, Kept.MOVED, Kept.MARKED)]
+_WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.MOVED, Kept.MARKED)]
 _PASSED_ON = (
     _DOCUMENT.where(
-        documents.c.leader_id.in_(bindparam("leaders", expanding=True)),
+        documents.c.leader_id == bindparam("leader"),
         exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_(_WHY_PASSED_ON)),
     )
     .order_by((documents.c.id == bindparam("member")).desc(), documents.c.id.desc())
@@ -342,12 +342,11 @@ def find_led_by(connection: Connection, leader_id: int) -> list[StoredDocument]:
 
 
 def find_passed_on(connection: Connection, match: Match, most: int) -> list[StoredDocument]:
-    """Return the latest duplicates in a match's clusters that were passed on.
+    """Return the latest duplicates in a match's cluster that were passed on.
 
     That by which it was found comes first, if it is one of them.
     """
-    leaders = [each.id for each in (match.leader, match.joined) if each is not None]
-    found = connection.execute(_PASSED_ON, {"leaders": leaders, "member": match.member.id, "most": most})
+    found = connection.execute(_PASSED_ON, {"leader": match.leader.id, "member": match.member.id, "most": most})
     return [_stored(row) for row in found]
 
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from dedup.ledger import document_rows
-from dedup.ledger.clusters import Joining
 from dedup.ledger.document_rows import NO_RELATIVES, Digests, Identity, Relatives, is_same
 from dedup.ledger.key_table import Index
 from dedup.rules.documents import (
@@ -212,10 +211,9 @@ def _one_line(title: str) -> str:
 class OriginalFinder:
     """Finds what a document of a crawl is a duplicate of."""
 
-    def __init__(self, index: Index, settings: DedupSettings, joining: Joining) -> None:
+    def __init__(self, index: Index, settings: DedupSettings) -> None:
         self.index = index
         self.settings = settings
-        self.joining = joining
         self._matcher = Matcher(settings)
         # By classes of items, or sites: those of this process, and those that had the text of an earlier one, by this.
         self._items: Counter[str] = Counter()
@@ -417,16 +415,12 @@ class _StoredDocuments:
     def passed_on(self, match: Match) -> Iterator[StoredDocument]:
         """Yield the documents of a match's cluster that were passed on: its leader, and the latest others."""
         yield match.leader
-        if match.joined is not None:
-            yield match.joined
+        if match.second is not None:
+            yield match.second
         # One of them may have been decided in this batch.
         self._batch.write_verdicts()
         found = document_rows.find_passed_on(self._connection, match, MOST_PASSED_ON)
         yield from (each for each in found if each.id != self._own_id)
-
-    def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
-        """Return the sketches of a cluster that may join another one; None if it may not."""
-        return self._finder.joining.movable(self._connection, joined, leader, self._batch.run_id)
 
 
 class Batch:
@@ -514,6 +508,7 @@ class Batch:
                 "document_id": document_id,
                 "original_id": match.leader.id if match else None,
                 "matched_id": match.member.id if match else None,
+                "second_id": match.second.id if match and match.second else None,
                 **decision.columns(),
                 "decided": time.time(),
                 "batch": self._number,

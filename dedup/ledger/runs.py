@@ -43,7 +43,7 @@ from dedup.rules.documents import Verdict
 from dedup.rules.scope import Scope, Scopes
 from dedup.rules.settings import Mode
 from dedup.sql.database import Database, read_properties
-from dedup.sql.schema import GIVEN_DIGEST, brakes, documents, hosts, runs, skipped, unexamined, verdicts
+from dedup.sql.schema import GIVEN_DIGEST, documents, runs, skipped, unexamined, verdicts
 
 _RUNS_NAMED = 5
 
@@ -90,7 +90,7 @@ VERDICTS_AT_ONCE = 1_000
 MEMBERS_AT_ONCE = 1_000
 _ROWS_AT_ONCE = 1_000
 
-_NAMING = (verdicts.c.document_id, verdicts.c.original_id, verdicts.c.matched_id)
+_NAMING = (verdicts.c.document_id, verdicts.c.original_id, verdicts.c.matched_id, verdicts.c.second_id)
 
 
 @dataclass(frozen=True)
@@ -359,7 +359,7 @@ def cancel_run(database: Database, name: str, *, force: bool = False, others: Se
         with database.write() as connection:
             # A process may still have been writing to it.
             if not connection.scalar(select(exists().where(verdicts.c.run_id == run_id))):
-                for counts in (hosts, brakes, unexamined, skipped):
+                for counts in (unexamined, skipped):
                     connection.execute(delete(counts).where(counts.c.run_id == run_id))
                 connection.execute(delete(runs).where(runs.c.id == run_id))
                 return rollback

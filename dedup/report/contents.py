@@ -92,7 +92,7 @@ class HostTotal:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A leader and the documents that were dropped because of it.
+    """A leader and the documents that were dropped because of it, or because of others that are counted with it.
 
     Attributes:
         leader: the key of the leader.
@@ -107,13 +107,15 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class OverLimit:
-    """A cluster or a host that went over a limit in a run, see `dedup.ledger.brake.Alarm`."""
+    """A cluster, by the key of its leader, or a host of which so many documents are duplicates that it may be a trap.
+
+    Limits: `max_cluster`, `max_drop_share` and `fewest_of_host` of `dedup.rules.settings.DedupSettings`.
+    """
 
     kind: str
     name: str
     documents: int
     duplicates: int
-    run: str
 
 
 class RelatedRow(NamedTuple):
@@ -136,6 +138,7 @@ class RelatedRow(NamedTuple):
             `dedup.rules.word_comparison.LostText`.
         title: what the document is called; empty where nobody knows.
         original_title: likewise, of the original.
+        second: the key of a second original that the document is a copy of, too: their clusters are counted as one.
     """
 
     verdict: Verdict
@@ -152,6 +155,7 @@ class RelatedRow(NamedTuple):
     places: int | None = None
     title: str = ""
     original_title: str = ""
+    second: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +214,7 @@ class Report:
         host_count: how many hosts there are in all.
         clusters: the largest, largest first.
         cluster_count: how many clusters there are in all.
-        over_limit: clusters and hosts that went over a limit.
+        over_limit: clusters and hosts that are over a limit.
         kept: how many duplicates were passed on all the same, by the reasons.
         not_examined: what was not examined; nothing where the report is confined to a host.
         skip_counts: how many pages were skipped, by reasons, the most frequent first.

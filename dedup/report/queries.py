@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import (
@@ -35,10 +36,11 @@ from dedup.report.contents import (
     SkippedPage,
     Total,
 )
-from dedup.rules.documents import DUPLICATES, Kept, Verdict
+from dedup.rules.documents import DUPLICATES, Kept, Verdict, join_clusters
 from dedup.rules.scope import BEFORE_HOST, host_of
+from dedup.rules.settings import DedupSettings
 from dedup.sql.database import Database
-from dedup.sql.schema import brakes, documents, runs, skipped, unexamined, verdicts
+from dedup.sql.schema import documents, runs, skipped, unexamined, verdicts
 
 _ROWS_AT_ONCE = 1000
 
@@ -53,6 +55,7 @@ LEADERS_AT_ONCE = 1000
 _decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
 _originals = documents.alias("originals")
 _matches = documents.alias("matches")
+_seconds = documents.alias("seconds")
 _is_duplicate = verdicts.c.verdict.in_(DUPLICATES)
 # What is kept and resembles an original belongs to no cluster, and the same text again under its own key makes none.
 _is_other = and_(_is_duplicate, verdicts.c.original_id != verdicts.c.document_id)
@@ -139,7 +142,7 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
         names = _names_of_runs(connection, database.name, selection)
         run = None if selection.all_runs else names[0]
         where = _condition(run, selection.host)
-        hosts = _hosts(connection, where)
+        hosts, groups = _hosts(connection, where), _groups(connection, where)
         with closing(read_skipped(connection, run, selection.host)) as skipped:
             yield Report(
                 runs=names,
@@ -147,9 +150,9 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 totals=_totals(connection, where),
                 hosts=hosts[: selection.max_hosts],
                 host_count=len(hosts),
-                clusters=_largest_clusters(connection, where, selection.max_clusters),
-                cluster_count=_count_clusters(connection, where),
-                over_limit=_over_limit(connection, run, selection.host),
+                clusters=_largest_clusters(connection, where, selection.max_clusters, groups),
+                cluster_count=_count_clusters(connection, where, groups),
+                over_limit=_over_limit(connection, where, hosts),
                 kept=_kept(connection, where),
                 not_examined=[] if selection.host else read_not_examined(connection, run),
                 skip_counts=count_skipped(connection, run, selection.host),
@@ -177,7 +180,8 @@ def read_kept(database: Database, run: str) -> dict[Kept, int]:
 def read_largest_clusters(database: Database, run: str, limit: int) -> list[Cluster]:
     """Return the clusters with the most duplicates dropped in a run, largest first."""
     with database.read() as connection:
-        return _largest_clusters(connection, _condition(run), limit)
+        where = _condition(run)
+        return _largest_clusters(connection, where, limit, _groups(connection, where))
 
 
 def read_latest(database: Database, run: str, host: str, limit: int) -> list[RelatedRow]:
@@ -197,6 +201,12 @@ def read_latest(database: Database, run: str, host: str, limit: int) -> list[Rel
     )
     with database.read() as connection:
         return list(_related(connection, verdicts.c.id.in_(newest), limit))
+
+
+def _batched(values: Iterable[int]) -> Iterator[list[int]]:
+    values = iter(values)
+    while batch := list(islice(values, LEADERS_AT_ONCE)):
+        yield batch
 
 
 def _names_of_runs(connection: Connection, database_name: str, selection: Selection) -> list[str]:
@@ -272,45 +282,67 @@ def _hosts(connection: Connection, where: ColumnElement[bool]) -> list[HostTotal
     return sorted(hosts, key=lambda host: (-host.dropped, -host.kept, host.host))
 
 
-def _count_clusters(connection: Connection, where: ColumnElement[bool]) -> int:
+def _groups(connection: Connection, where: ColumnElement[bool]) -> dict[int, list[int]]:
+    """Return the leaders whose clusters are counted as one, since a document is a copy of both, by the first of them.
+
+    Only leaders of duplicates are among them.
+    """
+    both = select(verdicts.c.original_id, verdicts.c.second_id).select_from(_decided)
+    pairs = connection.execute(both.where(where, _is_other, verdicts.c.second_id.is_not(None)).distinct())
+    groups: dict[int, list[int]] = {}
+    joined = join_clusters((row.original_id, row.second_id) for row in pairs)
+    for leaders in _batched(sorted(joined)):
+        led = select(verdicts.c.original_id).select_from(_decided).where(where, _is_other)
+        for leader in connection.scalars(led.where(verdicts.c.original_id.in_(leaders)).distinct()):
+            groups.setdefault(joined[leader], []).append(leader)
+    return groups
+
+
+def _count_clusters(connection: Connection, where: ColumnElement[bool], groups: Mapping[int, list[int]]) -> int:
     statement = select(func.count(distinct(verdicts.c.original_id))).select_from(_decided).where(where, _is_other)
-    return int(connection.execute(statement).scalar_one())
+    return int(connection.execute(statement).scalar_one()) - sum(len(leaders) - 1 for leaders in groups.values())
 
 
-def _largest_clusters(connection: Connection, where: ColumnElement[bool], limit: int) -> list[Cluster]:
+def _largest_clusters(
+    connection: Connection, where: ColumnElement[bool], limit: int, groups: Mapping[int, list[int]]
+) -> list[Cluster]:
     size = func.count(distinct(verdicts.c.document_id))
-    largest = connection.execute(
-        select(verdicts.c.original_id, size)
-        .select_from(_decided)
-        .where(where, _is_other)
-        .group_by(verdicts.c.original_id)
-        .order_by(size.desc(), verdicts.c.original_id)
-        .limit(limit)
-    ).all()
-    named = select(_originals.c.id, _originals.c.key)
+    counted = select(verdicts.c.original_id, size).select_from(_decided).where(where, _is_other)
+    counted = counted.group_by(verdicts.c.original_id)
+    grouped = {leader: first for first, leaders in groups.items() for leader in leaders}
+    sizes: Counter[int] = Counter()
+    for leaders in _batched(grouped):
+        for leader, count in connection.execute(counted.where(verdicts.c.original_id.in_(leaders))):
+            sizes[grouped[leader]] += count
+    largest = counted.order_by(size.desc(), verdicts.c.original_id).limit(limit + len(grouped))
+    sizes.update({leader: count for leader, count in connection.execute(largest) if leader not in grouped})
+    first = sorted(sizes, key=lambda leader: (-sizes[leader], leader))[:limit]
     clusters = []
-    for start in range(0, len(largest), LEADERS_AT_ONCE):
-        some = largest[start : start + LEADERS_AT_ONCE]
-        leaders = [leader for leader, _ in some]
-        keys = {row.id: row.key for row in connection.execute(named.where(_originals.c.id.in_(leaders)))}
-        members = _first_members(connection, where, leaders)
-        clusters += [Cluster(keys[leader], count, members[leader]) for leader, count in some]
+    for some in _batched(first):
+        named = select(documents.c.id, documents.c.key).where(documents.c.id.in_(some))
+        keys = {row.id: row.key for row in connection.execute(named)}
+        members = _first_members(connection, where, [each for leader in some for each in groups.get(leader, [leader])])
+        for leader in some:
+            of_group = [key for each in groups.get(leader, [leader]) for key in members[each]]
+            clusters.append(Cluster(keys[leader], sizes[leader], of_group[:_MEMBERS_NAMED]))
     return clusters
 
 
-def _over_limit(connection: Connection, run: str | None, host: str) -> list[OverLimit]:
-    statement = select(
-        brakes.c.kind, brakes.c.name, brakes.c.documents, brakes.c.duplicates, runs.c.name.label("run")
-    ).join(runs, runs.c.id == brakes.c.run_id)
-    if run is not None:
-        statement = statement.where(runs.c.name == run)
-    found = [OverLimit(*row) for row in connection.execute(statement.order_by(brakes.c.raised, brakes.c.name))]
-    return [each for each in found if not host or _is_on_host(each, host)]
-
-
-def _is_on_host(each: OverLimit, host: str) -> bool:
-    found = each.name if each.kind == "host" else host_of(each.name)
-    return found == host.lower() or found.startswith(f"{host.lower()}:")
+def _over_limit(connection: Connection, where: ColumnElement[bool], hosts: Iterable[HostTotal]) -> list[OverLimit]:
+    """Return the clusters and hosts that are over a limit, the largest clusters first."""
+    size = func.count(distinct(verdicts.c.document_id))
+    large = select(_originals.c.key, size).select_from(
+        _decided.join(_originals, _originals.c.id == verdicts.c.original_id)
+    )
+    large = large.where(where, _is_other).group_by(_originals.c.id, _originals.c.key)
+    large = large.having(size >= DedupSettings.max_cluster).order_by(size.desc(), _originals.c.key)
+    found = [OverLimit("cluster", key, count + 1, count) for key, count in connection.execute(large)]
+    for host in hosts:
+        total = host.kept + host.dropped
+        is_judged = bool(host.host) and total >= DedupSettings.fewest_of_host
+        if is_judged and host.dropped > DedupSettings.max_drop_share * total:
+            found.append(OverLimit("host", host.host, total, host.dropped))
+    return found
 
 
 def _first_members(connection: Connection, where: ColumnElement[bool], leaders: list[int]) -> dict[int, list[str]]:
@@ -359,11 +391,13 @@ def _related(connection: Connection, where: ColumnElement[bool], latest: int | N
             verdicts.c.places,
             documents.c.title,
             _originals.c.title,
+            _seconds.c.key,
         )
         .select_from(_decided)
         .join(_originals, _originals.c.id == verdicts.c.original_id)
         .join(_matches, _matches.c.id == verdicts.c.matched_id)
         .join(runs, runs.c.id == verdicts.c.run_id)
+        .outerjoin(_seconds, _seconds.c.id == verdicts.c.second_id)
         .where(where)
         .order_by(*order)
         .limit(latest)

@@ -61,8 +61,6 @@ _NO_RULE = "-"
 _FEWEST_LOST = 20
 
 _WHY_KEPT = {
-    Kept.BRAKE: "by the brake",
-    Kept.JOINED: "before their clusters were joined",
     Kept.SAYS_MORE: "since they say more",
     Kept.MOVED: "since they have moved",
     Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",

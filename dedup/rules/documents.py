@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
 from dedup.signature.signature import Signature, Sketch, compare, distance
+
+T = TypeVar("T", int, str)
 
 LONGEST_TITLE = 200
 """Characters of a title that are stored."""
@@ -211,13 +214,13 @@ class Match:
     Attributes:
         leader: the leader of the cluster that it belongs to.
         member: the member of the cluster that it was found by.
-        joined: the leader of another cluster, which the duplicate shows to be one with this cluster.
+        second: the leader of another cluster that the duplicate is a copy of, too.
         rule: what decided; None where that was in an earlier decision.
     """
 
     leader: StoredDocument
     member: StoredDocument
-    joined: StoredDocument | None = None
+    second: StoredDocument | None = None
     rule: Rule | None = None
 
 
@@ -243,14 +246,11 @@ NOTHING_ALIKE = Answer()
 class Kept(StrEnum):
     """Why a duplicate is passed on all the same.
 
-    BRAKE: nothing is dropped there any more. JOINED: when it was passed on it led
-    a cluster, which has joined another one since. SAYS_MORE: it has a long stretch of text that nothing stored has.
+    SAYS_MORE: it has a long stretch of text that nothing stored has.
     MOVED: its site has moved, and what an earlier run has seen under the old address has another one now. MARKED:
     nothing is dropped, duplicates are only told of.
     """
 
-    BRAKE = "brake"
-    JOINED = "joined"
     SAYS_MORE = "says more"
     MOVED = "moved"
     MARKED = "marked"
@@ -275,6 +275,29 @@ class Verdict(StrEnum):
         return self in (Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE)
 
 
+def join_clusters(pairs: Iterable[tuple[T, T]]) -> dict[T, T]:
+    """Return of leaders that are to be counted as one the first of all that belong together.
+
+    Args:
+        pairs: two leaders that a document is a copy of, by what orders them.
+
+    Returns:
+        By each leader of a pair the smallest of those that pairs lead to from it, which may be itself.
+    """
+    parents: dict[T, T] = {}
+
+    def root_of(leader: T) -> T:
+        parent = parents.setdefault(leader, leader)
+        while parent != parents[parent]:
+            parents[leader] = parent = parents[parents[parent]]
+        return parent
+
+    for pair in pairs:
+        first, later = sorted(map(root_of, pair))
+        parents[later] = first
+    return {leader: root_of(leader) for leader in parents}
+
+
 DUPLICATES = tuple(verdict for verdict in Verdict if verdict.is_duplicate)
 """The verdicts on copies, for queries."""
 
@@ -294,7 +317,7 @@ class Decision:
         text_bytes: size of the document's text in UTF-8.
         lost: what it says that nothing stored does, where it is a near-duplicate.
         kept: why it is passed on though it is a duplicate, if it is.
-        joined: the key of the leader whose cluster has joined that of the document.
+        second: the key of a second original that it is a copy of, too: reports count the clusters of both as one.
         key: the key that it is known by.
         is_separate: whether that is one of its own, because other texts came under its key.
         may_be_unstored: whether nobody may have stored what it holds: it is new, or unchanged only since runs that
@@ -312,7 +335,7 @@ class Decision:
     text_bytes: int = field(default=0, compare=False)
     lost: LostText = field(default=NOTHING_LOST, compare=False)
     kept: Kept | None = field(default=None, compare=False)
-    joined: str | None = field(default=None, compare=False)
+    second: str | None = None
     key: str = field(default="", compare=False)
     is_separate: bool = field(default=False, compare=False)
     may_be_unstored: bool = field(default=False, compare=False)
@@ -370,5 +393,5 @@ def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Ans
         text_bytes=content.text_bytes,
         lost=answer.lost,
         kept=Kept.SAYS_MORE if answer.lost.is_long else None,
-        joined=match.joined and match.joined.key,
+        second=match.second and match.second.key,
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -28,13 +27,8 @@ from dedup.rules.verification import (
 from dedup.rules.word_comparison import find_lost
 from dedup.signature.signature import Signature, Similarity, Sketch, compare, distance
 
-MOST_MOVED = 1_000
-"""So many duplicates a cluster may have to join another: what joining costs must not grow with clusters."""
-
-# Confirming may take a word diff, and there may be 256 candidates.
-_CLUSTERS_TRIED = 3
-_MEMBERS_TRIED = 3
-
+# Confirming a second original may take a word diff, and there may be 256 candidates.
+_MOST_TRIED = 3
 
 MOST_PASSED_ON = 16
 """With so many members of a cluster, the latest that are stored, the words of a document are compared."""
@@ -101,14 +95,6 @@ class DocumentStore(Protocol):
         Then the latest of the others, `MOST_PASSED_ON` at most, that by which it was found before them.
         """
 
-    def movable(self, joined: StoredDocument, leader: StoredDocument) -> Sequence[Sketch] | None:
-        """Return the sketches of a cluster that may join another one; None if it may not, as of an earlier run.
-
-        Args:
-            joined: the leader of the cluster.
-            leader: that of the other one.
-        """
-
 
 class Matcher:
     """Finds what a document is a near-duplicate of.
@@ -122,7 +108,7 @@ class Matcher:
         self._is_paper = settings.mode is Mode.PAPER
 
     def find(self, query: Query, candidates: Sequence[Candidate], store: DocumentStore) -> Answer:
-        """Return what a document is a near-duplicate of, and which cluster joins that one's because of it.
+        """Return what a document is a near-duplicate of, or resembles.
 
         Args:
             query: the document, which is comparable, see `dedup.rules.verification.is_comparable`.
@@ -167,7 +153,7 @@ class Matcher:
             rule = self._decide(query, match, store)
             match = replace(match, rule=rule)
             if rule.is_duplicate:
-                match = self._with_joined(query, match, ranked[place + 1 :], store)
+                match = replace(match, second=self._find_second(query, match, ranked[place + 1 :], store))
                 stored = map(store.words, store.passed_on(match))
                 limit = self._settings.max_lost
                 if _are_called_otherwise(query, match):
@@ -215,39 +201,21 @@ class Matcher:
     def _decide(self, query: Query, match: Match, store: DocumentStore) -> Rule:
         return self.decide(query, match, partial(store.words, match.member))
 
-    def _with_joined(self, query: Query, match: Match, others: Sequence[int], store: DocumentStore) -> Match:
-        """Return the match in the earlier cluster, the later leader as `joined`, if the document joins two clusters.
-
-        For that it must be a copy of the later leader and of a member of the earlier cluster, and the leaders must be
-        as near to each other as the members of a cluster are to theirs; so must the members of the later one.
-        """
-        if all(store.leader_of(number) == match.leader.id for number in others):
-            return match
-        found = self._find_joined(query, match, [store.match(number) for number in others], store)
-        if found is None or found.joined is None:
-            return match
-        sketches = store.movable(found.joined, found.leader)
-        if sketches is None or not all(self._is_near(each, found.leader.sketch) for each in sketches):
-            return match
-        return found if found.rule else replace(found, rule=self._decide(query, found, store))
-
-    def _find_joined(self, query: Query, match: Match, others: list[Match], store: DocumentStore) -> Match | None:
-        def is_confirmed(candidate: Match) -> bool:
-            return self._decide(query, candidate, store).is_duplicate
-
-        leaders = {each.leader.id: each.leader for each in others if each.leader.id != match.leader.id}
-        near = (leaders[each] for each in sorted(leaders) if self._is_near(match.leader.sketch, leaders[each].sketch))
-        for other in islice(near, _CLUSTERS_TRIED):
-            there = [each for each in others if each.leader.id == other.id]
-            if other.id > match.leader.id:
-                if any(_is_leader(each) and is_confirmed(each) for each in there):
-                    return replace(match, joined=other)
+    def _find_second(
+        self, query: Query, match: Match, others: Sequence[int], store: DocumentStore
+    ) -> StoredDocument | None:
+        """Return the leader of another cluster that a duplicate is a copy of, too, and that is near to its leader."""
+        tried = 0
+        for number in others:
+            if store.leader_of(number) == match.leader.id:
                 continue
-            here = [each for each in others if each.leader.id == match.leader.id]
-            if _is_leader(match) or any(_is_leader(each) and is_confirmed(each) for each in here):
-                found = next(filter(is_confirmed, there[:_MEMBERS_TRIED]), None)
-                if found is not None:
-                    return replace(found, joined=match.leader)
+            other = store.match(number)
+            if self._is_near(match.leader.sketch, other.leader.sketch):
+                if self._decide(query, other, store).is_duplicate:
+                    return other.leader
+                tried += 1
+                if tried == _MOST_TRIED:
+                    break
         return None
 
     def _is_near(self, sketch: Sketch, leader: Sketch) -> bool:
@@ -261,11 +229,6 @@ def _are_called_otherwise(query: Query, match: Match) -> bool:
 
 def _is_other(query: Query, match: Match) -> bool:
     return any(other_fields(query.fields, each.fields) for each in (match.member, match.leader))
-
-
-def _is_leader(match: Match) -> bool:
-    # Of the documents that have the leader's text another one may be in the tables.
-    return match.member.text_digest == match.leader.text_digest
 
 
 def _most_confirmed(tokens: int) -> int:

@@ -118,17 +118,6 @@ class Mode(StrEnum):
     PAPER = "paper"
 
 
-class Brake(StrEnum):
-    """What happens where a cluster is over `max_cluster`, or a host over `max_drop_share`.
-
-    WARN says it once. STOP also stops dropping there: duplicates are kept, marked with their verdict.
-    """
-
-    OFF = "off"
-    WARN = "warn"
-    STOP = "stop"
-
-
 @dataclass(frozen=True)
 class RuleSettings:
     """The rules by which documents are decided; an index is stored with those that it was made with.
@@ -270,8 +259,6 @@ class DedupSettings(RuleSettings):
         outage_timeout: seconds to wait for a PostgreSQL server that goes away during a crawl.
         run: the name of the run; empty: the time of its start.
         scope: where duplicates are looked for: `all`, the same `host`, registrable `domain` or `spider`.
-        brake: what happens where a cluster has over 1,000 members, or over 90 % of a host's documents, of 200 at least,
-            are duplicates: `warn`, `stop` (drop no more there), `off`.
         memory: what a new document is compared with: `for ever`, all; `run`, its own run; a time such as `30d` (s,
             m, h, d, w), what was seen since so long before the run.
         mark_only: whether duplicates are marked and passed on.
@@ -282,17 +269,17 @@ class DedupSettings(RuleSettings):
     lock_timeout: ClassVar = 60.0
     # The most documents that are decided in one transaction.
     batch_size: ClassVar = 50
-    # The most members of a cluster; 0: no limit.
+    # A cluster of more duplicates may be a trap, or a mistake, and is told of; so is a host of which a larger share of
+    # so many documents are duplicates.
     max_cluster: ClassVar = 1000
-    # The largest share of a host's documents that may be duplicates in a run, once 200 were decided.
     max_drop_share: ClassVar = 0.9
+    fewest_of_host: ClassVar = 200
 
     enabled: bool = True
     database_url: str = "sqlite:///dedup.db"
     outage_timeout: float = 300.0
     run: str = ""
     scope: Scope = Scope.ALL
-    brake: Brake = Brake.WARN
     memory: Memory = field(default_factory=lambda: FOR_EVER)
     mark_only: bool = False
     report: str = ""
@@ -344,7 +331,6 @@ _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "str": lambda name, value: str(value),
     "Mode": to_word(Mode),
     "Scope": to_word(Scope),
-    "Brake": to_word(Brake),
     "Caution": to_word(Caution),
     "Memory": to_parsed(Memory),
     "TableDesign": _to_design,

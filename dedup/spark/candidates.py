@@ -27,7 +27,7 @@ from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import Thresholds, fewest_tokens, keys_of, may_be_alike
 from dedup.signature.signature import MINIMA, Sketch, compare, containment_of, jaccard_of
 from dedup.spark.session import Steps
-from dedup.spark.signing import MEMBERSHIPS, arrow_schema, numbers, rows_of, unsigned
+from dedup.spark.signing import arrow_schema, numbers, rows_of, unsigned
 
 DIGEST = ("low", "high")
 """The columns of the digest of a content; both 0: it has no words."""
@@ -42,10 +42,9 @@ COLUMNS = (
 """Of each content one document: with the id of the leader of its cluster if that is another one, whether it can be a
 near-duplicate, its bands, and its words as a signature has them, deflated, null where they are not kept."""
 
-_OF_MEMBERS = f"id long, key string, memberships {MEMBERSHIPS}"
+_LED = "id long, key string, leader long, leader_key string, distance int, similarity double"
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _COMPARED = ("fingerprint", "minima", "shingles", "tokens")
-_OF_LEADER = ("leader", "leader_key", "distance")
 
 READ = "id long, shares_band boolean, rarity long, earlier array<long>"
 """What `read` yields: of a document and one of its keys the earliest documents that share it, and what it says of
@@ -187,14 +186,14 @@ class PriorIndex:
             return rows
         return steps.keep("equal", rows.join(signed.select(*DIGEST), [*DIGEST], "left_semi"))
 
-    def memberships_of(self, members: DataFrame) -> DataFrame:
-        """Return the memberships of known documents that do not lead themselves.
+    def led(self, members: DataFrame) -> DataFrame:
+        """Return the leaders of known documents that do not lead themselves.
 
         Args:
             members: the documents, also others, of which there are few.
 
         Returns:
-            `id`, `key` and `memberships`.
+            `id`, `key`, `leader`, `leader_key`, and the `distance` and `similarity` of the two.
         """
         leaders = self.rows.select(
             f.col("id").alias("leader"), f.col("key").alias("leader_key"), f.struct(*_COMPARED).alias("theirs")
@@ -203,18 +202,15 @@ class PriorIndex:
             "id", "key", "leader", "leader_key", f.struct(*_COMPARED).alias("ours"), "theirs"
         )
         differing = f.bit_count(f.col("ours.fingerprint").bitwiseXOR(f.col("theirs.fingerprint")))
-        return pairs.withColumn("distance", differing).mapInArrow(_compare, _OF_MEMBERS)
+        return pairs.withColumn("distance", differing).mapInArrow(_compare, _LED)
 
 
 def _compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        rows = [{"id": row["id"], "key": row["key"], "memberships": [_membership(row)]} for row in batch.to_pylist()]
-        yield pa.RecordBatch.from_pylist(rows, arrow_schema(_OF_MEMBERS))
-
-
-def _membership(row: dict[str, Any]) -> dict[str, Any]:
-    similarity = compare(_sketch(row["ours"]), _sketch(row["theirs"])).jaccard
-    return {"since": row["id"], **{name: row[name] for name in _OF_LEADER}, "similarity": similarity}
+        rows = batch.to_pylist()
+        for row in rows:
+            row["similarity"] = compare(_sketch(row.pop("ours")), _sketch(row.pop("theirs"))).jaccard
+        yield pa.RecordBatch.from_pylist(rows, arrow_schema(_LED))
 
 
 def _sketch(row: dict[str, Any]) -> Sketch:

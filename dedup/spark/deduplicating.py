@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ from pyspark.sql import functions as f
 
 from dedup.corpus.batches import WordSource
 from dedup.corpus.deciding import Clusters, decide_content, query_of, table_rows
-from dedup.corpus.document_table import Block, DocumentTable, Lengths, sketch_of
+from dedup.corpus.document_table import Block, DocumentTable
 from dedup.corpus.key_map import NULL
 from dedup.corpus.recording import RELATED, related_row
 from dedup.corpus.state import about_settings
@@ -34,18 +34,19 @@ from dedup.errors import InputError
 from dedup.rules.documents import DUPLICATES, NOTHING_ALIKE, Answer, Rule, Verdict
 from dedup.rules.matcher import Query
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.signature.signature import BITS, Sketch, compare, distance
+from dedup.signature.signature import BITS, Sketch
 from dedup.spark.candidates import PriorIndex, candidates_of, contents_of, copies_of, semi_join
 from dedup.spark.session import Steps, Telling
-from dedup.spark.signing import MEMBERSHIPS, arrow_schema, sign_documents, signatures_of, with_word_lists
+from dedup.spark.signing import arrow_schema, sign_documents, signatures_of, with_word_lists
 
 _RELATED = ("id", *(name for name in RELATED if name != "source"))
+_CLOSENESS = ("distance", "similarity")
 _IDENTITY = "identity"
 _NEEDED = {"id": "bigint", "key": "string", "text": "string"}
 
 _COLUMNS = (
     "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
-    f"rule string, kept string, lost int, lost_bytes int, places int, memberships {MEMBERSHIPS}"
+    "rule string, kept string, lost int, lost_bytes int, places int, leader long, second long, second_key string"
 )
 _ROWS = 4096
 _ALL_BITS = (1 << BITS) - 1
@@ -118,22 +119,25 @@ def deduplicate(
     contents = steps.keep("contents", contents_of(signed, equal))
     candidates = steps.keep("candidates", candidates_of(contents, prior, settings, steps))
     decided = steps.keep("decided", decide(documents, candidates, prior, settings, steps))
-    memberships = decided.where(f.col("memberships").isNotNull()).select("id", "key", "memberships")
+    is_copy = f.col("verdict").isin([each.value for each in DUPLICATES])
+    led = decided.where(is_copy).select("id", "key", "leader", f.col("original").alias("leader_key"), *_CLOSENESS)
     copies = copies_of(signed, contents, equal)
-    copied = steps.keep("copied", _copied(copies, memberships.union(prior.memberships_of(equal))))
-    found = decided.where(f.col("verdict").isNotNull()).select(*_RELATED)
-    is_dropped = f.col("verdict").isin([each.value for each in DUPLICATES]) & f.col("kept").isNull()
+    copied = steps.keep("copied", _copied(copies, led.union(prior.led(equal))))
+    found = decided.select(*_RELATED)
+    is_dropped = is_copy & f.col("kept").isNull()
     further = documents.drop("key", "text", _IDENTITY)
     dropped = found.where(is_dropped).union(copied.select(*_RELATED))
     similar = found.where(~is_dropped)
-    clusters = _clusters(memberships, copied)
+    seconds = decided.where(is_copy & f.col("second").isNotNull())
+    joined = seconds.select("leader", f.col("original").alias("leader_key"), "second", "second_key")
+    clusters = _clusters(led.select("id", "key", "leader", "leader_key"), copied, joined, steps)
     return Deduplicated(
         kept=_kept(documents.drop(_IDENTITY), dropped, clusters),
         dropped=dropped.join(semi_join(dropped, further), "id"),
         similar=similar.join(semi_join(similar, further), "id"),
         clusters=clusters,
         signed=signed,
-        contents=prior.after_prior(_with_leaders(contents, memberships)),
+        contents=prior.after_prior(contents.join(led.select("id", "leader"), "id", "left")),
         texts=prior.after_prior(documents.select("id", "text")),
     )
 
@@ -162,47 +166,46 @@ def _require_ids(signed: DataFrame) -> None:
         )
 
 
-def _with_leaders(contents: DataFrame, memberships: DataFrame) -> DataFrame:
-    """Return contents with the ids of the leaders that they have in the end."""
-    leader = f.element_at("memberships", -1)["leader"].alias("leader")
-    return contents.join(memberships.select("id", leader), "id", "left")
-
-
-def _copied(copies: DataFrame, memberships: DataFrame) -> DataFrame:
-    """Return the copies of equal texts: each belongs to whom the first of its text belonged when it came."""
-    of_first = memberships.select(f.col("id").alias("first"), "memberships")
-    by_then = f.filter("memberships", lambda each: each["since"] <= f.col("id"))
-    with_first = copies.join(of_first, "first", "left")
-    with_first = with_first.withColumn("then", f.try_element_at(by_then, f.lit(-1)))
-    with_first = with_first.withColumn("last", f.try_element_at(f.col("memberships"), f.lit(-1)))
-    is_first = f.col("then").isNull()
-    return with_first.select(
+def _copied(copies: DataFrame, led: DataFrame) -> DataFrame:
+    """Return the copies of equal texts: each belongs to whom the first of its text belongs."""
+    of_first = led.select(f.col("id").alias("first"), "leader", "leader_key", *_CLOSENESS)
+    is_leader = f.col("leader").isNull()
+    return copies.join(of_first, "first", "left").select(
         "id",
         "key",
-        f.coalesce("then.leader_key", "first_key").alias("original"),
+        f.coalesce("leader_key", "first_key").alias("original"),
         f.col("first_key").alias("matched"),
-        f.when(is_first, Verdict.EXACT_DUPLICATE.value).otherwise(Verdict.NEAR_DUPLICATE.value).alias("verdict"),
-        f.coalesce("then.distance", f.lit(0)).alias("distance"),
-        f.coalesce("then.similarity", f.lit(1.0)).alias("similarity"),
+        f.when(is_leader, Verdict.EXACT_DUPLICATE.value).otherwise(Verdict.NEAR_DUPLICATE.value).alias("verdict"),
+        f.coalesce("distance", f.lit(0)).alias("distance"),
+        f.coalesce("similarity", f.lit(1.0)).alias("similarity"),
         f.when(f.col("tokens") > 0, Rule.SAME_TEXT.short).otherwise(Rule.SAME_BYTES.short).alias("rule"),
         f.lit(None).cast("string").alias("kept"),
         f.lit(0).alias("lost"),
         f.lit(0).alias("lost_bytes"),
         f.lit(0).alias("places"),
-        f.coalesce("last.leader", "first").alias("cluster"),
-        f.coalesce("last.leader_key", "first_key").alias("leader"),
+        f.coalesce("leader", "first").alias("leader"),
     )
 
 
-def _clusters(memberships: DataFrame, copied: DataFrame) -> DataFrame:
-    columns = ("cluster", "leader", "id", "key")
-    last = memberships.withColumn("last", f.element_at("memberships", -1))
-    members = last.select(f.col("last.leader").alias("cluster"), f.col("last.leader_key").alias("leader"), "id", "key")
-    members = members.union(copied.select(*columns))
-    leaders = members.select("cluster", "leader").distinct()
-    return members.union(
-        leaders.select("cluster", "leader", f.col("cluster").alias("id"), f.col("leader").alias("key"))
-    )
+def _clusters(led: DataFrame, copied: DataFrame, joined: DataFrame, steps: Steps) -> DataFrame:
+    """Return who belongs to whom; clusters of which a document is a copy of both are one, that of the first leader.
+
+    Args:
+        led: `id`, `key`, `leader` and `leader_key` of those that are near-duplicates.
+        copied: what `_copied` returns.
+        joined: `leader`, `leader_key`, `second` and `second_key` of those that are copies of two leaders.
+        steps: keeps which clusters are one.
+    """
+    columns = ("id", "key", "leader", "leader_key")
+    edges = joined.select(f.greatest("leader", "second").alias("id"), f.least("leader", "second").alias("other"))
+    components = components_of(edges.distinct(), steps, "joined").withColumnRenamed("id", "leader")
+    members = led.select(*columns).union(copied.select("id", "key", "leader", f.col("original").alias("leader_key")))
+    leaders = members.select("leader", "leader_key").union(joined.select("second", "second_key")).distinct()
+    # A leader belongs to its own cluster, or to that which its own is counted with.
+    members = members.select("id", "key", "leader").union(leaders.select("leader", "leader_key", "leader"))
+    found = members.join(components, "leader", "left").withColumn("cluster", f.coalesce("component", "leader"))
+    named = leaders.select(f.col("leader").alias("cluster"), f.col("leader_key").alias("leader"))
+    return found.select("cluster", "id", "key").join(named, "cluster").select("cluster", "leader", "id", "key")
 
 
 def _kept(documents: DataFrame, dropped: DataFrame, clusters: DataFrame) -> DataFrame:
@@ -217,18 +220,19 @@ def _kept(documents: DataFrame, dropped: DataFrame, clusters: DataFrame) -> Data
     )
 
 
-def components_of(edges: DataFrame, steps: Steps) -> DataFrame:
-    """Return of each document that has a candidate, or is one, the smallest `id` of its `component`.
+def components_of(edges: DataFrame, steps: Steps, name: str = "components") -> DataFrame:
+    """Return of each document that has an edge, or is at the end of one, the smallest `id` of its `component`.
 
     Args:
-        edges: from a document, `id`, to each of its candidates, `other`, which is an earlier one.
+        edges: from a document, `id`, to each of those that it has to do with, `other`, which is an earlier one.
         steps: keeps what each round returns.
+        name: what it is called there.
     """
     before, now = None, _mark_of(edges)
     for number in count(1):
         if before == now:
             break
-        edges = steps.keep(f"components-{number}", _towards_smallest(_from_all(edges)))
+        edges = steps.keep(f"{name}-{number}", _towards_smallest(_from_all(edges)))
         before, now = now, _mark_of(edges)
     members = edges.select("id", f.col("other").alias("component"))
     first = edges.select(f.col("other").alias("id"), f.col("other").alias("component"))
@@ -257,13 +261,6 @@ def _mark_of(edges: DataFrame) -> tuple[int, int | None]:
     return found[0], found[1]
 
 
-class _Membership(NamedTuple):
-    """Whom a document belongs to, by the number of the leader, and the id of the document since which it does."""
-
-    since: int
-    leader: int
-
-
 def decide(
     documents: DataFrame, candidates: DataFrame, prior: PriorIndex, settings: RuleSettings, steps: Steps
 ) -> DataFrame:
@@ -277,8 +274,7 @@ def decide(
         steps: keeps what is made on the way.
 
     Returns:
-        Rows of two kinds: those with a `verdict` are duplicates, or similar to others. Those with `memberships` say in
-        whose cluster a document was since which other was decided, the last in the end.
+        Those that are duplicates, or similar to others; of each the ids of `leader` and, of a copy of two, `second`.
     """
     edges = candidates.select("id", f.explode("candidates").alias("other"))
     components = components_of(edges.where(f.col("other") >= prior.end), steps)
@@ -299,7 +295,6 @@ def _decide(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterat
             is_known = batch.column("text").is_null()
             task.add_earlier(batch.filter(is_known))
             yield from _packed(task.decide(batch.filter(pc.invert(is_known))))
-        yield from _packed(task.memberships())
 
 
 def _packed(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
@@ -320,15 +315,12 @@ class _Task:
         self._settings = settings
         self._folder = folder
         self._table = DocumentTable(folder)
-        # They stay in their clusters.
-        self._earlier = 0
         self._ids: list[int] = []
-        self._memberships: dict[int, list[_Membership]] = {}
 
     @cached_property
     def _clusters(self) -> Clusters:
         words = WordSource(scheme_name=self._settings.scheme)
-        return Clusters(self._table, self._settings, self._folder, words, Lengths(earlier=self._earlier))
+        return Clusters(self._table, self._settings, words)
 
     def close(self) -> None:
         """Close the files."""
@@ -346,7 +338,6 @@ class _Task:
             leader = None if row["leader"] is None else bisect_left(self._ids, row["leader"])
             self._table.add(row["key"], digest, fingerprint, sketch, words=words, leader=leader, indexed=True)
             self._ids.append(row["id"])
-            self._earlier += 1
 
     def decide(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         """Yield what the documents of a batch are, where they are duplicates, or similar to others."""
@@ -360,36 +351,18 @@ class _Task:
             number = first + place
             query = query_of(rows[place], keys[place], partial(self._clusters.words_of, number))
             ranked = [bisect_left(self._ids, each) for each in candidates[place]]
-            answer, moved = self._answer(number, query, ranked)
-            if answer.match is not None:
-                for each in (*moved, number):
-                    membership = _Membership(ids[place], answer.match.leader.id)
-                    self._memberships.setdefault(each, []).append(membership)
-            if answer.match or answer.similar:
+            answer = self._answer(number, query, ranked)
+            match = answer.match or answer.similar
+            if match is not None:
                 decision = decide_content(rows[place], int(signatures.text_bytes[place]), answer)
-                yield {"id": ids[place], **related_row(keys[place], decision)}
+                second = {} if match.second is None else {"second": self._ids[match.second.id]}
+                leader = {"leader": self._ids[match.leader.id], "second_key": decision.second}
+                yield {"id": ids[place], **related_row(keys[place], decision), **leader, **second}
 
-    def _answer(self, number: int, query: Query, ranked: list[int]) -> tuple[Answer, list[int]]:
+    def _answer(self, number: int, query: Query, ranked: list[int]) -> Answer:
         """Decide a document; see `dedup.corpus.deciding.Clusters.decide`."""
         if self._settings.mode is not Mode.PAPER:
             return self._clusters.decide(number, query, ranked)
         leaders = self._table.rows["leader"]
         closest = next((each for each in ranked if leaders[each] == NULL), None)
-        return (NOTHING_ALIKE if closest is None else self._clusters.drop_by_paper(number, closest)), []
-
-    def memberships(self) -> Iterator[dict[str, Any]]:
-        """Yield in whose clusters documents were, and are."""
-        for number, memberships in self._memberships.items():
-            entries = [self._membership(number, each) for each in memberships]
-            yield {"id": self._ids[number], "key": self._table.key(number), "memberships": entries}
-
-    def _membership(self, number: int, membership: _Membership) -> dict[str, Any]:
-        """Return whom a document belongs to, with the distance and similarity of the two."""
-        row, leader = self._table.rows[number], self._table.rows[membership.leader]
-        return {
-            "since": membership.since,
-            "leader": self._ids[membership.leader],
-            "leader_key": self._table.key(membership.leader),
-            "distance": distance(int(row["fingerprint"]), int(leader["fingerprint"])),
-            "similarity": compare(sketch_of(row), sketch_of(leader)).jaccard,
-        }
+        return NOTHING_ALIKE if closest is None else self._clusters.drop_by_paper(number, closest)

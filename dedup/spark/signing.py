@@ -15,9 +15,6 @@ from dedup.corpus.batches import Signatures, sign
 from dedup.rules.settings import RuleSettings
 from dedup.signature import dictionaries
 
-MEMBERSHIPS = "array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
-"""In whose cluster a document was, since which document, and how near it is to that leader; the last is the present."""
-
 _TYPES = {
     "long": pa.int64(),
     "int": pa.int32(),
@@ -25,7 +22,6 @@ _TYPES = {
     "string": pa.string(),
     "binary": pa.binary(),
 }
-_MEMBERSHIP = {"since": "long", "leader": "long", "leader_key": "string", "distance": "int", "similarity": "double"}
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -58,9 +54,6 @@ def rows_of(column: pa.Array, kind: Any) -> NDArray[Any]:
     _, offsets, data = column.buffers()
     ends = np.frombuffer(offsets, np.int32, len(column) + 1, column.offset * np.int32().itemsize)
     return np.frombuffer(bytes(data[ends[0] : ends[-1]]), kind).reshape(len(column), -1)
-
-
-_TYPES[MEMBERSHIPS] = pa.list_(pa.struct({name: _TYPES[kind] for name, kind in _MEMBERSHIP.items()}))
 
 
 def arrow_schema(columns: str) -> pa.Schema:

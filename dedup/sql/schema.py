@@ -113,6 +113,7 @@ verdicts = Table(
     Column("verdict", Text, nullable=False),
     Column("original_id", Id, ForeignKey("dedup_documents.id")),
     Column("matched_id", Id, ForeignKey("dedup_documents.id")),
+    Column("second_id", Id, ForeignKey("dedup_documents.id")),
     Column("distance", SmallInteger),
     Column("similarity", Float),
     # What decided: the short name of a `dedup.rules.documents.Rule`; none for what an earlier decision had settled.
@@ -128,31 +129,9 @@ verdicts = Table(
     # In which batch of which process: its number at random, and how many batches it had decided before.
     Column("batch", BigInteger),
     comment="one row a decision; original: the leader of the cluster that it belongs to, or, where it is no "
-    "duplicate, that it resembles; matched: the member that it was found by. The same text "
+    "duplicate, that it resembles; matched: the member that it was found by; second: "
+    "another leader that it is a copy of, too. The same text "
     "again under its own key, in the same process and run, was found by itself",
-)
-
-hosts = Table(
-    "dedup_hosts",
-    metadata,
-    Column("run_id", Id, ForeignKey("dedup_runs.id"), primary_key=True, autoincrement=False),
-    Column("host", Text, primary_key=True),
-    Column("documents", Integer, nullable=False),
-    Column("duplicates", Integer, nullable=False),
-    comment="how many documents of a host a run has decided",
-)
-
-brakes = Table(
-    "dedup_brakes",
-    metadata,
-    Column("run_id", Id, ForeignKey("dedup_runs.id"), primary_key=True, autoincrement=False),
-    Column("kind", Text, primary_key=True),
-    Column("name_digest", LargeBinary(16), primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("documents", Integer, nullable=False),
-    Column("duplicates", Integer, nullable=False),
-    Column("raised", Float, nullable=False),
-    comment="clusters, named by their leader, and hosts that went over a limit in a run, with their counts then",
 )
 
 unexamined = Table(
@@ -200,6 +179,7 @@ Index("dedup_verdicts_document", verdicts.c.document_id)
 # Without them, a database looks through all verdicts for every document that is removed.
 _index_of_some("dedup_verdicts_original", verdicts.c.original_id)
 _index_of_some("dedup_verdicts_matched", verdicts.c.matched_id)
+_index_of_some("dedup_verdicts_second", verdicts.c.second_id)
 
 
 def to_signed(unsigned: int) -> int:

@@ -15,7 +15,6 @@ from scrapy.crawler import Crawler
 from dedup.console import counted
 from dedup.errors import DatabaseError, DedupError
 from dedup.files import replace_file
-from dedup.ledger.brake import Alarm
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.notes import Skipped, note_skipped, note_unexamined, summarise
 from dedup.ledger.runs import name_by_time
@@ -146,10 +145,6 @@ class CrawlRun:
         """Return ids and keys of documents whose content has to be seen again; see `Deduplicator.find_undecided`."""
         run_id = self._run_id if of_this_run else None
         return self._outages.survive(partial(self._deduplicator.find_undecided, after, most, run_id))
-
-    def pop_alarms(self) -> list[Alarm]:
-        """Return the clusters and hosts that have gone over a limit since the last call."""
-        return self._deduplicator.pop_alarms()
 
     def note_skipped(self, skipped: Skipped) -> None:
         """Note a page without an item; it is written with others, at the latest when the run ends."""

@@ -22,7 +22,7 @@ from dedup.errors import DatabaseError
 from dedup.fields import actual_name, value_of
 from dedup.rules.documents import Decision, Document, Rule
 from dedup.rules.other_fields import FOR_ITS_KEY
-from dedup.rules.scope import owner_of
+from dedup.rules.scope import host_of, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import find_scheme
@@ -49,6 +49,7 @@ logger = logging.getLogger(__name__)
 _SOURCES_TOLD = 10
 _MOST_COUNTED = 1_000
 _FEWEST_PAGES = 5
+_MOST_CROWDS = 100_000
 _NOT_THEIR_OWN = (Rule.SAME_SHORT_TEXT, Rule.THIN_TEXT)
 # Characters: two milliseconds without compiled code.
 _AT_ONCE = 10_000
@@ -98,6 +99,7 @@ class Examiner:
         # By the classes of items, and by the originals whose text they have with other fields.
         self._items: Counter[str] = Counter()
         self._equal: Counter[tuple[str, str]] = Counter()
+        self._crowds = Crowds(settings, crawler)
         self._earlier, self._is_earlier_told = 0, False
         self._told_of_texts: set[str] = set()
         self._similar_below = settings.min_tokens if items.short_texts is ShortTexts.SIMILAR else 0
@@ -134,6 +136,7 @@ class Examiner:
             self._stats.inc_value("dedup/not_examined")
             return None
         self.examined += 1
+        self._crowds.note(decision)
         self._notice_earlier(decision)
         self._notice_text(reading, decision, is_short=document is None or self._is_short(document, self._short_tokens))
         self._tell_source(reading)
@@ -302,6 +305,47 @@ class Examiner:
         if len(text) <= _AT_ONCE:
             return make_signature(text, self._scheme)
         return await asyncio.to_thread(make_signature, text, self._scheme)
+
+
+class Crowds:
+    """Warns once of each cluster that grows large, and of each host of which nearly all is a copy.
+
+    Either may be a crawler trap, and either may be a mistake: a page that says no more than "please log in" under a
+    thousand addresses. Each process counts for itself; the report counts all. Stats: `dedup/clusters_over_limit`,
+    `dedup/hosts_over_limit`.
+    """
+
+    def __init__(self, settings: DedupSettings, crawler: Crawler) -> None:
+        self._settings = settings
+        self._stats = crawler.stats
+        self._clusters: Counter[str] = Counter()
+        self._documents: Counter[str] = Counter()
+        self._duplicates: Counter[str] = Counter()
+        self._told: set[str] = set()
+
+    def note(self, decision: Decision) -> None:
+        """Count a decision."""
+        settings, host = self._settings, host_of(decision.key)
+        for counter in (self._clusters, self._documents, self._duplicates):
+            if len(counter) > _MOST_CROWDS:
+                counter.clear()
+        self._documents[host] += 1
+        if not decision.verdict.is_duplicate:
+            return
+        self._duplicates[host] += 1
+        self._clusters[str(decision.original)] += 1
+        if self._clusters[str(decision.original)] == settings.max_cluster:
+            told = f"the cluster of {logged(str(decision.original))} has more than {settings.max_cluster:,} members"
+            self._tell("clusters", told)
+        documents, duplicates = self._documents[host], self._duplicates[host]
+        is_over = documents >= settings.fewest_of_host and duplicates > settings.max_drop_share * documents
+        if host and is_over and host not in self._told:
+            self._told.add(host)
+            self._tell("hosts", f"{duplicates:,} of {documents:,} documents of {logged(host)} are duplicates")
+
+    def _tell(self, kind: str, told: str) -> None:
+        self._stats.inc_value(f"dedup/{kind}_over_limit")
+        logger.warning("%s: look at them; if it is a trap, DEDUP_FOLLOW_DUPLICATES = False ends it", told)
 
 
 def _canonical_of(reading: Reading, response: Response | None) -> str | None:

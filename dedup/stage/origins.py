@@ -22,8 +22,6 @@ from dedup.signature.normalise import clean
 logger = logging.getLogger(__name__)
 
 _WHY_KEPT = {
-    Kept.BRAKE: "over a limit",
-    Kept.JOINED: "passed on before its cluster joined another one",
     Kept.SAYS_MORE: "it says more",
     Kept.MOVED: "it has moved",
     Kept.MARKED: "nothing is dropped (DEDUP_MARK_ONLY)",

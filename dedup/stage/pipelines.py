@@ -16,7 +16,7 @@ from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
 from dedup.ledger.notes import Skipped
 from dedup.rules.documents import Decision, Kept
-from dedup.rules.settings import Brake, DedupSettings
+from dedup.rules.settings import DedupSettings
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.examiner import Examiner
 from dedup.stage.failures import (
@@ -40,17 +40,11 @@ from dedup.workers.pool import WorkerPool
 logger = logging.getLogger(__name__)
 
 STAT_OF_KEPT = {
-    Kept.BRAKE: "kept_by_brake",
-    Kept.JOINED: "kept_before_joining",
     Kept.SAYS_MORE: "kept_as_more",
     Kept.MOVED: "kept_as_moved",
     Kept.MARKED: "marked",
 }
 """The names by which duplicates are counted that are passed on all the same, behind `dedup/`."""
-
-_WAY_OUT = (
-    "if it is a trap, DEDUP_FOLLOW_DUPLICATES = False ends it; if they are no copies, DEDUP_BRAKE = 'stop' keeps them"
-)
 
 _MOMENT = 0.05
 
@@ -76,9 +70,8 @@ class NearDuplicatePipeline:
     - Signals: `dedup.stage.failures`.
     - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
       `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
-      as `dedup/kept_by_brake`, `dedup/kept_before_joining`, `dedup/kept_as_more`, `dedup/kept_as_moved` or
-      `dedup/marked`; what is lost with those that are dropped as `dedup/lost_bytes`. `dedup/clusters_joined`;
-      `dedup/clusters_over_limit`, `dedup/hosts_over_limit`; `dedup/not_decided`.
+      as `dedup/kept_as_more`, `dedup/kept_as_moved` or `dedup/marked`; what is lost with those that are dropped as
+      `dedup/lost_bytes`. `dedup/clusters_over_limit`, `dedup/hosts_over_limit`; `dedup/not_decided`.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
@@ -316,7 +309,6 @@ class NearDuplicatePipeline:
 
     def _apply(self, item: Any, decision: Decision, response: Response | None) -> DroppedByDedup | None:
         """Log, count, mark and announce a decision; return the exception that drops the item, if it is dropped."""
-        self._tell_alarms()
         self._count(decision)
         self._marker.mark(item, decision, response)
         dropped = dropped_by(decision, drop_unchanged=self._items.drop_unchanged)
@@ -375,17 +367,6 @@ class NearDuplicatePipeline:
                     logged(decision.key),
                 )
             stats.inc_value("dedup/separate_keys")
-        if decision.joined:
-            original = logged(str(decision.original))
-            logger.info("the cluster of %s has joined that of %s", logged(decision.joined), original)
-            stats.inc_value("dedup/clusters_joined")
-
-    def _tell_alarms(self) -> None:
-        for alarm in self._run.pop_alarms():
-            logger.warning(
-                "%s; %s", alarm, _WAY_OUT if self.settings.brake is Brake.WARN else "duplicates there are kept"
-            )
-            self._crawler.stats.inc_value(f"dedup/{alarm.kind}s_over_limit")
 
 
 def _is_tried_out(crawler: Crawler) -> bool:

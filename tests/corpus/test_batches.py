@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.corpus.batches import Batch, WordSource, identity_of, sign, sign_lines, sign_one
-from dedup.corpus.deciding import JOINS, CorpusDeduplicator
+from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.document_table import FILES
 from dedup.corpus.reading import jsonl
 from dedup.corpus.reading.documents import CorpusDocument, Position, ReadOptions, Rejected
@@ -26,7 +26,7 @@ from dedup.errors import InputError
 from dedup.rules.settings import DedupSettings, RuleSettings
 from dedup.signature.signature import digest
 from tests.corpus.test_files_verdicts import corpus
-from tests.ledger.test_joining import BOTH, FIRST, SECOND
+from tests.ledger.test_second_original import BOTH, FIRST, SECOND
 from tests.texts import CHINESE, ENGLISH
 
 LINES = [
@@ -201,11 +201,11 @@ def test_verdicts_and_state(values: dict[str, Any], tmp_path: Path, monkeypatch:
                     decided += [(after + place, *rest) for _, *rest in deduplicator.decide(alone_signed)]
             deduplicator.checkpoint()
     assert together == alone
-    assert {decision.verdict for _, decision, _ in together} >= {"exact duplicate", "near duplicate"}
-    joined = [[decision.joined for _, decision, _ in decided] for decided in (together, alone)]
-    assert joined[0] == joined[1]
-    assert any(each is not None for each in joined[0]) == (values.get("mode") != "paper")
-    for name in (*FILES, JOINS):
+    assert {each.decision.verdict for each in together} >= {"exact duplicate", "near duplicate"}
+    seconds = [[each.decision.second for each in decided] for decided in (together, alone)]
+    assert seconds[0] == seconds[1]
+    assert any(each is not None for each in seconds[0]) == (values.get("mode") != "paper")
+    for name in FILES:
         assert (tmp_path / "together" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
 
 

@@ -201,7 +201,7 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--dry-run", "--set", "min_jaccard=2"], "DEDUP_MIN_JACCARD = 2"),
         (["in.jsonl", "--dry-run", "--set", "text_field=body"], "is no setting of how"),
         (["in.jsonl", "--dry-run", "--set", "DEDUP_OUTAGE_TIMEOUT=5"], "outage_timeout: a setting of crawls"),
-        (["in.jsonl", "--dry-run", "--set", "brake=off"], "brake: a setting of crawls"),
+        (["in.jsonl", "--dry-run", "--set", "mark_only=on"], "mark_only: a setting of crawls"),
         (["in.jsonl", "--dry-run", "--scheme", "bigrams32"], "no scheme 'bigrams32': take words or pairs"),
         (["in.jsonl", "--dry-run", "--set", "tables=3 choose 1"], "finds all within 2 bits, not within 3"),
         (["in.jsonl", "--dry-run", "--against", "none"], "none: no index"),

@@ -19,7 +19,7 @@ from dedup.sql import schema
 from tests.corpus.test_files_verdicts import corpus
 from tests.crawling import crawl
 from tests.deciding import Crawl
-from tests.ledger.test_joining import STORIES
+from tests.ledger.test_second_original import STORIES
 from tests.localsite import LocalSite, article
 from tests.saved_indexes import held, read_whole, save_index
 from tests.texts import ENGLISH, document, edited

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dedup.errors import OutageError
 from dedup.ledger.runs import cancel_run
-from dedup.rules.documents import Decision, Document, Kept, Verdict
+from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.scope import host_of
 from dedup.signature.signature import digest
 from dedup.sql import schema
@@ -174,20 +174,6 @@ def test_a_page_that_is_gone_takes_all_its_items_along(crawl: Crawl) -> None:
     crawl.assert_consistent()
     assert {row.text_digest for row in crawl.stored().values()} == {None}
     assert [each.verdict for each in decide(crawl, item(B), item(A))] == [NEW, NEW]
-
-
-def test_a_cluster_that_joins_another_takes_the_verdicts_on_its_leader_along(crawl: Crawl) -> None:
-    both = document(200, 0)
-    first, second = extended(both, 16, "a"), extended(both, 16, "b")
-    decide(crawl, item(first, "http://a.example/"), item(second), item(second))
-    [decision] = decide(crawl, item(both, "http://c.example/"))
-    assert decision.joined == PAGE
-    told = [(row.verdict, row.kept) for row in crawl.verdicts()]
-    assert told == [(NEW, None), (NEAR, Kept.JOINED), (NEAR, None), (NEAR, None)]
-    # It was passed on in this run, and dropped once: so it is again.
-    assert decide(crawl, item(second))[0].kept is None
-    crawl.reopen()
-    assert decide(crawl, item(second))[0].kept is Kept.JOINED
 
 
 def test_a_run_with_items_of_one_key_is_taken_back(crawl: Crawl) -> None:

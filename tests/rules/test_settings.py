@@ -11,7 +11,6 @@ from dedup.index import TableDesign
 from dedup.rules.scope import Scope
 from dedup.rules.settings import (
     LIMITS,
-    Brake,
     Caution,
     DedupSettings,
     Limits,
@@ -87,13 +86,12 @@ def test_numbers_given_in_code_as_texts_are_numbers() -> None:
 def test_words_given_in_code_are_what_they_mean() -> None:
     given: dict[str, Any] = {
         "mark_only": "off",
-        "brake": "stop",
         "scope": "host",
         "caution": "eager",
         "mode": "paper",
     }
     settings = DedupSettings(**given)
-    assert (settings.mark_only, settings.brake, settings.scope) == (False, Brake.STOP, Scope.HOST)
+    assert (settings.mark_only, settings.scope) == (False, Scope.HOST)
     assert (settings.caution, settings.mode) == (Caution.EAGER, Mode.PAPER)
     # A number is stored as it was written.
     assert repr(DedupSettings(min_jaccard=1).min_jaccard) == "1"
@@ -186,7 +184,6 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("min_jaccard", -0.1),
         ("min_jaccard", "nan"),
         ("scope", "planet"),
-        ("brake", "on"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused_in_one_line_that_names_the_setting(name: str, value: object) -> None:

@@ -8,9 +8,8 @@ from functools import partial
 import pytest
 
 from dedup.rules.documents import Kept, Verdict
-from dedup.rules.settings import Brake, DedupSettings
 from tests.deciding import Crawl
-from tests.texts import document, edited, extended
+from tests.texts import document, edited
 
 NEW, UNCHANGED = Verdict.NEW, Verdict.UNCHANGED
 EXACT, NEAR = Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
@@ -34,22 +33,3 @@ def test_duplicates_are_marked_and_kept(start: Callable[..., Crawl]) -> None:
     assert [each.verdict for each in decisions] == [EXACT, NEAR, EXACT]
     assert {(each.original, each.kept) for each in decisions} == {(A, Kept.MARKED)}
     assert reasons(crawl) == [None, "marked", "marked", "marked"]
-
-
-def test_the_brake_tells_and_the_reason_is_that_nothing_is_dropped(
-    start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(DedupSettings, "max_cluster", 2)
-    crawl = start(brake=Brake.STOP)
-    kept = [crawl.show(key, TEXT).kept for key in (A, B, C, D)]
-    assert kept == [None, Kept.MARKED, Kept.MARKED, Kept.MARKED]
-    assert [alarm.name for alarm in crawl.deduplicator.pop_alarms()] == [A]
-
-
-def test_a_cluster_that_joins_another_was_passed_on_before(start: Callable[..., Crawl]) -> None:
-    crawl = start()
-    both = document(200, 0)
-    for key, text in ((A, extended(both, 16, "a")), (B, extended(both, 16, "b")), (C, both)):
-        decision = crawl.show(key, text)
-    assert decision.joined == B
-    assert reasons(crawl) == [None, "joined", "marked"]

@@ -34,11 +34,6 @@ _OF_100_WORDS = {"max_replaced", "max_swapped"}
 _NEEDS_WORDS = {Rule.NO_KEY, Rule.NOT_ALIKE}
 
 _KEPT = {
-    Kept.BRAKE: "It was kept all the same, because its cluster or its host is over a limit.",
-    Kept.JOINED: (
-        "It was kept all the same: it led a cluster of its own, until the page that it was found by came and showed "
-        "the two to be one."
-    ),
     Kept.SAYS_MORE: "It was kept all the same, because it says more than what was stored before.",
     Kept.MOVED: "It was kept all the same, because it has another address than in an earlier run.",
     Kept.MARKED: "It was kept all the same, as nothing was dropped in this run (DEDUP_MARK_ONLY).",

@@ -13,7 +13,7 @@ from typing import Any
 from dedup.console import readable
 from dedup.report.contents import RelatedRow, Report, is_doubtful, order_of_doubt
 from dedup.report.explanation.words import WordDiff
-from dedup.rules.documents import Rule, Verdict
+from dedup.rules.documents import Rule, Verdict, join_clusters
 from dedup.rules.scope import host_of
 
 LONGEST_KEY = 4_000
@@ -166,12 +166,14 @@ def _counts(report: Report, seen: Counter[str], *, are_pages: bool) -> dict[str,
 def _columns(rows: list[RelatedRow], texts: Texts, titles: Texts) -> dict[str, Any]:
     """Return the columns of the rows; words of which there are few stand as their numbers in a list beside them."""
     verdicts, rules, kept, hosts, runs = (Numbers() for _ in range(5))
+    joined = join_clusters((row.original, row.second) for row in rows if row.second is not None)
     return {
         "verdict": [verdicts[row.verdict.value] for row in rows],
         "distance": [row.distance for row in rows],
         "similarity": [round(row.similarity, 3) for row in rows],
         "dropped": [texts.number(row.dropped) for row in rows],
         "original": [texts.number(row.original) for row in rows],
+        "cluster": [texts.number(joined.get(row.original, row.original)) for row in rows],
         "matched": [None if row.matched == row.original else texts.number(row.matched) for row in rows],
         "run": [runs[row.run] for row in rows],
         "decided": [round(row.decided, 1) for row in rows],

@@ -79,7 +79,7 @@ def test_titles_of_both_pages_are_in_the_row_and_once_where_they_are_equal(open_
 
 
 def test_each_view_shows_its_own_and_asks_for_nothing_but_the_page(open_page: Open) -> None:
-    seen = open_page(report_of(*ROWS, over_limit=[OverLimit("host", "www.example", 300, 290, "monday")]))
+    seen = open_page(report_of(*ROWS, over_limit=[OverLimit("host", "www.example", 300, 290)]))
     seen.view("dropped")
     assert seen.keys() == ["doubtful", "less", "sure", "港", "same"]
     seen.view("similar")
@@ -330,7 +330,7 @@ def test_hostile_fields_are_text(open_page: Open) -> None:
         skip_counts={evil: 1},
         skipped=iter([SkippedPage(HOSTILE[4], evil, HOSTILE[1], HOSTILE[2], "monday")]),
         not_examined=[NotExamined(evil, 1, HOSTILE[1], HOSTILE[5])],
-        over_limit=[OverLimit("host", evil, 1, 1, "monday")],
+        over_limit=[OverLimit("host", evil, 1, 1)],
     )
     seen = open_page(report, difference=difference)
     title = seen.page.title()

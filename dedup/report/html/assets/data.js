@@ -155,8 +155,9 @@ class Pairs {
     const sizes = new Map();
     for (let row = 0; row < this.size; row++) {
       if (!this.isDuplicate(row)) continue;
-      const original = this.columns.original[row];
-      const known = sizes.get(original) ?? { original, size: 0, rows: [], doubtful: 0, least: 1, title: this.get(row).originalTitle };
+      const original = this.columns.cluster[row];
+      const known = sizes.get(original) ?? { original, size: 0, rows: [], doubtful: 0, least: 1, title: null };
+      if (this.columns.original[row] === original) known.title = this.get(row).originalTitle;
       known.size += 1;
       known.rows.push(row);
       known.doubtful += this.columns.doubtful[row];
