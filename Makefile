@@ -9,7 +9,7 @@
 # make test-fast                       those that start no process, crawl or server, and take no seconds
 # make check                           lint and types
 # make docs                            build the site of the documentation, in site/; a dead link is an error
-# make bench                           measure every figure that the README names, and chart them
+# make bench                           measure the main figures of the documentation
 # make bench DATA=DIR                  those on labelled documents too
 # make bench NAME=signatures           one of them
 # make clean-kernels                   forget what was compiled
@@ -108,10 +108,8 @@ $(VENV)/dev: requirements/dev.txt requirements/docs.txt requirements/pywb.txt $(
 		-r requirements/pywb.txt || echo "pywb cannot be installed here: its test is skipped"
 	@touch $@
 
-$(VENV)/bench: requirements/bench.txt requirements/seomoz.txt $(VENV)/dev
+$(VENV)/bench: requirements/bench.txt $(VENV)/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/seomoz \
-		-r requirements/seomoz.txt || echo "simhash-pybind cannot be built here: seomoz is left out"
 	@touch $@
 
 clean: clean-kernels

@@ -1,4 +1,4 @@
-"""`python -m benchmarks NAME`: run one of the benchmarks; without a name all that the README quotes.
+"""`python -m benchmarks NAME`: run one of the benchmarks; without a name the main ones.
 
 A benchmark is a function, `run` of its module where the table names no other. Its arguments are those of the command
 line, and it returns its figures.
@@ -21,7 +21,6 @@ from dedup.errors import DedupError
 
 BENCHMARKS = {
     "all": "suite",
-    "chart": "chart",
     "terminal": "screens:terminal",
     "crawl": "crawl",
     "long-crawl": "long_crawl",
@@ -29,7 +28,6 @@ BENCHMARKS = {
     "light": "stage_costs:light",
     "shapes": "shapes",
     "hostile": "hostile",
-    "first-start": "stage_costs:first_start",
     "quality": "quality",
     "curve": "quality:curve",
     "order": "order",
@@ -38,12 +36,10 @@ BENCHMARKS = {
     "updates": "updates",
     "signatures": "signatures",
     "files": "files",
-    "formats": "files:formats",
     "decisions": "decisions",
     "crowding": "crowding",
     "spark": "spark",
     "spark-growth": "spark:grow",
-    "spark-skew": "spark:skew",
     "spark-increment": "spark:increment",
     "frontier": "frontier",
     "kill": "kill",

@@ -185,26 +185,6 @@ def _word(number: int) -> str:
     return "".join(syllables[int(digit)] for digit in str(number))
 
 
-def write_skewed(source: Path, target: Path) -> None:
-    """Write documents of which three of ten have one frame, a payload each, and one of ten is the same text.
-
-    Args:
-        source: JSONL of `write_corpus`.
-        target: where.
-    """
-    with source.open(encoding="utf-8") as lines, target.open("w", encoding="utf-8") as file:
-        frame: list[str] = []
-        for number, row in enumerate(map(json.loads, lines)):
-            words = row["text"].split()
-            frame = frame or words
-            if number % 10 in (1, 4, 7):
-                start = len(frame) // 3
-                row["text"] = " ".join([*frame[:start], *words[: len(frame) // 4], *frame[start:]])
-            elif number % 10 == 9:
-                row["text"] = " ".join(frame)
-            file.write(json.dumps(row) + "\n")
-
-
 def write_part(source: Path, target: Path, start: int, stop: int) -> None:
     """Write the lines of a file from one number to before another."""
     with source.open(encoding="utf-8") as lines, target.open("w", encoding="utf-8") as file:

@@ -47,10 +47,10 @@ def run(*, data: list[Path], scheme: list[str] | None = None) -> list[dict[str, 
 
     Raises:
         DedupError: there is nothing to read.
-        ValueError: there is no such scheme of 64 bits, or there are too few texts.
+        ValueError: there is no such scheme, or there are too few texts.
     """
     schemes = scheme or ["words"]
-    known = [*OWN, *(name for name, each in SCHEMES.items() if each.bits == BITS)]
+    known = [*OWN, *SCHEMES]
     for each in schemes:
         if each not in known:
             raise ValueError(f"--scheme {each}: expected {', '.join(known)}")
@@ -131,7 +131,7 @@ def _fingerprints(texts: Texts, name: str) -> NDArray[np.uint64]:
     if name in OWN:
         return sign_texts(texts, OWN[name]).rows["fingerprint"].astype(np.uint64)
     every = (texts.bytes_of(place).decode() for place in range(len(texts.offsets) - 1))
-    return np.array([SCHEMES[name].fingerprint(text) for text in every], np.uint64)
+    return np.array([SCHEMES[name](text) for text in every], np.uint64)
 
 
 def _measure(sample: _Sample, schemes: Sequence[str]) -> dict[str, Any]:

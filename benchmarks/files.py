@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.corpora import long_texts, planted_in, quality_of, write_corpus, write_part, zipf_texts
+from benchmarks.corpora import planted_in, quality_of, write_corpus, write_part
 from benchmarks.processes import Usage, run_measured, scratch_folder
-from benchmarks.texts import chinese_words
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import DUPLICATES, Document
 from dedup.rules.settings import DedupSettings
@@ -26,17 +23,14 @@ from dedup.signature.signing import make_signature
 _CHECKED = 5_000
 _BATCH = 500
 _PROCESSES = os.cpu_count() or 1
-_TEXTS = {"long": long_texts, "zipf": zipf_texts}
-_FLAT, _NESTED, _CHINESE = "documents.jsonl", "nested.jsonl", "chinese.jsonl"
 
 
-def run(*, n: int = 200_000, peer_n: int = 10_000, documents: str = "long") -> dict[str, Any]:
+def run(*, n: int = 200_000, peer_n: int = 10_000) -> dict[str, Any]:
     """Make documents, deduplicate them by both, and print rates, ratio, memory and quality.
 
     Args:
-        n: how many documents.
+        n: how many documents, of some 800 words.
         peer_n: how many of them the peer gets at most, and this library once more.
-        documents: `long`, of some 800 words, or `zipf`, of 300 words with little of their own.
 
     Returns:
         The figures.
@@ -44,11 +38,11 @@ def run(*, n: int = 200_000, peer_n: int = 10_000, documents: str = "long") -> d
     Raises:
         ValueError: there is nothing to measure, or the verdicts are not those of the crawl.
     """
-    if n < 1 or peer_n < 1 or documents not in _TEXTS:
-        raise ValueError(f"expected --n and --peer-n of at least 1, and --documents {' or '.join(_TEXTS)}")
+    if n < 1 or peer_n < 1:
+        raise ValueError("--n and --peer-n: expected at least 1")
     with scratch_folder() as folder:
         every, few = folder / "documents.jsonl", folder / "few.jsonl"
-        families = write_corpus(every, n, _TEXTS[documents])
+        families = write_corpus(every, n)
         peer_n = min(n, peer_n)
         write_part(every, few, 0, peer_n)
         # The compiler runs once after an installation; that is not measured.
@@ -147,79 +141,3 @@ def _table(rows: dict[str, dict[str, Any]]) -> str:
         for name, row in rows.items()
     ]
     return "\n".join([heading, *lines])
-
-
-def formats(*, n: int = 50_000, rounds: int = 3) -> dict[str, Any]:
-    """`dedup files` on the same documents in several formats, and in Chinese words, beside flat JSONL.
-
-    Args:
-        n: how many documents.
-        rounds: how often each is deduplicated, in turn; the median counts.
-
-    Returns:
-        The figures.
-
-    Raises:
-        ValueError: there is nothing to measure, or the formats differ in what is dropped.
-    """
-    if n < 1 or rounds < 1:
-        raise ValueError("--n and --rounds: expected at least 1")
-    with scratch_folder() as folder:
-        write_corpus(folder / _FLAT, n)
-        files = {_FLAT: "flat JSONL", **_write_formats(folder), _CHINESE: "Chinese JSONL"}
-        shorter = _write_chinese(folder)
-        seconds: dict[str, list[float]] = {file: [] for file in files}
-        # The compiler runs once after an installation; that is not measured.
-        _dropped_of(folder, _FLAT, "--limit", "100")
-        for _ in range(rounds):
-            dropped = {file: _dropped_of(folder, file, times=seconds[file]) for file in files}
-            if any(each != dropped[_FLAT] for file, each in dropped.items() if file != _CHINESE):
-                raise ValueError("not every format has the same documents dropped")
-    medians = {files[file]: median(times) for file, times in seconds.items()}
-    flat = medians[files[_FLAT]]
-    print(f"{n:,} documents    CPU s   of flat JSONL")
-    for format_, cpu in medians.items():
-        print(f"{format_:18}{cpu:8.1f}{cpu / flat:12.2f}")
-    a_character = medians[files[_CHINESE]] / flat * shorter
-    print(f"Chinese: {a_character:.1f} times the CPU of flat JSONL for a character")
-    return {"n": n, "cpu_seconds": medians, "chinese_ratio_a_character": a_character}
-
-
-def _write_formats(folder: Path) -> dict[str, str]:
-    """Write the documents of the flat file in other formats; return what each file is."""
-    import pyarrow as pa  # noqa: PLC0415 -- an optional package
-    from pyarrow import parquet  # noqa: PLC0415
-
-    with (folder / _NESTED).open("w", encoding="utf-8") as nested:
-        for row in _rows(folder / _FLAT):
-            article = {"language": "en", "tags": ["a", "b"], "numbers": [row["id"], {"x": 1.5}], "body": row["text"]}
-            nested.write(json.dumps({"id": row["id"], "article": article}) + "\n")
-    with (folder / "table.csv").open("w", encoding="utf-8", newline="") as table:
-        writer = csv.DictWriter(table, ["id", "text"])
-        writer.writeheader()
-        writer.writerows(_rows(folder / _FLAT))
-    parquet.write_table(pa.Table.from_pylist(list(_rows(folder / _FLAT))), folder / "table.parquet")
-    return {_NESTED: "nested JSONL", "table.csv": "CSV", "table.parquet": "Parquet"}
-
-
-def _write_chinese(folder: Path) -> float:
-    """Write the documents with a Chinese word in the place of each English one; return how many times shorter it is."""
-    vocabulary, words = chinese_words(), dict[str, str]()
-    before = after = 0
-    with (folder / _CHINESE).open("w", encoding="utf-8") as lines:
-        for row in _rows(folder / _FLAT):
-            chosen = [words.setdefault(word, vocabulary[len(words) % len(vocabulary)]) for word in row["text"].split()]
-            text = "".join(chosen)
-            before, after = before + len(row["text"]), after + len(text)
-            lines.write(json.dumps({"id": row["id"], "text": text}, ensure_ascii=False) + "\n")
-    return before / after
-
-
-def _dropped_of(folder: Path, file: str, *arguments: str, times: list[float] | None = None) -> list[str]:
-    """Deduplicate a file; return the keys of what was dropped, and note the CPU seconds."""
-    output = folder / "output"
-    field = ("--text-field", "article.body") if file == _NESTED else ()
-    usage = _run_dedup(folder / file, output, "--force", *arguments, *field)
-    if times is not None:
-        times.append(usage.cpu_seconds)
-    return [row["key"] for row in _rows(output / "dropped.jsonl")]

@@ -35,20 +35,6 @@ _SCRIPT = b"""fetch(location.pathname.replace("/p/", "/data/")).then(answer => a
   document.getElementById("app").innerHTML = new DOMParser().parseFromString(text, "text/html").body.innerHTML;
 });"""
 _SECRET = b"<html><body><p>treasure of the inner network</p></body></html>"
-_CHARSETS = (
-    ("iso-8859-2", "Příliš žluťoučký kůň úpěl ďábelské ódy"),
-    ("windows-1250", "Příliš žluťoučký kůň pěl ódy"),
-    ("iso-8859-2", "Zażółć gęślą jaźń"),
-    ("shift_jis", "吾輩は猫である。名前はまだ無い。"),
-    ("euc-jp", "吾輩は猫である。どこで生れたか。"),
-    ("gb2312", "今天天气很好，我们去公园散步。"),
-    ("gb18030", "今天天气不好，我们在家读书。"),
-    ("big5", "今天天氣很好"),
-    ("koi8-r", "Съешь же ещё этих мягких булок"),
-    ("windows-1251", "Съешь же ещё этих французских булок"),
-    ("iso-8859-7", "Γειά σου Κόσμε"),
-    ("euc-kr", "안녕하세요 세계"),
-)
 
 
 def page(name: object, links: list[str] | tuple[str, ...] = (), text: str = "") -> Answer:
@@ -104,16 +90,11 @@ class Site:
         is_there = path.startswith("/p/") and number.isdecimal() and int(number) < self.numbered
         return page(path) if is_there else MISSING
 
-    def is_content(self, path: str, text: str) -> bool:
-        """Say whether what was stored is a page of the site, as it is."""
-        return path == "/" or path.startswith("/p/")
-
 
 class Limited(Site):
     """429 above five requests a second, without Retry-After."""
 
     numbered = 200
-    wait: tuple[tuple[str, str], ...] = ()
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,15 +104,9 @@ class Limited(Site):
         now = time.monotonic()
         self._last = [moment for moment in self._last if now - moment < 1]
         if len(self._last) >= 5:
-            return Answer(429, b"", self.wait)
+            return Answer(429)
         self._last.append(now)
         return super().respond(path, host)
-
-
-class LimitedPolitely(Limited):
-    """429 above five requests a second, with Retry-After: 2."""
-
-    wait = (("Retry-After", "2"),)
 
 
 class Down(Site):
@@ -141,22 +116,6 @@ class Down(Site):
 
     def respond(self, path: str, host: str) -> Answer:
         return Answer(503) if 0.3 < time.monotonic() - self.began < 12.3 else super().respond(path, host)
-
-
-class RobotsDown(Site):
-    """robots.txt is answered by 503 for ten seconds, and then forbids half of the site."""
-
-    numbered = 20
-    pages = 10
-
-    def is_content(self, path: str, text: str) -> bool:
-        return super().is_content(path, text) and not path.startswith("/p/1")
-
-    def respond(self, path: str, host: str) -> Answer:
-        if path == "/robots.txt":
-            is_down = time.monotonic() - self.began < 10
-            return Answer(503) if is_down else Answer(200, b"User-agent: *\nDisallow: /p/1\n", ())
-        return super().respond(path, host)
 
 
 class Markup(Site):
@@ -169,22 +128,6 @@ class Markup(Site):
             headers = (("Content-Type", "text/html"), ("Content-Encoding", "gzip"))
             return Answer(200, gzip.compress(b"<p>x" * 4_000_000), headers)
         return super().respond(path, host)
-
-
-class Charsets(Site):
-    """Short pages whose charset is in the header alone."""
-
-    numbered = len(_CHARSETS)
-
-    def is_content(self, path: str, text: str) -> bool:
-        return path == "/" or text in (right for _, right in _CHARSETS)
-
-    def respond(self, path: str, host: str) -> Answer:
-        if not path.startswith("/p/"):
-            return super().respond(path, host)
-        charset, text = _CHARSETS[int(path.rpartition("/")[2])]
-        html = f"<html><body><p>{text}</p></body></html>"
-        return Answer(200, html.encode(charset), (("Content-Type", f"text/html; charset={charset}"),))
 
 
 class Inner(Site):
@@ -213,15 +156,6 @@ class Sitemaps(Site):
         return super().respond(path, host)
 
 
-class Shells(Site):
-    """Thirty pages that JavaScript would have to write, and ten others."""
-
-    links = tuple(f"/app/{n}" for n in range(30))
-
-    def respond(self, path: str, host: str) -> Answer:
-        return _shell("root") if path.startswith("/app/") else super().respond(path, host)
-
-
 class Plain(Site):
     """Thirty pages as HTML."""
 
@@ -236,7 +170,7 @@ class Rendered(Plain):
             return Answer(200, _SCRIPT, (("Content-Type", "text/javascript"),))
         if path.startswith("/data/"):
             return super().respond("/p/" + path.removeprefix("/data/"), host)
-        return _shell("app") if path.startswith("/p/") else super().respond(path, host)
+        return _shell() if path.startswith("/p/") else super().respond(path, host)
 
 
 class SoftErrors(Site):
@@ -265,51 +199,16 @@ class Calendar(Site):
         return super().respond(path, host)
 
 
-class Walls(Site):
-    """Forty addresses that ask for cookies, and ten pages."""
-
-    links = tuple(f"/story/of-{n}" for n in range(40))
-
-    def respond(self, path: str, host: str) -> Answer:
-        if path.startswith("/story/"):
-            return page("Cookies", text="Please enable cookies in your browser and load this page again, thank you.")
-        return super().respond(path, host)
-
-
-class Many(Site):
-    """Five hundred pages, of which ten are asked for."""
-
-    numbered = 500
-    pages = 10
-
-
-class Stalling(Site):
-    """Pages whose bodies never come, one in ten, and eighteen others."""
-
-    numbered = 20
-    pages = 19
-
-    def respond(self, path: str, host: str) -> Answer:
-        return Answer(0) if path in ("/p/7", "/p/17") else super().respond(path, host)
-
-
 KINDS: dict[str, tuple[type[Site], list[str]]] = {
     "429 above 5 a second": (Limited, []),
-    "the same, with Retry-After": (LimitedPolitely, []),
     "503 for 12 seconds": (Down, []),
-    "robots.txt 503 for 10 seconds": (RobotsDown, []),
-    "bodies that never come": (Stalling, ["-s", "DOWNLOAD_TIMEOUT=3"]),
     "4 million elements in 15 kB": (Markup, []),
-    "charset in the header alone": (Charsets, []),
     "ways to inner services": (Inner, ["-a", "allowed_domains=127.0.0.1,127.0.0.2"]),
     "sitemaps without an end": (Sitemaps, ["-a", "sitemap=auto", "-a", "max_pages=500"]),
-    "JavaScript shells": (Shells, []),
     "30 pages, plain": (Plain, []),
     "the same by JavaScript, rendered": (Rendered, ["-s", "CRAWLER_JAVASCRIPT=when-empty"]),
     "soft 404s": (SoftErrors, []),
     "a calendar without an end": (Calendar, ["-a", "max_pages=470"]),
-    "walls": (Walls, []),
-    "max_pages=10": (Many, ["-a", "max_pages=10"]),
 }
 """The kinds of sites, and the arguments with which each is crawled."""
 
@@ -343,13 +242,6 @@ def _server(answer: Callable[[str, str], Answer], address: str) -> ThreadingHTTP
 
         def do_GET(self) -> None:
             status, body, headers = answer(self.path, self.headers["Host"])
-            if not status:
-                self.send_response(200)
-                self.send_header("Content-Length", "100")
-                self.end_headers()
-                time.sleep(10)
-                self.close_connection = True
-                return
             self.send_response(status)
             for name, value in headers:
                 self.send_header(name, value)
@@ -365,9 +257,9 @@ def _server(answer: Callable[[str, str], Answer], address: str) -> ThreadingHTTP
     return server
 
 
-def _shell(name: str) -> Answer:
+def _shell() -> Answer:
     """Return a page that its script would have to write."""
-    body = f'<noscript>{NOTE}</noscript><div id="{name}"></div><script src="/app.js"></script>'
+    body = f'<noscript>{NOTE}</noscript><div id="app"></div><script src="/app.js"></script>'
     return Answer(200, f"<html><head><title>app</title></head><body>{body}</body></html>".encode())
 
 
@@ -413,8 +305,9 @@ def _crawl(project: Path, site: Site, arguments: list[str]) -> dict[str, Any]:
         environment = {"PYTHONPATH": str(project), "COLUMNS": "80"}
         usage = run_measured(command, project, environment, memory_every=2, is_quiet=True)
         with closing(sqlite3.connect(database)) as connection:
-            stored = connection.execute("SELECT url, text FROM pages").fetchall()
-    content = sum(site.is_content("/" + address.removeprefix(url), text) for address, text in stored)
+            stored = connection.execute("SELECT url FROM pages").fetchall()
+    paths = ["/" + address.removeprefix(url) for (address,) in stored]
+    content = sum(path == "/" or path.startswith("/p/") for path in paths)
     return {
         "pages": site.pages,
         "stored": len(stored),

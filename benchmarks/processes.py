@@ -35,19 +35,13 @@ def scratch_folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def output_of(
-    command: Sequence[str],
-    folder: Path = PROJECT,
-    environment: Mapping[str, str] | None = None,
-    given: str | None = None,
-) -> str:
+def output_of(command: Sequence[str], folder: Path = PROJECT, environment: Mapping[str, str] | None = None) -> str:
     """Run a command to its end and return what it prints.
 
     Args:
         command: program and arguments.
         folder: where it runs.
         environment: what is added to the environment variables.
-        given: what it reads from its standard input.
 
     Raises:
         ValueError: it ended with another status than 0.
@@ -56,7 +50,6 @@ def output_of(
         command,
         cwd=folder,
         env={**os.environ, **(environment or {})},
-        input=given,
         capture_output=True,
         text=True,
         check=False,

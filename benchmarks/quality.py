@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,11 +27,9 @@ from dedup.evaluation import (
     read_set,
     run_method,
 )
-from dedup.report.contents import RelatedRow, is_doubtful, order_of_doubt
-from dedup.rules.documents import Verdict
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import Caution, DedupSettings, RuleSettings
-from dedup.rules.word_comparison import find_lost, jaccard, shingles_of
+from dedup.rules.word_comparison import jaccard, shingles_of
 from dedup.signature.normalise import normalise
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signing import tokenise
@@ -109,33 +107,27 @@ class Point(NamedTuple):
 def curve(*, data: list[Path], output: Path | None = None) -> dict[str, Any]:
     """Precision against recall on labelled sets: this library by its cautions, MinHash and exact Jaccard by thresholds.
 
-    And how many of the drops that the report calls worth a look are wrong, beside those that it does not.
-
     Args:
         data: labelled sets, or folders of them.
         output: the name of the picture to draw, .svg or .png; none if left out.
 
     Returns:
-        The figures: precision, recall, F1, wrong and missed pairs of each point; those of the cautions by kind too;
-        and by folder which share of what is dropped is wrong, of the most doubtful tenth and of the rest.
+        The figures: precision, recall, F1, wrong and missed pairs of each point; those of the cautions by kind too.
 
     Raises:
         InputError: a folder holds no labelled set, or one that is not what it should be.
     """
-    halves = [folder for folder in data for _ in sets_in([folder])]
     sets = [read_set(folder) for folder in sets_in(data)]
     documents = analyse_documents(sets, DEFAULT)
     pairs: list[Pair] = []
     labels: list[bool] = []
     kinds: list[str] = []
-    owners: list[str] = []
-    for labelled, own, half in zip(sets, documents, halves, strict=True):
+    for labelled, own in zip(sets, documents, strict=True):
         for pair in labelled.pairs:
             pairs.append((own[pair.a], own[pair.b]))
             labels.append(pair.is_duplicate)
             # The sets of one kind begin with its name, such as versions-en-flask.
             kinds.append(labelled.name.partition("-")[0])
-            owners.append(half.name)
     wanted, kind = np.array(labels), np.array(kinds)
     cautions = {caution: _decided(pairs, RuleSettings(caution=caution)) for caution in Caution}
     points = [Point("dedup", caution.value, _quality_of(wanted, found)) for caution, found in cautions.items()]
@@ -162,19 +154,9 @@ def curve(*, data: list[Path], output: Path | None = None) -> dict[str, Any]:
             _quality_table([(f"{c}, {k}", quality) for c, each in by_kind.items() for k, quality in each.items()])
         )
     )
-    drops = [_drop(*pair) for pair in pairs]
-    doubts = {
-        name: _doubt(
-            [(drop, wrong) for drop, wrong, own in zip(drops, ~wanted, owners, strict=True) if drop and own == name]
-        )
-        for name in dict.fromkeys(owners)
-    }
-    print()
-    print("\n".join(_doubt_table(doubts)))
     if output is not None:
         _draw(points, output)
     return {
-        "doubt": {name: each._asdict() for name, each in doubts.items()},
         "points": [{"method": each.method, "setting": each.setting, **_figures(each.quality)} for each in points],
         "kinds": {c: {k: _figures(quality) for k, quality in each.items()} for c, each in by_kind.items()},
     }
@@ -183,60 +165,6 @@ def curve(*, data: list[Path], output: Path | None = None) -> dict[str, Any]:
 def _decided(pairs: Sequence[Pair], settings: RuleSettings) -> NDArray[np.bool_]:
     decider = PairDecider(settings)
     return np.array([decider.decide(a.signature, b.signature).is_duplicate for a, b in pairs], np.bool_)
-
-
-class Doubt(NamedTuple):
-    """How many near-duplicates are dropped, how many of them wrongly, and how many of these a person would see.
-
-    Attributes:
-        drops: how many there are.
-        wrong: how many of them are labelled as no duplicates.
-        doubtful: how many the report says to be worth a look.
-        doubtful_wrong: how many of these are wrong.
-        tenth: the share of the most doubtful tenth that is wrong.
-        rest: the share of the other nine tenths that is wrong.
-    """
-
-    drops: int
-    wrong: int
-    doubtful: int
-    doubtful_wrong: int
-    tenth: float
-    rest: float
-
-
-def _drop(first: AnalysedDocument, second: AnalysedDocument) -> RelatedRow | None:
-    """Return the row of a report on a pair of which the second is dropped as a near-duplicate."""
-    settings = RuleSettings()
-    a, b = first.signature, second.signature
-    found = PairDecider(settings).decide(a, b)
-    if not found.is_duplicate or a.text_digest == b.text_digest:
-        return None
-    lost = find_lost(b.words, [a.words], settings.max_lost)
-    if lost.is_long:
-        return None
-    similarity, rule = found.similarity.jaccard, found.rule.short
-    verdict = Verdict.NEAR_DUPLICATE
-    return RelatedRow(verdict, found.distance, similarity, "", "", "", "", 0.0, None, rule, lost.words, lost.places)
-
-
-def _doubt(drops: Sequence[tuple[RelatedRow, bool]]) -> Doubt:
-    ranked = sorted(drops, key=lambda each: order_of_doubt(each[0]))
-    wrong = [is_wrong for _, is_wrong in ranked]
-    tenth = max(1, round(len(wrong) / 10))
-    doubtful = [is_wrong for row, is_wrong in ranked if is_doubtful(row)]
-    shares = (float(np.mean(each)) if each else 0.0 for each in (wrong[:tenth], wrong[tenth:]))
-    return Doubt(len(wrong), int(sum(wrong)), len(doubtful), int(sum(doubtful)), *shares)
-
-
-def _doubt_table(doubts: Mapping[str, Doubt]) -> Iterator[str]:
-    yield f"{'worth a look':28}{'drops':>8}{'wrong':>7}{'listed':>8}{'wrong':>7}{'tenth':>7}{'rest':>7}{'times':>7}"
-    for name, each in doubts.items():
-        times = f"{each.tenth / each.rest:7.1f}" if each.rest else f"{'-':>7}"
-        yield (
-            f"{name:28}{each.drops:8,}{each.wrong:7,}{each.doubtful:8,}{each.doubtful_wrong:7,}"
-            f"{each.tenth:7.3f}{each.rest:7.3f}{times}"
-        )
 
 
 def _minhash(a: str, b: str) -> float:

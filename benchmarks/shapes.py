@@ -58,14 +58,6 @@ def comments(_: int) -> list[Item]:
     return items + [{"id": 200 + n, "author": "bot", "text": words(n % 2, 120), "thing": 200 + n % 2} for n in range(4)]
 
 
-def reviews(_: int) -> list[Item]:
-    """Reviews under the address of their product, without an id of their own."""
-    return [
-        {"product_url": _url(n % 6), "reviewer": f"user{n}", "text": ("Great!", "Love it")[n % 2], "thing": n}
-        for n in range(60)
-    ]
-
-
 def described(_: int) -> list[Item]:
     """Products with one description of 30 words; every tenth is listed twice."""
     return [
@@ -79,11 +71,6 @@ def moving(day: int) -> list[Item]:
     return [{"quote": n, "text": words(n, 60), "thing": n} for n in range(3 * day, 161 + 3 * day)]
 
 
-def titled(_: int) -> list[Item]:
-    """Items that are a title and a link."""
-    return [{"headline": f"Headline {n // 2}", "link": _url(n), "thing": n} for n in range(40)]
-
-
 def updated(_: int) -> list[Item]:
     """Stories, each followed by an update with 150 words more, and by a copy."""
     items = []
@@ -95,21 +82,6 @@ def updated(_: int) -> list[Item]:
             for kind, text, thing in (("1", story, "story"), ("2", update, "update"), ("3", story, "story"))
         ]
     return items
-
-
-def events(_: int) -> list[Item]:
-    """Meetings with one description, each with a page to be printed."""
-    return [
-        {
-            "url": f"{_url(n)}{page}",
-            "title": "Council",
-            "start": f"2027-{n % 12 + 1:02}-{n // 12 + 1:02}T19:00",
-            "room": "A",
-        }
-        | {"description": words("council", 80), "thing": n}
-        for n in range(24)
-        for page in ("", "?print=1")
-    ]
 
 
 def jobs(_: int) -> list[Item]:
@@ -131,52 +103,6 @@ def flats(_: int) -> list[Item]:
         | {"rent": {"amount": 900 + 10 * n, "currency": "EUR"}, "crawled": f"2026-11-25 10:{n:02}", "thing": n}
         for n in range(20)
         for page in ("list", "map")
-    ]
-
-
-def numbered(field: str) -> Callable[[int], list[Item]]:
-    """Return a shape of things that only a number tells apart, each at two addresses."""
-
-    def items(_: int) -> list[Item]:
-        return [
-            {"url": f"{_url(n)}{page}", "text": words("the same", 100), field: f"{n:04}", "thing": n}
-            for n in range(30)
-            for page in ("", "/amp")
-        ]
-
-    return items
-
-
-def matches(_: int) -> list[Item]:
-    """Matches with one text about the league."""
-    clubs = ("Aarau", "Biel", "Chur", "Davos", "Effretikon")
-    pairs = [(home, guest) for home in clubs for guest in clubs if home != guest]
-    return [
-        {
-            "url": _url(n),
-            "text": words("league", 90),
-            "home": home,
-            "guest": guest,
-            "score": f"{n % 4}:{n % 3}",
-            "thing": n,
-        }
-        for n, (home, guest) in enumerate(pairs)
-    ]
-
-
-def weather(_: int) -> list[Item]:
-    """Towns with one forecast for all of the country, and the temperature."""
-    return [
-        {"url": _url(n), "town": f"Town {n}", "temperature": n % 9 - 4, "text": words("forecast", 90), "thing": n}
-        for n in range(40)
-    ]
-
-
-def rates(_: int) -> list[Item]:
-    """Exchange rates with the same words about each."""
-    return [
-        {"link": _url(n), "currency": chr(65 + n) * 3, "rate": 1 + n / 7, "content": words("rate", 70), "thing": n}
-        for n in range(26)
     ]
 
 
@@ -211,11 +137,6 @@ def syndicated(_: int) -> list[Item]:
     ]
 
 
-def relocated(day: int) -> list[Item]:
-    """A site that has another host on the second day."""
-    return [{"url": f"https://host{day}.example/news/{n}", "text": words(n, 200), "thing": n} for n in range(40)]
-
-
 def _article(number: int, thing: int) -> Item:
     return {"url": _url(number), "text": words(thing, 200), "thing": thing}
 
@@ -242,41 +163,19 @@ class Validate:
         return item
 
 
-class FailingStore:
-    """Fails on what has no stock."""
-
-    def process_item(self, item: Item) -> Item:
-        """Refuse an item without stock."""
-        if not item.get("stock"):
-            raise OSError("the store is full")
-        return item
-
-
-_AT = {number: {"ITEM_PIPELINES": {Validate: number}} for number in (100, 800)}
 SHAPES: dict[str, tuple[Callable[[int], list[Item]], dict[str, Any]]] = {
     "text made by a pipeline at 100": (filled_in, {"ITEM_PIPELINES": {FillIn: 100}}),
     "a wall before each text": (walled, {}),
-    "validation at 100": (refused, _AT[100]),
-    "validation at 800": (refused, _AT[800]),
-    "a store that fails": (refused, {"ITEM_PIPELINES": {FailingStore: 900}}),
+    "validation at 800": (refused, {"ITEM_PIPELINES": {Validate: 800}}),
     "comments and topics": (comments, {}),
-    "reviews without an id": (reviews, {}),
     "products with one description": (described, {}),
     "items without URL, two days": (moving, {}),
-    "titles alone": (titled, {}),
     "stories with updates": (updated, {}),
-    "a calendar": (events, {}),
     "jobs by place": (jobs, {}),
     "flats of a house": (flats, {}),
-    "cases by number": (numbered("case"), {}),
-    "variants by number": (numbered("article_number"), {}),
-    "matches": (matches, {}),
-    "weather by town": (weather, {}),
-    "exchange rates": (rates, {}),
     "variants, a row each": (rows, {}),
     "replies that quote": (replies, {}),
     "stories at four sites": (syndicated, {}),
-    "a site that moves, two days": (relocated, {}),
 }
 """The shapes, each with its items by the day and its settings."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from gaoya.minhash import MinHashStringIndex
 from gaoya.simhash import SimHashStringIndex
 
-from benchmarks import seomoz, texts
+from benchmarks import texts
 from benchmarks.peers import PERMUTATIONS, SHINGLE, minhash, rensa_minhash, simhash
 from benchmarks.processes import rate
 from dedup.signature.dictionaries import load_jieba
@@ -19,13 +19,6 @@ from dedup.signature.schemes import find_scheme
 from dedup.signature.signing import make_signature
 
 Sign = Callable[[str], object]
-
-_PUBLISHED = {
-    "what": "yanyiwu/simhash, C++",
-    "english": 1_741,
-    "chinese": 1_532,
-    "source": "documents of the same lengths on another server CPU, one thread; not measured here",
-}
 
 _WORD = re.compile(r"\w+")
 
@@ -45,10 +38,8 @@ def run(*, documents: int = 100, rounds: int = 5) -> dict[str, Any]:
     """
     if documents < 1 or rounds < 1:
         raise ValueError("--documents and --rounds: expected at least 1")
-    if not seomoz.is_installed():
-        print("seomoz simhash is left out: make bench installs it where it can be built")
-    english = _measure("english", _english_methods(), texts.english(documents), rounds)
-    chinese = _measure("chinese", _chinese_methods(), texts.chinese(documents), rounds)
+    english = _measure(_english_methods(), texts.english(documents), rounds)
+    chinese = _measure(_chinese_methods(), texts.chinese(documents), rounds)
     jieba_ratio = median(
         jieba / words for words, jieba in zip(chinese["dedup words"], chinese["jieba alone"], strict=True)
     )
@@ -58,15 +49,10 @@ def run(*, documents: int = 100, rounds: int = 5) -> dict[str, Any]:
         "english": _figures(english),
         "chinese": _figures(chinese),
         "chinese_words_time_ratio_to_jieba": jieba_ratio,
-        "published": _PUBLISHED,
     }
     print(_table(f"English, {texts.ENGLISH_WORDS:,} words", figures["english"]))
     print(_table(f"\nChinese, {texts.CHINESE_CHARACTERS:,} characters", figures["chinese"]))
     print(f"\nChinese words take {jieba_ratio:.2f} times the time of jieba alone")
-    print(
-        f"published, {_PUBLISHED['what']}: English {_PUBLISHED['english']:,}, Chinese {_PUBLISHED['chinese']:,} "
-        f"a second ({_PUBLISHED['source']})"
-    )
     return figures
 
 
@@ -102,19 +88,12 @@ def _gaoya(analyser: str, width: int) -> dict[str, Sign]:
     return {"gaoya SimHash": by_simhash.query, "gaoya MinHash": by_minhash.query}
 
 
-def _measure(language: str, methods: dict[str, Sign], documents: list[str], rounds: int) -> dict[str, list[float]]:
+def _measure(methods: dict[str, Sign], documents: list[str], rounds: int) -> dict[str, list[float]]:
     """Return the signatures a second of every method in every round."""
     for sign in methods.values():
         sign(documents[0])  # compiles, or loads a dictionary
-    measured = [_round(language, methods, documents) for _ in range(rounds)]
+    measured = [{name: rate(sign, documents) for name, sign in methods.items()} for _ in range(rounds)]
     return {name: [each[name] for each in measured] for name in measured[0]}
-
-
-def _round(language: str, methods: dict[str, Sign], documents: list[str]) -> dict[str, float]:
-    measured = {name: rate(sign, documents) for name, sign in methods.items()}
-    if seomoz.is_installed():
-        measured["seomoz simhash"] = seomoz.rate_of(language, documents)
-    return measured
 
 
 def _figures(rates: dict[str, list[float]]) -> dict[str, Any]:

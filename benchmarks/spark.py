@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.corpora import long_texts, quality_of, short_texts, write_corpus, write_part, write_skewed
+from benchmarks.corpora import long_texts, quality_of, short_texts, write_corpus, write_part
 from benchmarks.processes import scratch_folder
 from benchmarks.spark_runs import DROPPED, PLAIN, is_same, rows, run_files, run_spark, table
 
@@ -117,40 +117,6 @@ def grow(*, small: int = 20_000, steps: int = 3, heap: str = "2g") -> dict[str, 
     print(f"ten times as many take so many times as long: {', '.join(f'{each:.1f}' for each in growth)}")
     print("\n".join(failed) or _SAME)
     return {"runs": figures, "growth": growth, "failed": failed}
-
-
-def skew(*, n: int = 200_000, heap: str = "2g") -> dict[str, Any]:
-    """`dedup spark` where three of ten documents have one frame, and one of ten is the same text.
-
-    Args:
-        n: how many documents; as many that are not alike are deduplicated beside them.
-        heap: memory of Java, as `spark.driver.memory` has it.
-
-    Returns:
-        The figures; `failed` says what is not as it has to be.
-
-    Raises:
-        ValueError: there is nothing to measure, or a run failed.
-    """
-    if n < 1:
-        raise ValueError("--n: expected at least 1")
-    with scratch_folder() as folder:
-        even, skewed = folder / "even.jsonl", folder / "skewed.jsonl"
-        write_corpus(even, n)
-        write_skewed(even, skewed)
-        figures = {
-            "dedup files, skewed": run_files(skewed, folder / "files", n),
-            "even": run_spark([even], folder / "even", n, heap),
-            "skewed": run_spark([skewed], folder / "skewed", n, heap),
-            "no AQE, no broadcast": run_spark([skewed], folder / "plain", n, heap, conf=PLAIN),
-        }
-        same = all(is_same(folder / "files", folder / name) for name in ("skewed", "plain"))
-    ratio = figures["skewed"]["peak_bytes"] / figures["even"]["peak_bytes"]
-    failed = [] if same else ["other verdicts than those of dedup files"]
-    print(table(figures))
-    print(f"\n{ratio:.2f} times the memory that even documents take")
-    print("\n".join(failed) or _SAME)
-    return {"runs": figures, "memory_ratio": ratio, "failed": failed}
 
 
 def increment(*, n: int = 200_000, heap: str = "2g", documents: str = "long") -> dict[str, Any]:

@@ -65,10 +65,8 @@ def run_spark(
         **usage.of(n),
         "job_seconds": work.seconds,
         "shuffled_bytes": work.shuffled_bytes / n,
-        "spilled_bytes": work.spilled_bytes / n,
         "join_rows": work.join_rows / n,
         "largest_result_bytes": work.largest_result_bytes,
-        "result_bytes": work.result_bytes,
         "broadcast_bytes": work.broadcast_bytes,
         "compares_all": [name for name in _NEVER if work.nodes[name]],
     }
@@ -122,9 +120,7 @@ class Work:
     Attributes:
         seconds: from the start of the first job to the end of the last one.
         shuffled_bytes: written for other tasks.
-        spilled_bytes: written because memory did not hold them.
         largest_result_bytes: the most that a task returned to the driver.
-        result_bytes: what all tasks returned to the driver, counts and metrics included.
         join_rows: what joins returned.
         broadcast_bytes: the largest table that was sent to all executors.
         nodes: how often each kind of node stands in plans.
@@ -132,9 +128,7 @@ class Work:
 
     seconds: float = 0.0
     shuffled_bytes: int = 0
-    spilled_bytes: int = 0
     largest_result_bytes: int = 0
-    result_bytes: int = 0
     join_rows: int = 0
     broadcast_bytes: int = 0
     nodes: Counter[str] = field(default_factory=Counter)
@@ -174,8 +168,6 @@ def _add_task(work: Work, values: dict[int, int], event: dict[str, Any]) -> None
     # A task that was killed has none.
     metrics = event.get("Task Metrics") or {}
     work.shuffled_bytes += metrics.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
-    work.spilled_bytes += metrics.get("Disk Bytes Spilled", 0)
-    work.result_bytes += metrics.get("Result Size", 0)
     work.largest_result_bytes = max(work.largest_result_bytes, metrics.get("Result Size", 0))
     for each in event["Task Info"]["Accumulables"]:
         if each.get("Metadata") == "sql":

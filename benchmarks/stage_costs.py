@@ -7,15 +7,12 @@ import random
 import shutil
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import texts
-from benchmarks.processes import PROJECT, Usage, output_of, run_measured, scratch_folder
+from benchmarks.processes import PROJECT, output_of, scratch_folder
 from benchmarks.site import INDEX, path_of, serve
-from dedup.compiled_cache import FOLDER_VARIABLE
 
 LARGEST_RATIO = 1.2
 """How much longer a chain of pages may take."""
@@ -24,29 +21,6 @@ _CASES = {"off": "off", "on": "on", "links held": "held"}
 _WORDS = 300
 _SETS = {"scrapy": None, "stage": "scrapy", "stage, fast": "scrapy,fast"}
 _MEGABYTE = 1 << 20
-# A crawl of one page that becomes items of both kinds of scripts.
-_CRAWL_OF_TEXTS = """
-import json
-from pathlib import Path
-
-from scrapy import Spider
-from scrapy.crawler import CrawlerProcess
-
-
-class Texts(Spider):
-    name = "texts"
-    start_urls = ["data:,page"]
-
-    def parse(self, response):
-        for number, text in enumerate(json.loads(Path("texts.json").read_text(encoding="utf-8"))):
-            yield {"url": f"http://page.example/{number}", "text": text}
-
-
-process = CrawlerProcess({"ADDONS": {"dedup.DedupAddon": 500}, "LOG_LEVEL": "WARNING"})
-process.crawl(Texts)
-process.start()
-"""
-_MEMORY_EVERY = 2
 
 
 def chain(*, pages: int = 100, many: int = 1000, latency: int = 20, rounds: int = 3) -> dict[str, Any]:
@@ -195,37 +169,3 @@ def _install(folder: Path, sources: Path, extras: str | None) -> dict[str, float
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-
-
-def first_start(*, documents: int = 200) -> dict[str, Any]:
-    """What a crawl costs at its start: where nothing is compiled yet, where all is, and where nothing can be kept.
-
-    Args:
-        documents: how many items the crawl has, half of them Chinese.
-
-    Returns:
-        The figures.
-
-    Raises:
-        ValueError: a crawl failed.
-    """
-    with scratch_folder() as folder:
-        (folder / "crawl.py").write_text(_CRAWL_OF_TEXTS, encoding="utf-8")
-        both = [*texts.english(documents - documents // 2), *texts.chinese(documents // 2)]
-        (folder / "texts.json").write_text(json.dumps(both), encoding="utf-8")
-        measured = {
-            "first start": _crawl_texts(folder, folder / "kept"),
-            "second start": _crawl_texts(folder, folder / "kept"),
-            # No folder can be made below a file, not even by root.
-            "nothing can be kept": _crawl_texts(folder, folder / "crawl.py"),
-        }
-    print(f"{'':<20} {'CPU s':>6} {'wall s':>7} {'MB at most':>11}")
-    for situation, usage in measured.items():
-        print(f"{situation:<20} {usage.cpu_seconds:6.1f} {usage.wall_seconds:7.1f} {usage.peak_bytes / 1e6:11,.0f}")
-    return {situation: asdict(usage) for situation, usage in measured.items()}
-
-
-def _crawl_texts(folder: Path, kept: Path) -> Usage:
-    for database in folder.glob("*.db*"):
-        database.unlink()
-    return run_measured([sys.executable, "crawl.py"], folder, {FOLDER_VARIABLE: str(kept)}, _MEMORY_EVERY)

@@ -27,10 +27,7 @@ EVERY = "all"
 COPIES = ("print version", "session id", "mirror")
 """What copies there are; pages have them in turn, one each."""
 
-_NAMES = {"en-course": "{course}", "zh-hotel": "{city} {place}"}
-"""What a record is about where the title says more, or less."""
-
-_TEMPLATES = ["en-election", "de-produkt", "en-hotels"]
+_TEMPLATES = ["en-election", "de-produkt", "zh-tender"]
 _HOME = "https://www.example/page/"
 _LINK = re.compile(r"href='([^']+)'")
 _NAMED = 5
@@ -74,7 +71,7 @@ def run(*, cache: Path, templates: list[str] | None = None, pages: int = 200, ca
 
     Args:
         cache: the folder to keep packages in that records are read from.
-        templates: which, by language and subject, or `all`; by default en-election, de-produkt and en-hotels, the
+        templates: which, by language and subject, or `all`; by default en-election, de-produkt and zh-tender, the
             last of them one that no rule was chosen on.
         pages: how many of each template; fewer where there are fewer things to show.
         caution: careful, balanced or eager.
@@ -102,9 +99,8 @@ def distinct_pages(template: Template, data: WorldData, most: int) -> Iterator[P
         known = len(seen)
         for record in records_of(template, data, time):
             page = page_of(template, record, len(seen))
-            name = _NAMES.get(template.title, page.title).format(**record)
-            if len(seen) < most and name not in seen:
-                seen.add(name)
+            if len(seen) < most and page.title not in seen:
+                seen.add(page.title)
                 yield page
         if len(seen) in (known, most):
             return

@@ -1,8 +1,7 @@
-"""Stories with updates, and labelled copies: what is lost with those that are dropped, by caution."""
+"""Stories with updates: what is lost with those that are dropped, by caution."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -10,9 +9,7 @@ from typing import Any
 
 from benchmarks.texts import real_texts
 from dedup import deduplicate
-from dedup.evaluation import analyse_documents, read_set
 from dedup.rules.settings import Caution
-from dedup.signature.schemes import DEFAULT
 
 SIZES = (10, 40, 150, 400)
 """Words that are added to a story."""
@@ -23,7 +20,7 @@ _FEWEST_WORDS = 100
 
 
 def run(*, data: Path, stories: int = 200, seed: int = 1) -> dict[str, Any]:
-    """Show a caution stories and then their updates, made of sentences of other stories, and labelled copies.
+    """Show a caution stories and then their updates, made of sentences of other stories.
 
     Args:
         data: a labelled set; stories are those of its texts that part words by spaces.
@@ -35,7 +32,7 @@ def run(*, data: Path, stories: int = 200, seed: int = 1) -> dict[str, Any]:
     """
     found = [lines for each in real_texts(data) if len(lines := _lines(each)) > 3 and _words(lines) >= _FEWEST_WORDS]
     found = found[:stories]
-    figures: dict[str, Any] = {"stories": len(found), "updates": [], "copies": []}
+    figures: dict[str, Any] = {"stories": len(found), "updates": []}
     print(f"{len(found)} stories, each with an update: of 100 updates so many are dropped, words lost with these")
     print(f"{'caution':10}{'added':>6}  {'':14}{'max_lost none':>20}{'as it is':>20}")
     for caution in Caution:
@@ -49,7 +46,6 @@ def run(*, data: Path, stories: int = 200, seed: int = 1) -> dict[str, Any]:
                 )
                 row = {"caution": caution.value, "added": size, "place": place, "before": before, "after": after}
                 figures["updates"].append(row)
-    figures["copies"] = list(_copies(data))
     figures["failed"] = any(
         row["after"][0]
         for row in figures["updates"]
@@ -99,24 +95,3 @@ def _lost(updates: Sequence[tuple[str, str]], caution: Caution, limit: dict[str,
         dropped += decision.is_dropped
         lost += decision.lost.words if decision.is_dropped else 0
     return dropped, lost
-
-
-def _copies(data: Path) -> Iterator[dict[str, Any]]:
-    """Decide labelled copies, either first; print and yield how many are passed on, by caution and kind."""
-    labelled = read_set(data)
-    [documents] = analyse_documents([labelled], DEFAULT)
-    print(f"\n{'caution':10}  {'copies that are confirmed':28}{'number':>8}{'passed on':>11}{'words lost':>12}")
-    for caution in Caution:
-        counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-        for pair in labelled.pairs:
-            for first, second in ((pair.a, pair.b), (pair.b, pair.a)) if pair.is_duplicate else ():
-                texts = (documents[first].text, documents[second].text)
-                _, decision = deduplicate(texts, caution=caution)
-                if decision.rule is not None and decision.rule.is_by_check:
-                    for kind in (pair.kind, "all"):
-                        counts[kind][0] += 1
-                        counts[kind][1] += not decision.is_dropped
-                        counts[kind][2] += decision.is_dropped * decision.lost.words
-        for kind, (number, passed_on, lost) in counts.items():
-            print(f"{caution:10}  {kind:28}{number:>8,}{passed_on / number:>11.3f}{lost:>12,}")
-            yield {"caution": caution.value, "kind": kind, "copies": number, "passed_on": passed_on, "lost": lost}

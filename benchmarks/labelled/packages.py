@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +17,6 @@ from dedup.errors import InputError
 
 PYPI, NPM, DEBIAN = "pypi", "npm", "debian"
 """Where packages come from."""
-
-APT_HELPER = "/usr/lib/apt/apt-helper"
-"""Reads the lists of packages, which are compressed."""
 
 _WAYS_OUT = {
     "unearth": "pip install unearth",
@@ -56,7 +52,7 @@ def read_texts(package: Package, cache: Path, pattern: str) -> dict[str, str]:
         InputError: it cannot be fetched, or has no such files.
     """
     is_debian = package.registry == DEBIAN
-    members = _files(unpacked_debian(package.name, cache)) if is_debian else _members(_archive_of(package, cache))
+    members = _files(_unpacked_debian(package.name, cache)) if is_debian else _members(_archive_of(package, cache))
     texts = {}
     for path, data in members:
         if re.fullmatch(pattern, path):
@@ -69,65 +65,22 @@ def read_texts(package: Package, cache: Path, pattern: str) -> dict[str, str]:
     return dict(sorted(texts.items()))
 
 
-def unpacked_debian(package: str, cache: Path) -> Path:
-    """Return the folder of an unpacked Debian package, in the version that the release of this machine has.
-
-    Raises:
-        InputError: there is no apt-get or dpkg-deb, or it cannot be fetched.
-    """
+def _unpacked_debian(package: str, cache: Path) -> Path:
+    """Return the folder of an unpacked Debian package, in the version that the release of this machine has."""
 
     def fetch(folder: Path) -> None:
         archives = cache / "archives" / package
         archives.mkdir(parents=True, exist_ok=True)
         # Where apt-get is run by root it fetches as another user, who may not write here.
         command = ["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", package]
-        run_tool(command, package, archives, "; try apt-get update first")
-        run_tool(["dpkg-deb", "-x", str(max(archives.glob("*.deb")).resolve()), str(folder.resolve())], package)
+        _run_tool(command, package, archives, "; try apt-get update first")
+        _run_tool(["dpkg-deb", "-x", str(max(archives.glob("*.deb")).resolve()), str(folder.resolve())], package)
 
     return _kept(cache / DEBIAN / package, fetch)
 
 
-def version_of(package: str, cache: Path) -> str:
-    """Return the version of a Debian package that was fetched, as its archive is called; "" if there is none."""
-    names = sorted(each.name for each in (cache / "archives" / package).glob("*.deb"))
-    return names[-1].split("_")[1].replace("%3a", ":") if names else ""
-
-
-def unpacked_wheel(package: str, version: str, cache: Path) -> Path:
-    """Return the folder of an unpacked wheel, fetched where the cache has it not.
-
-    Raises:
-        InputError: it cannot be fetched.
-    """
-
-    def fetch(folder: Path) -> None:
-        archives = cache / "archives" / package
-        options = ["-q", "--no-deps", "--only-binary", ":all:", "-d", str(archives)]
-        command = [sys.executable, "-m", "pip", "download", *options, f"{package}=={version}"]
-        run_tool(command, f"{package} {version}")
-        with zipfile.ZipFile(max(archives.glob("*.whl"))) as archive:
-            archive.extractall(folder)
-
-    return _kept(cache / "wheels" / f"{package}-{version}", fetch)
-
-
-def translations(cache: Path) -> Path:
-    """Return the folder with lists of descriptions of Debian packages, fetched where the cache has none.
-
-    Raises:
-        InputError: there is no apt-get, or they cannot be fetched.
-    """
-
-    def fetch(folder: Path) -> None:
-        (folder / "partial").mkdir()
-        options = [f"Dir::State::lists={folder.resolve()}", "Acquire::Languages=en,de,zh_CN", "APT::Sandbox::User=root"]
-        run_tool(["apt-get", "update", "-qq", *(word for each in options for word in ("-o", each))], "descriptions")
-
-    return _kept(cache / "descriptions", fetch)
-
-
-def run_tool(command: list[str], what: str, folder: Path | None = None, way_out: str = "") -> str:
-    """Run a tool and return what it prints.
+def _run_tool(command: list[str], what: str, folder: Path | None = None, way_out: str = "") -> None:
+    """Run a tool.
 
     Args:
         command: its name and arguments.
@@ -138,17 +91,14 @@ def run_tool(command: list[str], what: str, folder: Path | None = None, way_out:
     Raises:
         InputError: this machine has it not, or it failed.
     """
-    name = Path(command[0]).name
-    path = shutil.which(
-        command[0], path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    )
+    name = command[0]
+    path = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if path is None:
-        raise InputError(f"{what}: {name} is not on this machine: {_WAYS_OUT.get(name, 'install it')}")
+        raise InputError(f"{what}: {name} is not on this machine: {_WAYS_OUT[name]}")
     done = subprocess.run([path, *command[1:]], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise InputError(f"{what}: {name} failed ({said}){way_out}")
-    return done.stdout
 
 
 def _kept(folder: Path, fetch: Callable[[Path], None]) -> Path:
@@ -183,7 +133,7 @@ def _archive_of(package: Package, cache: Path) -> Path:
         else:
             # pip runs code of a source package to find out what it needs, unearth only fetches it.
             command = ["unearth", f"{package.name}=={package.version}", "--no-binary", "--download", "."]
-        run_tool(command, f"{package.name} {package.version}", folder)
+        _run_tool(command, f"{package.name} {package.version}", folder)
 
     name = f"{package.name.replace('/', '-')}-{package.version}"
     archives = sorted(_kept(cache / package.registry / name, fetch).glob("*gz"))

@@ -5,20 +5,19 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
 import jieba
 
 from benchmarks.labelled.pages import PARAGRAPH, ROW, Block, Page, Site, a_date, page_html, site_of
-from benchmarks.labelled.sets import COPY, OTHER, UNDECIDED, LabelledWriter, hardest_pairs
+from benchmarks.labelled.sets import COPY, OTHER, LabelledWriter, hardest_pairs
 
 jieba.setLogLevel(logging.WARNING)
 
 Edit = Callable[[Page, Random, str], Page]
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-ZÄÖÜ\d])|(?<=[。！？])")
 _WORD = re.compile(r"[a-zäöüß]{4,}")
 _HAN = re.compile(r"[\u4e00-\u9fff]{1,3}")
 _FEWEST_WORDS_TO_EDIT = 12
@@ -30,16 +29,6 @@ mindestens höchstens least most more less mehr weniger before after vor nach �
 禁止 非 除 除外 以上 以下 前 后 以内
 """
 _NEVER = frozenset(_NEVER_EDITED.split())
-
-_SYNONYMS = {
-    "en": "also:likewise usually:normally because:since should:ought about:around often:frequently however:though "
-    "their:its these:those with:having must:shall please:kindly several:various which:that will:shall large:big "
-    "small:little help:assist need:require begin:start show:display information:details",
-    "de": "auch:ebenso oder:beziehungsweise sowie:und werden:sollen dieser:jener sollte:müsste sofort:unverzüglich "
-    "immer:stets etwa:ungefähr häufig:oft jedoch:aber bitte:freundlicherweise können:dürfen weil:da",
-    "zh": "以及:和 可以:能够 或者:或 如果:若 "
-    "应当:应 请:敬请 进行:开展 及时:尽快 按照:依照 由于:因为 但是:不过 目前:现在 提供:给予",
-}
 
 _BANNERS = {
     "en": "This is a mirror of a page that is published elsewhere.|Copied from the original with the consent of the "
@@ -59,19 +48,6 @@ _VISITS = {
     "de": "Ihr Besuch am {date}, Sitzung {session}.",
     "zh": "访问日期：{date}，会话编号：{session}。",
 }
-_UPDATES = {"en": "Last updated: {date}", "de": "Zuletzt geändert: {date}", "zh": "最后更新：{date}"}
-_HEADLINES = {
-    "en": "{title} (full text)|Read here: {title}|{title} - all details|Overview: {title}",
-    "de": "{title} (vollständiger Text)|Hier lesen: {title}|{title} - alle Angaben|Überblick: {title}",
-    "zh": "{title}（全文）|阅读：{title}|{title}——详细内容|一览：{title}",
-}
-_ADDED = {
-    "en": "All details are given without guarantee.|We thank all readers who sent us hints.|"
-    "Please note what is said above.",
-    "de": "Alle Angaben ohne Gewähr.|Wir danken allen, die uns Hinweise gesandt haben.|"
-    "Bitte beachten Sie das oben Gesagte.",
-    "zh": "以上内容仅供参考。|感谢各位读者的反馈。|请注意以上说明。",
-}
 
 _MOST_OF_A_LABEL = 60
 _MOST_OF_SERIES = 20
@@ -84,21 +60,11 @@ def same(page: Page, random: Random, language: str) -> Page:
     return page
 
 
-def other_headline(page: Page, random: Random, language: str) -> Page:
-    """Put other words round the headline."""
-    return replace(page, title=_one(_HEADLINES, language, random).format(title=page.title))
-
-
 def session(page: Page, random: Random, language: str) -> Page:
     """Add the day of the visit and a session's number."""
     number = hashlib.sha256(str(random.random()).encode()).hexdigest()[:16]
     line = _VISITS[language].format(date=a_date(language, random), session=number)
     return _put(page, line, random.choice([0, len(page.blocks)]))
-
-
-def updated(page: Page, random: Random, language: str) -> Page:
-    """Add when it was last changed, which it was not."""
-    return _put(page, _UPDATES[language].format(date=a_date(language, random)), random.choice([0, len(page.blocks)]))
 
 
 def mirrored(page: Page, random: Random, language: str) -> Page:
@@ -108,37 +74,30 @@ def mirrored(page: Page, random: Random, language: str) -> Page:
     return _put(_put(page, _one(_BANNERS, language, random), 0), source, len(page.blocks) + 1)
 
 
-def sentences(page: Page, random: Random, language: str) -> Page:
-    """Take a sentence out of a long paragraph, change the order of two, or add one that says nothing new."""
-    for _ in range(random.randint(1, 2)):
-        page = _edit_paragraph(page, random, language)
-    return page
-
-
 def words(page: Page, random: Random, language: str) -> Page:
     """Edit two to nine of a hundred words; figures, names and what a sentence turns on stay."""
-    return _edit_words(page, random, language, random.uniform(0.02, 0.09))
+    every = [
+        word for block in page.blocks for word in _tokens(block.text, language) if _may_change(word, page, language)
+    ]
+    if len(every) < _FEWEST_WORDS_TO_EDIT:
+        return page
+    # The share is that of all words, also of those that may not change.
+    chance = min(0.9, random.uniform(0.02, 0.09) * sum(map(_is_word, _tokens(page.text, language))) / len(every))
+    blocks = []
+    for block in page.blocks:
+        changed = []
+        for word in [] if block.kind == ROW else _tokens(block.text, language):
+            if random.random() < chance and _may_change(word, page, language):
+                changed.append(_changed(word, every, random))
+            else:
+                changed.append(word)
+        blocks.append(block if block.kind == ROW else Block(block.kind, ("".join(changed),)))
+    return replace(page, blocks=tuple(blocks))
 
 
 def trimmed(page: Page, random: Random, language: str) -> Page:
     """Keep the first two thirds to nine tenths of it."""
-    return _keep_first(page, random.uniform(0.66, 0.92))
-
-
-def several(page: Page, random: Random, language: str) -> Page:
-    """Do three of the small edits."""
-    for edit in random.sample([other_headline, session, updated, mirrored, sentences], 3):
-        page = edit(page, random, language)
-    return _edit_words(page, random, language, random.uniform(0.0, 0.03))
-
-
-def reworked(page: Page, random: Random, language: str) -> Page:
-    """Edit a third of the words and cut the rest short: nobody can say whether it is still the same."""
-    return _keep_first(_edit_words(page, random, language, random.uniform(0.25, 0.4)), random.uniform(0.5, 0.65))
-
-
-def _keep_first(page: Page, share: float) -> Page:
-    left = share * sum(len(block.text) for block in page.blocks)
+    left = random.uniform(0.66, 0.92) * sum(len(block.text) for block in page.blocks)
     kept: list[Block] = []
     for block in page.blocks:
         if left <= 0:
@@ -159,50 +118,7 @@ def _put(page: Page, line: str, at: int) -> Page:
     return replace(page, blocks=(*page.blocks[:at], Block(PARAGRAPH, (line,)), *page.blocks[at:]))
 
 
-def _edit_paragraph(page: Page, random: Random, language: str) -> Page:
-    split = {at: _SENTENCE.split(block.text) for at, block in enumerate(page.blocks) if block.kind == PARAGRAPH}
-    # A sentence with a figure may be what the page is there for.
-    spare = [(at, of) for at, each in split.items() for of in range(len(each)) if len(each) > 2 and _is_spare(each[of])]
-    if not spare or random.random() < 0.3:
-        return _put(page, _one(_ADDED, language, random), random.randint(1, len(page.blocks)))
-    at, of = random.choice(spare)
-    parts = split[at]
-    if random.random() < 0.5 or of == 0:
-        parts = [*parts[:of], *parts[of + 1 :]]
-    else:
-        parts = [*parts[: of - 1], parts[of], parts[of - 1], *parts[of + 1 :]]
-    text = ("" if language == "zh" else " ").join(parts)
-    return replace(page, blocks=(*page.blocks[:at], Block(PARAGRAPH, (text,)), *page.blocks[at + 1 :]))
-
-
-def _is_spare(sentence: str) -> bool:
-    return bool(sentence.strip()) and not re.search(r"\d", sentence) and not set(_tokens(sentence, "zh")) & _NEVER
-
-
-def _edit_words(page: Page, random: Random, language: str, share: float) -> Page:
-    synonyms = dict(each.split(":") for each in _SYNONYMS[language].split())
-    every = [
-        word for block in page.blocks for word in _tokens(block.text, language) if _may_change(word, page, language)
-    ]
-    if len(every) < _FEWEST_WORDS_TO_EDIT:
-        return page
-    # The share is that of all words, also of those that may not change.
-    chance = min(0.9, share * sum(map(_is_word, _tokens(page.text, language))) / len(every))
-    blocks = []
-    for block in page.blocks:
-        changed = []
-        for word in [] if block.kind == ROW else _tokens(block.text, language):
-            if random.random() < chance and _may_change(word, page, language):
-                changed.append(_changed(word, synonyms, every, random))
-            else:
-                changed.append(word)
-        blocks.append(block if block.kind == ROW else Block(block.kind, ("".join(changed),)))
-    return replace(page, blocks=tuple(blocks))
-
-
-def _changed(word: str, synonyms: dict[str, str], every: list[str], random: Random) -> str:
-    if word in synonyms:
-        return synonyms[word]
+def _changed(word: str, every: list[str], random: Random) -> str:
     dice = random.random()
     if dice < 0.35:
         return ""
@@ -233,14 +149,10 @@ def _one(choices: dict[str, str], language: str, random: Random) -> str:
 COPIES: dict[str, Edit] = {
     "frame": same,
     "print": same,
-    "headline": other_headline,
     "session": session,
-    "updated": updated,
-    "sentences": sentences,
     "words": words,
     "trimmed": trimmed,
     "mirror": mirrored,
-    "several": several,
 }
 """Edits that make copies, by the kind of the pair."""
 
@@ -261,13 +173,13 @@ class PageSet:
     Attributes:
         writer: the set.
         documents: all documents that are no copies.
-        home: the site that they are on; None where they are bare texts.
+        home: the site that they are on.
         name: what is random in it is the same for the same name.
     """
 
     writer: LabelledWriter
     documents: Sequence[Document]
-    home: Site | None
+    home: Site
     name: str
 
     def __post_init__(self) -> None:
@@ -278,36 +190,18 @@ class PageSet:
         for each in self.documents:
             self._add(each.key, each.key, each.page, self.home)
 
-    def add_copies(self, documents: Sequence[Document]) -> None:
-        """Add two copies of each of some documents, and reworked ones of every fifth."""
+    def add_copies(self) -> None:
+        """Add two copies of each document, until there are enough."""
         kinds = list(COPIES)
-        count = 0
-        for at, each in enumerate(documents):
+        for at, each in enumerate(self.documents[: _MOST_OF_A_LABEL // 2]):
             random = Random(f"copies {self.name} {each.key}")
             for of in range(2):
-                if count < _MOST_OF_A_LABEL:
-                    self._add_copy(each, kinds[(2 * at + of + at // 5) % len(kinds)], random, of)
-                    count += 1
-            if at % 5 == 0:
-                self.add_undecided(each, reworked(each.page, random, self.writer.language), "reworked")
+                self._add_copy(each, kinds[(2 * at + of + at // 5) % len(kinds)], random, of)
 
-    def add_undecided(self, document: Document, changed: Page, kind: str) -> None:
-        """Add a changed document of which nobody can say whether it is a copy."""
-        key = f"{document.key}-{kind.replace(' ', '-')}"
-        self._add(key, document.key, changed, self.home)
-        self.writer.add_pair(document.key, key, UNDECIDED, kind)
-
-    def add_others(self, kind: str, doubtful: Collection[tuple[str, str]] = ()) -> None:
-        """Pair different documents that are most alike, most of them as they are, a fifth with a copy of the other.
-
-        Args:
-            kind: of the pairs.
-            doubtful: pairs of keys that may say the same: they are undecided.
-        """
+    def add_others(self) -> None:
+        """Pair different documents that are most alike, most of them as they are, a fifth with a copy of the other."""
         series = {each.key: each.series for each in self.documents}
-        hard = hardest_pairs(
-            [(each.key, each.page.text) for each in self.documents], _LEAST_ALIKE, len(self.documents) ** 2
-        )
+        hard = hardest_pairs([(each.key, each.page.text) for each in self.documents], _LEAST_ALIKE)
         in_series = [pair for pair in hard if series[pair[0]] and series[pair[0]] == series[pair[1]]][:_MOST_OF_SERIES]
         rest = [pair for pair in hard if pair not in in_series]
         most = _MOST_OF_A_LABEL - len(in_series)
@@ -316,12 +210,10 @@ class PageSet:
         for a, b in in_series:
             self.writer.add_pair(a, b, OTHER, "next of a series")
         for at, (a, b) in enumerate(chosen):
-            if (a, b) in doubtful:
-                self.writer.add_pair(a, b, UNDECIDED, f"{kind}, doubtful")
-            elif at % 5 == 4 and b in self._copies:
-                self.writer.add_pair(a, self._copies[b], OTHER, f"{kind}, changed")
+            if at % 5 == 4 and b in self._copies:
+                self.writer.add_pair(a, self._copies[b], OTHER, "other record, changed")
             else:
-                self.writer.add_pair(a, b, OTHER, kind)
+                self.writer.add_pair(a, b, OTHER, "other record")
 
     def _add_copy(self, document: Document, kind: str, random: Random, of: int) -> None:
         copy = COPIES[kind](document.page, random, self.writer.language)
@@ -334,9 +226,6 @@ class PageSet:
         self.writer.add_pair(document.key, key, COPY, f"{kind}, other site" if has_moved else kind)
         self._copies[document.key] = key
 
-    def _add(self, key: str, cluster: str, page: Page, site: Site | None) -> None:
-        if site is None:
-            self.writer.add_text(key, page.text, cluster)
-        else:
-            others = [each.page for each in self.documents if each.key != cluster]
-            self.writer.add_page(key, page_html(page, site, others, f"{self.name} {key}"), page.text, cluster)
+    def _add(self, key: str, cluster: str, page: Page, site: Site) -> None:
+        others = [each.page for each in self.documents if each.key != cluster]
+        self.writer.add_page(key, page_html(page, site, others, f"{self.name} {key}"), cluster)

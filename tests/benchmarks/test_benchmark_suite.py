@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,13 @@ import pytest
 
 from benchmarks import kill
 from benchmarks.__main__ import parser_of
-from benchmarks.suite import Measurement, Row, largest_of_pages, measure_all, sets_in
+from benchmarks.suite import Measurement, largest_of_pages, measure_all, sets_in
 from tests.waiting import HANG
 
-
-def show(figures: Any) -> Iterator[Row]:
-    yield "ratio", str(figures)
-
-
 MEASUREMENTS = (
-    Measurement("of pages", ("crawl",), show, largest_of_pages),
-    Measurement("of sets", ("quality",), show, sets_in),
-    Measurement("of nothing", ("frontier", "--n", "1e5"), show),
+    Measurement(("crawl",), largest_of_pages),
+    Measurement(("quality",), sets_in),
+    Measurement(("frontier", "--n", "1e5")),
 )
 
 
@@ -49,12 +43,10 @@ def labelled(folder: Path) -> Path:
 
 def test_without_data_the_rest_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measuring = Measuring(frontier=3)
-    assert measure_all(MEASUREMENTS, measuring, None, tmp_path / "all.json") == {"of nothing": 3, "failed": False}
+    assert measure_all(MEASUREMENTS, measuring, None, tmp_path / "all.json") == {"frontier": 3, "failed": False}
     assert measuring.asked == [["frontier", "--n", "1e5"]]
-    assert json.loads((tmp_path / "all.json").read_text(encoding="utf-8")) == {"of nothing": 3}
-    shown = capsys.readouterr().out
-    assert "of pages: left out, it needs labelled documents; give DATA=DIR" in shown
-    assert "of nothing  ratio             3" in shown
+    assert json.loads((tmp_path / "all.json").read_text(encoding="utf-8")) == {"frontier": 3}
+    assert "crawl: left out, it needs labelled documents; give DATA=DIR" in capsys.readouterr().out
 
 
 def test_each_gets_the_data_that_it_takes(tmp_path: Path) -> None:
@@ -68,8 +60,8 @@ def test_each_gets_the_data_that_it_takes(tmp_path: Path) -> None:
 def test_one_that_fails_ends_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measuring = Measuring(crawl=1, frontier=3)
     assert measure_all(MEASUREMENTS, measuring, labelled(tmp_path / "data"), tmp_path / "all.json")["failed"]
-    assert set(json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))) == {"of pages", "of nothing"}
-    assert "failed: of sets" in capsys.readouterr().err
+    assert set(json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))) == {"crawl", "frontier"}
+    assert "failed: quality" in capsys.readouterr().err
 
 
 @pytest.mark.slow

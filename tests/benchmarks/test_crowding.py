@@ -61,6 +61,6 @@ def test_labelled_sets_and_plain_files_are_measured(tmp_path: Path, capsys: pyte
     assert "labelled copies" in capsys.readouterr().out
 
 
-def test_wider_fingerprints_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="--scheme python128: expected words, pairs, counted-words, bigrams64"):
-        run(data=[tmp_path], scheme=["python128"])
+def test_an_unknown_scheme_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="--scheme nothing: expected words, pairs, counted-words, bigrams64, yanyiwu"):
+        run(data=[tmp_path], scheme=["nothing"])
