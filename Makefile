@@ -1,7 +1,7 @@
 # make crawl                           crawl the bundled demo site
 # make crawl URL=https://example.com   crawl a site
 # make continue                        go on with a crawl that was interrupted, the last one
-# make cluster WORKERS=4               crawl the demo site, or URL=..., with many workers on an own PostgreSQL
+# make cluster PARTS=4                 crawl the demo site, or URL=..., in parts on an own PostgreSQL
 # make cluster-report                  what they dropped, and why
 # make spark-demo                      find the copies among the demo site's stories by `dedup spark`
 # make test                            run the tests
@@ -20,15 +20,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
-WORKERS ?= 4
+PARTS ?= 4
 # Not ?=: some systems have a variable NAME of their own.
 NAME := all
 
 # ULR=... would crawl the demo site.
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(findstring command,$(origin $(name))),$(name)))
-UNKNOWN := $(filter-out URL ARGS WORKERS NAME DATA PYTHON VENV BIN SHELL MAKE%,$(GIVEN))
+UNKNOWN := $(filter-out URL ARGS PARTS NAME DATA PYTHON VENV BIN SHELL MAKE%,$(GIVEN))
 ifneq ($(strip $(UNKNOWN)),)
-$(error $(UNKNOWN): no such variable; known are URL, ARGS, WORKERS, NAME, DATA and PYTHON, see `make help`)
+$(error $(UNKNOWN): no such variable; known are URL, ARGS, PARTS, NAME, DATA and PYTHON, see `make help`)
 endif
 
 .PHONY: help crawl continue cluster cluster-report spark-demo test test-all test-fast check docs bench clean clean-kernels
@@ -48,7 +48,7 @@ continue: $(VENV)/crawl
 	@$(BIN)/scrapy continue $(ARGS)
 
 cluster: $(VENV)/cluster
-	@$(BIN)/python -m crawler.cluster crawl --workers $(WORKERS) $(if $(URL),--url "$(URL)") $(ARGS)
+	@$(BIN)/python -m crawler.cluster crawl --parts $(PARTS) $(if $(URL),--url "$(URL)") $(ARGS)
 
 cluster-report: $(VENV)/cluster
 	@$(BIN)/python -m crawler.cluster report $(ARGS)

@@ -31,7 +31,7 @@ from sqlalchemy import text
 
 from benchmarks.kill_site import LONGEST_CRAWL, WORKER_SETTINGS, Served, Site, drops_in, make_site, serve
 from benchmarks.processes import PROJECT, scratch_folder
-from crawler.cluster import PostgresqlServer, start_worker
+from crawler.cluster import PostgresqlServer, start_part
 from crawler.pages.extraction import LinkRules, extract_page
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import check
@@ -304,9 +304,9 @@ def crawl_alone(served: Served, database: str, moments: list[int], chance: rando
 def crawl_together(
     served: Served, server: PostgresqlServer, moments: list[Moment], workers: int, chance: random.Random
 ) -> Crawled:
-    """Crawl a site with several workers, of which one is killed, or the server of their database, at each moment.
+    """Crawl a site in several parts, of which one process is killed, or the server of their database, at each moment.
 
-    A worker that was killed is replaced, and so is one that found no server when it began.
+    A process that was killed is started again with its part, and so is one that found no server when it began.
 
     Raises:
         ValueError: they did not end by themselves.
@@ -315,18 +315,18 @@ def crawl_together(
     database = server.url(_DATABASE)
     crawled = Crawled()
 
-    def start() -> subprocess.Popen[str]:
-        arguments = _arguments(served)
-        return start_worker(database, _RUN, arguments, stdout=subprocess.DEVNULL, own_group=True)
+    def start(place: int) -> subprocess.Popen[str]:
+        part = f"{place + 1}/{workers}"
+        return start_part(database, _RUN, part, _arguments(served), stdout=subprocess.DEVNULL, own_group=True)
 
-    processes = [start() for _ in range(workers)]
+    processes = [start(place) for place in range(workers)]
 
     def replace_failed() -> bool:
         """Start anew who failed; say whether anybody is still there."""
         for place, process in enumerate(processes):
             if process.poll():
                 crawled.failed += 1
-                processes[place] = start()
+                processes[place] = start(place)
         if time.monotonic() - started > LONGEST_CRAWL:
             _kill(*processes)
             raise ValueError(f"the crawl did not end within {LONGEST_CRAWL} seconds")
@@ -346,7 +346,7 @@ def crawl_together(
                 place = chance.choice(living)
                 _kill(processes[place])
                 crawled.killed_at.append(served.asked.value)
-                processes[place] = start()
+                processes[place] = start(place)
         while replace_failed():
             time.sleep(0.05)
     finally:

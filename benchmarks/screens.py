@@ -26,9 +26,8 @@ from rich.terminal_theme import TerminalTheme
 from benchmarks.browser import open_chromium
 from benchmarks.processes import PROJECT, scratch_folder
 from benchmarks.texts import chinese, english
-from crawler.frontier.leases import worker_name
 from crawler.frontier.schema import Changes, Entry
-from crawler.frontier.store import FrontierStore
+from crawler.frontier.store import FrontierStore, worker_name
 from dedup import DedupSettings, make_signature
 from dedup.console import as_text
 from dedup.ledger.deduplicator import Deduplicator

@@ -22,7 +22,7 @@ from benchmarks.kill_site import LONGEST_CRAWL, WORKER_SETTINGS, drops_in, edite
 from benchmarks.processes import scratch_folder
 from benchmarks.site import answer_requests, in_process, reply
 from benchmarks.texts import english
-from crawler.cluster import PostgresqlServer, start_worker
+from crawler.cluster import PostgresqlServer, start_part
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signing import make_signature
@@ -120,10 +120,15 @@ def _crawl(database: str, hosts: Hosts, workers: int) -> None:
     arguments = [f"-asitemap={','.join(hosts.sitemaps)}", f"-aallowed_domains={','.join(hosts.names)}"]
     arguments += [f"-s{name}={value}" for name, value in _SETTINGS.items()]
     processes = [
-        start_worker(
-            database, "run", [*arguments, f"-sUSER_AGENT=worker {number}"], stdout=subprocess.DEVNULL, own_group=True
+        start_part(
+            database,
+            "run",
+            f"{number}/{workers}",
+            [*arguments, f"-sUSER_AGENT=part {number}"],
+            stdout=subprocess.DEVNULL,
+            own_group=True,
         )
-        for number in range(workers)
+        for number in range(1, workers + 1)
     ]
     statuses = [process.wait(LONGEST_CRAWL) for process in processes]
     if any(statuses):

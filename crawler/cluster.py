@@ -1,10 +1,11 @@
-"""Many workers on this machine, on a PostgreSQL server that comes as a package."""
+"""A crawl in parts on this machine, each by a process, on a PostgreSQL server that comes as a package."""
 
 from __future__ import annotations
 
 import argparse
 import logging
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import psycopg
 from psycopg import sql
 
 from crawler.demo.site import server_at_its_usual_address
+from dedup.console import program
 from dedup.ledger.runs import name_by_time
 
 T = TypeVar("T")
@@ -90,26 +92,28 @@ def once_started(start: Callable[[], T]) -> T:
     return start()
 
 
-def start_worker(
+def start_part(
     database: str,
     run: str,
+    part: str,
     arguments: Sequence[str],
     *,
     stdout: int | None = None,
     stderr: int | None = None,
     own_group: bool = False,
 ) -> subprocess.Popen[str]:
-    """Start one worker of a crawl.
+    """Start the process of one part of a crawl.
 
     Args:
         database: the URL of a PostgreSQL database.
-        run: the name of the run, that of all its workers.
+        run: the name of the run, that of all its parts.
+        part: such as `2/4`.
         arguments: more of the command line of `scrapy crawl site`.
         stdout: where its standard output goes, as in `subprocess`.
         stderr: likewise.
         own_group: whether it is the first of a process group of its own, which Ctrl-C does not reach.
     """
-    told = {"SCRAPY_PROJECT": "cluster", "DEDUP_DATABASE_URL": database, "DEDUP_RUN": run}
+    told = {"SCRAPY_PROJECT": "cluster", "DEDUP_DATABASE_URL": database, "DEDUP_RUN": run, "CRAWLER_PART": part}
     return subprocess.Popen(  # noqa: S603 -- the user's own arguments
         [sys.executable, "-m", "scrapy", "crawl", "site", *arguments],
         cwd=PROJECT,
@@ -121,48 +125,52 @@ def start_worker(
     )
 
 
-def crawl(database: str, site: str, workers: int, arguments: Sequence[str]) -> int:
-    """Crawl with so many workers at once; print what they log, and the summary of the one that ends the run.
+def crawl(database: str, site: str, count: int, arguments: Sequence[str]) -> int:
+    """Crawl in so many parts at once; print what they log, and the summary of the one that ends the run.
 
     Returns:
-        The exit status: that of the first worker that failed, 0 if none did.
+        The exit status: that of the first part that failed, 0 if none did.
     """
     run = os.environ.get("DEDUP_RUN") or name_by_time()
-    # Each worker has processes for extraction of its own.
-    own = max(1, (os.cpu_count() or 1) // workers)
+    # Each part has processes for extraction of its own.
+    own = max(1, (os.cpu_count() or 1) // count)
     given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"CRAWLER_WORKERS={own}", *arguments]
-    processes = [start_worker(database, run, given, stderr=subprocess.PIPE) for _ in range(workers)]
-    with ThreadPoolExecutor(workers) as threads:
-        statuses = list(threads.map(_pass_on, range(1, workers + 1), processes))
+    print(f"while it runs: {program('scrapy')} duplicates --database {shlex.quote(database)}", flush=True)
+    with ThreadPoolExecutor(count) as threads:
+        parts = [f"{number}/{count}" for number in range(1, count + 1)]
+        statuses = list(threads.map(lambda part: _crawl_part(database, run, part, given), parts))
     return next((status for status in statuses if status), 0)
 
 
-def _pass_on(number: int, process: subprocess.Popen[str]) -> int:
-    """Print what a worker logs until it ends; return its exit status."""
-    for line in process.stderr or ():
-        print(f"worker {number}: {line}", end="", file=sys.stderr, flush=True)
-    status = process.wait()
-    if status:
-        print(f"worker {number} ended with status {status}", file=sys.stderr)
-    return status
+def _crawl_part(database: str, run: str, part: str, arguments: Sequence[str]) -> int:
+    """Crawl one part, print what its process logs, and start it again where it was killed; return its exit status."""
+    while True:
+        process = start_part(database, run, part, arguments, stderr=subprocess.PIPE)
+        for line in process.stderr or ():
+            print(f"part {part}: {line}", end="", file=sys.stderr, flush=True)
+        status = process.wait()
+        if status:
+            print(f"part {part} ended with status {status}", file=sys.stderr)
+        if status != -signal.SIGKILL:
+            return status
 
 
 def main() -> int:
     """Run the command named on the command line and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m crawler.cluster", description="Crawl with many workers.")
+    parser = argparse.ArgumentParser(prog="python -m crawler.cluster", description="Crawl in parts.")
     commands = parser.add_subparsers(dest="command", required=True)
     crawl_parser = commands.add_parser(
         "crawl", help="crawl a site, or the demo site; arguments are passed on to scrapy"
     )
-    crawl_parser.add_argument("--workers", type=int, default=4, help="how many (default: 4)")
+    crawl_parser.add_argument("--parts", type=int, default=4, help="how many (default: 4)")
     crawl_parser.add_argument("--url", help="where to start (default: the demo site)")
     commands.add_parser(
         "report", help="every dropped or similar page, its original and why; arguments are passed on to scrapy"
     )
     options, arguments = parser.parse_known_args()
-    if options.command == "crawl" and options.workers < 1:
-        parser.error(f"--workers {options.workers}: expected at least 1")
-    # Ctrl-C reaches the workers as well, which then finish the pages under way and still need the
+    if options.command == "crawl" and options.parts < 1:
+        parser.error(f"--parts {options.parts}: expected at least 1")
+    # Ctrl-C reaches the parts as well, which then finish the pages under way and still need the
     # server and the site. A handler, unlike SIG_IGN, is not handed down to them.
     signal.signal(signal.SIGINT, lambda signum, frame: None)
     with _database() as url:
@@ -170,7 +178,7 @@ def main() -> int:
             command = [sys.executable, "-m", "scrapy", "duplicates", "--database", url, *arguments]
             return subprocess.run(command, check=False, cwd=PROJECT).returncode  # noqa: S603 -- the user's own
         with _site(options.url) as site:
-            status = crawl(url, site, options.workers, arguments)
+            status = crawl(url, site, options.parts, arguments)
     if not os.environ.get("DEDUP_DATABASE_URL"):
         print("\nThe server has stopped. `make cluster-report` starts it again and says what was dropped, and why.")
     return status

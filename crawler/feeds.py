@@ -9,7 +9,7 @@ import os
 import shutil
 import time
 import zlib
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -31,13 +31,14 @@ from scrapy.extensions.feedexport import (
     apply_uri_params,
 )
 from scrapy.extensions.postprocessing import PostProcessingManager
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.defer import ensure_awaitable
 from sqlalchemy import bindparam, select
 
 from crawler.frontier.store import Begun, FrontierSettings, find_begun
 from crawler.page import DESCRIBED, EXTRACTED, Page
 from crawler.pages.store import pages, visits
-from crawler.runs import RunOptions, command_to_export, file_of, name_of_run
+from crawler.runs import CommandLine, command_to_export, file_of, name_of_run
 from crawler.spider.site import SiteSpider
 from crawler.warc.recording import find_target, is_warc, note_going_on
 from dedup.errors import DatabaseError, DedupError, SettingsError
@@ -348,7 +349,7 @@ class Feeds(FeedExporter):
         for scheme, storage in self.storages.items():
             if storage is FileFeedStorage:
                 self.storages[scheme] = WholeFileStorage
-        self._own: Collection[str] = ()
+        self._own: set[str] = set()
         self._since = 0.0
 
     @classmethod
@@ -386,7 +387,10 @@ class Feeds(FeedExporter):
             begun = None
         if begun is not None:
             note_going_on(self.crawler)
-            self._own = RunOptions.load(begun.options).files if begun.options else ()
+            is_of_project = self.crawler.settings.getpriority("FEEDS") != SETTINGS_PRIORITIES["cmdline"]
+            self._own = CommandLine(begun.words or ()).files
+            if is_of_project:
+                self._own |= {file_of(str(uri)) for uri in self.crawler.settings.getdict("FEEDS")}
         # The name of a shared run is used once, and the clocks of its workers may differ.
         if settings.run and not settings.is_shared:
             self._since = begun.started if begun is not None else time.time()

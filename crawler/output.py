@@ -141,7 +141,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
         ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
         ("saved", _saved(stats)),
         ("lost", lost_text(lost_bytes) if lost_bytes else ""),
-        ("workers", f"{workers:,}" if (workers := stats.get_value("frontier/workers")) else ""),
+        ("parts", f"{parts:,}" if (parts := stats.get_value("frontier/parts")) else ""),
         ("database", _database(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
         ("report", written if (written := crawler.settings.get("DEDUP_REPORT")) and Path(written).exists() else ""),
         _next(crawler, reason),
@@ -185,7 +185,7 @@ def _parked(crawler: Crawler) -> str:
     parked = crawler.stats.get_value("frontier/parked", {})
     why = Hosts.of(crawler).parked
     most = sorted(parked, key=lambda host: (-parked[host], host))
-    # Another worker may have been the one that asked it.
+    # Another process may have been the one that asked it.
     named = [f"{parked[host]:,} of {plain(host)}" + (f" ({why[host]})" if host in why else "") for host in most]
     if len(named) > _SITES_NAMED:
         named[_SITES_NAMED:] = [f"{len(named) - _SITES_NAMED:,} more hosts"]
@@ -208,7 +208,7 @@ def _next(crawler: Crawler, reason: str) -> tuple[str, str]:
         return "continue", line_to_continue(crawler, reason)
     command = f"{program('scrapy')} duplicates"
     is_named = crawler.settings.getpriority("DEDUP_DATABASE_URL") == SETTINGS_PRIORITIES["cmdline"]
-    if is_named or crawler.stats.get_value("frontier/workers"):
+    if is_named or crawler.stats.get_value("frontier/parts"):
         command += f" --database {shlex.quote(shown_url(make_url(crawler.settings['DEDUP_DATABASE_URL'])))}"
     return "next", command
 
@@ -279,7 +279,7 @@ class Progress:
     """Extension: a live line on a terminal, otherwise a log line every ten seconds; then a summary.
 
     The live line goes to standard error, the summary to standard output, unless a feed is written there. A crawl
-    that fetched nothing at all ends with status 1. Of a run that workers share the last one tells, of all; who goes
+    that fetched nothing at all ends with status 1. Of a run in parts the last one tells, of all; who goes
     on with a run tells of the whole run.
     """
 
@@ -325,7 +325,8 @@ class Progress:
         seconds = time.monotonic() - self._started
         if stats.get_value(RUN_GOES_ON):
             line = progress_line(stats, seconds)
-            logger.info("this worker ends, the summary is that of the whole run by the last one: %s", line)
+            part = self._crawler.settings.get("CRAWLER_PART")
+            logger.info("part %s is done; the last one prints the summary of the run: %s", part, line)
             return
         if stats.get_value("frontier/seconds"):
             take_verdicts_of_run(self._crawler)
@@ -354,7 +355,7 @@ def progress_line(stats: StatsCollector, seconds: float) -> str:
     fetched = stats.get_value("crawler/fetched", 0)
     kept, dropped = count_kept(stats), count_verdicts(stats, *DROPPED)
     queued = stats.get_value("scheduler/enqueued", 0) - stats.get_value("scheduler/dequeued", 0)
-    # What other workers have queued or taken is not known here.
+    # What other parts have queued or taken is not known here.
     is_shared = stats.get_value("frontier/is_shared")
     return (
         f"crawling    {fetched:,} fetched   {kept:,} kept   {dropped:,} dropped   "

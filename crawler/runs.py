@@ -1,22 +1,23 @@
-"""Runs that can be continued: their names, the options that they were started with, and what goes on with them."""
+"""Runs that can be continued: their names, the command lines that they were started with, and what goes on."""
 
 from __future__ import annotations
 
-import json
+import argparse
 import logging
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 from scrapy.crawler import Crawler
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from scrapy.settings import SETTINGS_PRIORITIES
 from sqlalchemy.engine import make_url
 from w3lib.url import file_uri_to_path
 
+from crawler.spider.arguments import SiteArguments
 from dedup.console import counted, plain, program
 from dedup.errors import DedupError, SettingsError
 from dedup.ledger.runs import name_by_time
@@ -25,15 +26,21 @@ from dedup.stage.failures import read_settings
 
 logger = logging.getLogger(__name__)
 
+WORDS = "SCRAPY_COMMAND_LINE"
+"""The setting in which `scrapy crawl` notes the words behind `scrapy`, for whoever goes on with the crawl."""
+
 _STAT = "dedup/run"
 
 
 HIDDEN = "***"
-"""What stands in the place of a password."""
+"""What stands in the place of a value that looks secret."""
 
 _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
+_ASSIGNED = re.compile(r"(-[as]|--set=)?(\w+)=(.+)", re.DOTALL)
 # The keys and tokens of DEDUP_* are those of documents; what is secret there is in a URL.
-_SECRET_NAME = re.compile(r"^(?!DEDUP_).*(PASS|PASSWORD|SECRET|TOKEN|CREDENTIALS?|KEY)(_|$)")
+_SECRET_NAME = re.compile(
+    r"^(?!DEDUP_)(.*_)?(PASS|PASSWORD|SECRET|TOKEN|CREDENTIALS?|(API|ACCESS|SECRET)_KEY)(_|$)", re.IGNORECASE
+)
 _PASSWORD = re.compile(r"(?<=://)([^/@\s:]*):[^/@\s]*@|(?<=[?&])(password=)[^&\s]*", re.IGNORECASE)
 
 _DATABASES = ("DEDUP_DATABASE_URL", "CRAWLER_DATABASE_URL")
@@ -46,60 +53,22 @@ def name_of_run(crawler: Crawler) -> str:
     return str(crawler.stats.get_value(_STAT))
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """What a crawl was told on its command line, but for its passwords.
+def words_of(crawler: Crawler) -> list[str] | None:
+    """Return the command line of a crawl, without values that look secret; None: it is no `scrapy crawl`."""
+    words: Sequence[str] | None = crawler.settings.get(WORDS)
+    return None if words is None else list(map(_without_secret, words))
 
-    Attributes:
-        spider: the name of the spider.
-        arguments: those of the spider, `-a`.
-        settings: by their names; what `-s`, `-o`, `-O`, `-L`, `--logfile` and `--nolog` stand for.
-        domains: the hosts that it fetches from.
-        files: those that its feeds are written to, as `file_of` names them: whoever goes on with it replaces them.
-    """
 
-    spider: str
-    arguments: dict[str, str] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    domains: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
+def _without_secret(word: str) -> str:
+    assigned = _ASSIGNED.fullmatch(word)
+    if assigned and _SECRET_NAME.match(assigned[2]):
+        return f"{assigned[1] or ''}{assigned[2]}={HIDDEN}"
+    return without_password(word)
 
-    @classmethod
-    def of(cls, crawler: Crawler) -> Self:
-        """Return those of a crawl."""
-        spider, settings = crawler.spider, crawler.settings
-        given = {name: settings[name] for name in settings if settings.getpriority(name) == _COMMAND_LINE}
-        return cls(
-            spider.name if spider else "",
-            _without_passwords(dict(getattr(spider, "given", {}))),
-            {name: HIDDEN if _SECRET_NAME.search(name) else _without_passwords(given[name]) for name in sorted(given)},
-            list(getattr(spider, "allowed_domains", [])),
-            [file for uri in settings.getdict("FEEDS") if (file := file_of(str(uri)))],
-        )
 
-    @classmethod
-    def load(cls, stored: str) -> Self:
-        """Return what `dump` has written."""
-        return cls(**json.loads(stored))
-
-    def dump(self) -> str:
-        """Write them as JSON."""
-        return json.dumps(vars(self), default=str)
-
-    @property
-    def site(self) -> str:
-        """Where the crawl starts, as it was said."""
-        return ", ".join(filter(None, map(self.arguments.get, ("url", "urls_file", "sitemap", "warc"))))
-
-    def hidden(self) -> list[str]:
-        """Return what has to be given again, since it holds a password: the options of the command line."""
-        options = [f"-a {name}={value}" for name, value in self.arguments.items() if HIDDEN in value]
-        for name, value in self.settings.items():
-            if name == "FEEDS":
-                options += [f"-o {uri}" for uri in value if HIDDEN in uri]
-            elif HIDDEN in str(value):
-                options.append(f"-s {name}={value}")
-        return options
+def without_password(text: str) -> str:
+    """Return a text with the passwords of its URLs hidden."""
+    return _PASSWORD.sub(lambda found: f"{found[2]}{HIDDEN}" if found[2] else f"{found[1]}:{HIDDEN}@", text)
 
 
 def file_of(uri: str) -> str:
@@ -108,17 +77,71 @@ def file_of(uri: str) -> str:
     return str(Path(file_uri_to_path(uri) if scheme else uri).resolve()) if scheme in ("", "file") else ""
 
 
-def without_password(text: str) -> str:
-    """Return a text with the passwords of its URLs hidden."""
-    return _PASSWORD.sub(lambda found: f"{found[2]}{HIDDEN}" if found[2] else f"{found[1]}:{HIDDEN}@", text)
+class CommandLine:
+    """The command line of a crawl, as far as is asked of one that is to go on.
+
+    Args:
+        words: those behind `scrapy`.
+
+    Attributes:
+        words: likewise.
+        arguments: those of the spider, `-a`.
+        settings: `-s`, by their names.
+        outputs: what `-o` and `-O` name, with the options themselves.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = list(words)
+        parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+        parser.add_argument("-a", action="append", default=[])
+        parser.add_argument("-s", "--set", action="append", default=[])
+        parser.add_argument("-o", "--output", action="append", default=[])
+        parser.add_argument("-O", "--overwrite-output", action="append", default=[])
+        found, _ = parser.parse_known_args(self.words)
+        self.arguments: dict[str, str] = dict(each.split("=", 1) for each in found.a if "=" in each)
+        self.settings: dict[str, str] = dict(each.split("=", 1) for each in found.set if "=" in each)
+        named = (("-o", found.output), ("-O", found.overwrite_output))
+        self.outputs: list[tuple[str, str]] = [(option, each) for option, values in named for each in values]
+
+    @property
+    def site(self) -> str:
+        """Where the crawl starts, as it was said."""
+        return ", ".join(filter(None, map(self.arguments.get, ("url", "urls_file", "sitemap", "warc"))))
+
+    @property
+    def files(self) -> set[str]:
+        """The files that its feeds are written to, as `file_of` names them: whoever goes on with it replaces them."""
+        # A format may stand behind the last colon.
+        return {file_of(name) for _, output in self.outputs for name in (output, output.rpartition(":")[0]) if name}
+
+    @property
+    def domains(self) -> set[str]:
+        """The hosts that it fetches from, as far as they can be told."""
+        try:
+            return set(SiteArguments.parse(self.arguments).allowed_domains)
+        except SettingsError:  # such as a list of addresses that is not there any more
+            return set()
+
+    def hidden(self) -> list[str]:
+        """Return what has to be given again, since it holds a secret: the options of the command line."""
+        options = [f"-a {name}={value}" for name, value in self.arguments.items() if HIDDEN in value]
+        options += [f"-s {name}={value}" for name, value in sorted(self.settings.items()) if HIDDEN in value]
+        return options + [f"{option} {output}" for option, output in self.outputs if HIDDEN in output]
+
+    def followed_by(self, given: Sequence[str]) -> CommandLine:
+        """Return this one with further words, which take the place of what was said before."""
+        words, further = list(self.words), CommandLine(given)
+        for option, output in self.outputs:
+            if further.outputs or HIDDEN in output:
+                words = _without_option(words, option, output)
+        return CommandLine([*words, *given])
 
 
-def _without_passwords(value: Any) -> Any:
-    if isinstance(value, str):
-        return without_password(value)
-    if isinstance(value, (Mapping, BaseSettings)):
-        return {without_password(str(name)): _without_passwords(each) for name, each in value.items()}
-    return value
+def _without_option(words: list[str], option: str, value: str) -> list[str]:
+    for place in range(len(words)):
+        if words[place : place + 2] == [option, value]:
+            return words[:place] + words[place + 2 :]
+    return [word for word in words if word != f"{option}{value}"]
 
 
 @dataclass(frozen=True)
@@ -127,19 +150,21 @@ class UnfinishedRun:
 
     Attributes:
         name: its name.
-        options: with what it was started last, as `RunOptions.dump` has written it; None where that is not known.
+        words: those of the command line that it was started with last; None where that is not known.
         kept: how many pages it has kept.
         left: how many URLs are left, as far as they are known.
         is_under_way: whether a process is at it now, as far as the database knows.
         is_ending: whether a process has begun to end it, perhaps for now, and its feeds may not be written yet.
+        parts: in how many parts it is crawled.
     """
 
     name: str
-    options: str | None
+    words: Sequence[str] | None
     kept: int
     left: int
     is_under_way: bool
     is_ending: bool = False
+    parts: int = 1
 
 
 def command_to_continue(crawler: Crawler, run: str = "", arguments: Sequence[str] = ()) -> str:
@@ -173,9 +198,10 @@ def command_to_export(crawler: Crawler, run: str, uri: str, options: Mapping[str
 def _command_line(crawler: Crawler, command: Sequence[str]) -> str:
     settings = crawler.settings
     told: dict[str, str] = {}
-    if settings.getbool("CRAWLER_SHARED_RUN"):
+    if (part := str(settings.get("CRAWLER_PART") or "1/1")) != "1/1":
         database = shown_url(make_url(settings["DEDUP_DATABASE_URL"]))
         told = {"SCRAPY_PROJECT": "cluster", "DEDUP_DATABASE_URL": database, "DEDUP_RUN": settings["DEDUP_RUN"]}
+        told["CRAWLER_PART"] = part
     words = ["env", *(f"{name}={value}" for name, value in told.items())] if told else []
     words += [program("scrapy"), *command]
     for name in _DATABASES:
@@ -191,10 +217,9 @@ def line_to_continue(crawler: Crawler, reason: str) -> str:
         crawler: the crawl.
         reason: why it ended, as Scrapy names it.
     """
-    options = RunOptions.of(crawler)
-    limit = options.arguments.get("max_pages", "") if reason == "max_pages" else ""
-    arguments = _more_pages(int(limit)) if limit else []
-    for option in options.hidden():
+    limit = getattr(getattr(crawler.spider, "arguments", None), "max_pages", None) if reason == "max_pages" else None
+    arguments = _more_pages(limit) if limit else []
+    for option in CommandLine(words_of(crawler) or []).hidden():
         if not any(option.startswith(f"-s {name}=") for name in _DATABASES):
             arguments += option.split(" ", 1)
     return command_to_continue(crawler, arguments=arguments)
@@ -209,15 +234,15 @@ def name_unfinished(crawler: Crawler, others: Sequence[UnfinishedRun]) -> None:
     """
     arguments = getattr(crawler.spider, "arguments", None)
     for other in others:
-        if arguments is None or other.options is None or other.is_under_way:
+        if arguments is None or other.words is None or other.is_under_way:
             continue
-        options = RunOptions.load(other.options)
+        said = CommandLine(other.words)
         # A run that has kept as many pages as it was to keep has done what it was asked for.
-        if set(options.domains).intersection(arguments.allowed_domains) and not _has_all(other, options.arguments):
+        if said.domains.intersection(arguments.allowed_domains) and not _has_all(other, said):
             logger.warning(
                 "run %s of %s is not finished: %s kept, %s left. This crawl begins anew; to go on with that one: %s",
                 plain(other.name),
-                plain(options.site),
+                plain(said.site),
                 counted(other.kept, "page"),
                 counted(other.left, "address"),
                 command_to_continue(crawler, other.name),
@@ -225,16 +250,13 @@ def name_unfinished(crawler: Crawler, others: Sequence[UnfinishedRun]) -> None:
             return
 
 
-def choose_run(
-    found: Sequence[UnfinishedRun], name: str, database: str, *, is_shared: bool
-) -> tuple[UnfinishedRun, RunOptions]:
+def choose_run(found: Sequence[UnfinishedRun], name: str, database: str) -> tuple[UnfinishedRun, CommandLine]:
     """Return the run to go on with, and with what it was started.
 
     Args:
         found: the unfinished runs, the last one first.
         name: which of them; "" for the last one that no process is at.
         database: the database, as it may be shown.
-        is_shared: whether several processes may be at one run.
 
     Raises:
         DedupError: there is no such run.
@@ -243,55 +265,49 @@ def choose_run(
     what = f"run {plain(name)!r}" if name else "an unfinished run"
     if not named:
         raise DedupError(f"{database} knows nothing of {what}: there is nothing to go on with")
-    free = [run for run in named if is_shared or not run.is_under_way]
+    free = [run for run in named if run.parts > 1 or not run.is_under_way]
     if not free:
         raise DedupError(f"run {plain(named[0].name)} is under way in another process: wait for it to end, or stop it")
-    if free[0].options is None:
+    if free[0].words is None:
         raise DedupError(
             f"with what run {plain(free[0].name)} was started is not known: "
             f"repeat its command with -s DEDUP_RUN={plain(free[0].name)}"
         )
-    return free[0], RunOptions.load(free[0].options)
+    return free[0], CommandLine(free[0].words)
 
 
-def take_over(
-    run: UnfinishedRun, options: RunOptions, settings: BaseSettings, given: Mapping[str, str]
-) -> dict[str, str]:
-    """Let the settings be those that a run was started with, but for those of the command line.
+def words_to_go_on(run: UnfinishedRun, said: CommandLine, given: Sequence[str]) -> list[str]:
+    """Return the words behind `scrapy` that go on with a run.
 
     Args:
         run: the run.
-        options: with what it was started.
-        settings: what they are added to.
-        given: the arguments of the spider on the command line.
-
-    Returns:
-        The arguments of the spider.
+        said: with what it was started.
+        given: what is said besides, and counts more.
 
     Raises:
-        SettingsError: a password is missing, or the run has kept as many pages as it may.
+        SettingsError: a secret value is missing, or the run has kept as many pages as it may.
     """
-    for name, value in options.settings.items():
-        is_unknown_database = name in _DATABASES and HIDDEN in value
-        if (settings.getpriority(name) or 0) < _COMMAND_LINE and not is_unknown_database:
-            settings.set(name, value, "cmdline")
-    settings.set("DEDUP_RUN", run.name, "cmdline")
-    arguments = {**options.arguments, **given}
-    now = {name: settings[name] for name in options.settings if name not in _DATABASES}
-    missing = RunOptions(options.spider, arguments, now).hidden()
+    now = said.followed_by(given)
+    missing = [each for each in now.hidden() if not any(each.startswith(f"-s {name}=") for name in _DATABASES)]
+    further = CommandLine(given)
+    missing += [f"{option} {each}" for option, each in said.outputs if HIDDEN in each and not further.outputs]
     if missing:
-        raise SettingsError(f"passwords are not stored: say once more, with the password, {' '.join(missing)}")
-    if _has_all(run, arguments):
+        raise SettingsError(f"secret values are not stored: say once more, with them, {' '.join(missing)}")
+    if _has_all(run, now):
         raise SettingsError(
             f"run {plain(run.name)} has kept the {counted(run.kept, 'page')} that max_pages allows: "
             f"add {' '.join(_more_pages(run.kept))} for as many more"
         )
-    return arguments
+    words = now.words
+    for name in _DATABASES:
+        if HIDDEN in now.settings.get(name, ""):
+            words = _without_option(words, "-s", f"{name}={now.settings[name]}")
+    return [*words, "-s", f"DEDUP_RUN={run.name}"]
 
 
-def _has_all(run: UnfinishedRun, arguments: Mapping[str, str]) -> bool:
-    """Say whether a run has kept as many pages as it may, and all is written: it would end again at once."""
-    limit = arguments.get("max_pages", "")
+def _has_all(run: UnfinishedRun, said: CommandLine) -> bool:
+    """Return whether a run has kept as many pages as it may, and all is written: it would end again at once."""
+    limit = said.arguments.get("max_pages", "")
     return limit.isdecimal() and run.kept >= int(limit) and not run.is_ending
 
 

@@ -1,4 +1,4 @@
-"""`scrapy continue`: a crawl that was interrupted goes on, with the options that it had."""
+"""`scrapy continue`: a crawl that was interrupted goes on, with the command line that it had."""
 
 from __future__ import annotations
 
@@ -31,28 +31,34 @@ class Command(crawl.Command):
         )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        from scrapy.cmdline import execute
+
+        from crawler.runs import CommandLine
         from dedup.errors import DedupError, exit_status
 
         super().process_options(args, opts)
         unknown = [word for word in args if word.startswith("-")] + args[1:]
         if unknown:
             raise UsageError(f"{unknown[0]!r} is not understood", print_help=False)
+        # What is said besides the name of the run; Scrapy has taken that of the command out.
+        given = sys.argv[1:]
+        for word in args:
+            given.remove(word)
         try:
-            self._take_over(args[0] if args else "", opts)
+            words = self._words(args[0] if args else "", given)
         except DedupError as error:
             sys.stderr.write(f"error: {error}\n")
             sys.exit(exit_status(error))
+        port = CommandLine(words).settings.get("DEMO_PORT", "")
+        with _demo_site(int(port) if port.isdecimal() else 0):
+            # What goes on is stored, too.
+            sys.argv = [sys.argv[0], *words]
+            execute(sys.argv)
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        assert self.settings is not None
-        with _demo_site(self.settings.getint("DEMO_PORT")):
-            super().run([self._spider], opts)
-
-    def _take_over(self, name: str, opts: argparse.Namespace) -> None:
-        """Let settings and arguments be those of the run, but for what was given here."""
-        from crawler.frontier.leases import worker_name
-        from crawler.frontier.store import find_unfinished
-        from crawler.runs import choose_run, take_over
+    def _words(self, name: str, given: list[str]) -> list[str]:
+        """Return the words behind `scrapy` that go on with a run."""
+        from crawler.frontier.store import find_unfinished, worker_name
+        from crawler.runs import choose_run, words_to_go_on
         from dedup.console import counted
         from dedup.rules.settings import DedupSettings
         from dedup.sql.database import Database, require_file
@@ -63,13 +69,12 @@ class Command(crawl.Command):
         with closing(Database(url, read_only=True)) as database:
             require_file(database)
             found = find_unfinished(database, worker_name())
-            is_shared = settings.getbool("CRAWLER_SHARED_RUN")
-            run, options = choose_run(found, name or settings["DEDUP_RUN"] or "", database.name, is_shared=is_shared)
-        opts.spargs = take_over(run, options, settings, opts.spargs)
-        self._spider = options.spider
+            run, said = choose_run(found, name or settings["DEDUP_RUN"] or "", database.name)
+        words = words_to_go_on(run, said, given)
         sys.stderr.write(
-            f"run {run.name} of {options.site} goes on: {counted(run.kept, 'page')} kept, {run.left:,} left\n"
+            f"run {run.name} of {said.site} goes on: {counted(run.kept, 'page')} kept, {run.left:,} left\n"
         )
+        return words
 
 
 def _demo_site(port: int) -> AbstractContextManager[object]:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from scrapy import Spider
 from scrapy.commands import crawl
 from scrapy.crawler import Crawler
+
+# Scrapy loads this module for every command.
+# ruff: noqa: PLC0415
 
 
 class Command(crawl.Command):
     """Runs a spider."""
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from crawler.page import has_failed  # noqa: PLC0415 -- Scrapy loads this module for every command
+        from crawler.page import has_failed
+        from crawler.runs import WORDS
 
+        assert self.settings is not None
+        # Scrapy has taken the name of the command out.
+        self.settings.set(WORDS, ["crawl", *sys.argv[1:]], "cmdline")
         super().run(args, opts)
         if has_failed(self._crawler):
             self.exitcode = 1

@@ -116,8 +116,8 @@ class Command(ScrapyCommand):
             raise SettingsError("no feed can be made of it, the line above says why") from None
         feeds.open_slots(spider)
         is_left = begun is not None and not begun.is_over
-        # As in the crawl: the name may be that of an earlier run too, unless workers share it.
-        is_shared = crawler.settings.getbool("CRAWLER_SHARED_RUN")
+        # As in the crawl: the name may be that of an earlier run too, unless it has several parts.
+        is_shared = begun is not None and begun.parts > 1
         status = 0
         async for slot, count, error in feeds.write(run, begun.started if begun and is_left and not is_shared else 0.0):
             if error is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -21,11 +20,9 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 from w3lib.url import canonicalize_url
 
-from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, worker_name
 from crawler.frontier.schema import (
     SUSPECT,
     Changes,
-    ExchangeResult,
     FrontierSpider,
     LeaveResult,
     OpenResult,
@@ -35,12 +32,19 @@ from crawler.frontier.schema import (
     to_entry,
     to_request,
 )
-from crawler.frontier.store import MAX_ATTEMPTS, FrontierSettings, FrontierStore, find_unfinished
+from crawler.frontier.store import (
+    MAX_ATTEMPTS,
+    SEEN_SECONDS,
+    FrontierSettings,
+    FrontierStore,
+    find_unfinished,
+    worker_name,
+)
 from crawler.output import skip
 from crawler.page import KIND, ROW, UNSETTLED, NotStored, OverLimit
 from crawler.pages.pipeline import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
-from crawler.runs import RunOptions, UnfinishedRun, command_to_continue, name_of_run, name_unfinished
+from crawler.runs import UnfinishedRun, command_to_continue, name_of_run, name_unfinished, words_of
 from dedup.console import plain
 from dedup.errors import DedupError
 from dedup.sql.database import Database
@@ -144,7 +148,6 @@ def count_returns(request: Request) -> int:
 class _HeldRequest(NamedTuple):
     request: Request
     is_suspect: bool
-    host: str
 
 
 class InFlight:
@@ -179,14 +182,9 @@ class InFlight:
         """The rows of these requests, and of those that ended without their page being stored or dropped."""
         return self._rows.keys() | self._unsettled
 
-    @property
-    def hosts(self) -> Counter[str]:
-        """How many of these requests go to each host."""
-        return Counter(row.host for row in self._rows.values())
-
     def add(self, taken: TakenUrl, request: Request) -> None:
         """Remember a request that is handed to the engine now."""
-        self._rows[taken.id] = _HeldRequest(request, taken.attempts >= SUSPECT, taken.host)
+        self._rows[taken.id] = _HeldRequest(request, taken.attempts >= SUSPECT)
 
     def row_to_retry(self, request: Request) -> int | None:
         """Return the row that a request is another try of, and let it end here; None if it is of none."""
@@ -247,17 +245,13 @@ class Ready:
         """Put URLs behind the others."""
         self._taken |= {each.id: each for each in taken}
 
-    def next(self, under_way: Counter[str]) -> TakenUrl:
-        """Remove the first URL of the host with the fewest requests under way and return it; there must be one.
+    def next(self) -> TakenUrl:
+        """Remove the first URL and return it; there must be one."""
+        return self._taken.pop(next(iter(self._taken)))
 
-        Args:
-            under_way: how many requests go to each host now, so that one that is slow does not hold up the others.
-        """
-        return self._taken.pop(min(self._taken, key=lambda row: under_way[self._taken[row].host]))
-
-    def remove(self, *, rows: Collection[int] = (), hosts: Collection[str] = ()) -> list[int]:
-        """Remove URLs by their rows and their hosts; return the rows."""
-        removed = [row for row, taken in self._taken.items() if row in rows or taken.host in hosts]
+    def remove(self, hosts: Collection[str]) -> list[int]:
+        """Remove URLs by their hosts; return the rows."""
+        removed = [row for row, taken in self._taken.items() if taken.host in hosts]
         for row in removed:
             del self._taken[row]
         return removed
@@ -276,14 +270,14 @@ class FrontierScheduler(BaseScheduler):
     - A URL that `MAX_ATTEMPTS` processes died with is given up.
     - A run is forgotten when it finishes, which it has once its feeds are written: a crawl of that name starts again
       from nothing.
-    - With `CRAWLER_SHARED_RUN` other processes crawl the run at the same time, see
-      `FrontierStore`. Who ends it gets the stats of all as its own, and so does who goes on with a run.
+    - With `CRAWLER_PART` other processes crawl the other parts of the run, see `FrontierStore`. Who ends it gets the
+      stats of all as its own, and so does who goes on with a run.
     - Of a host that is left alone nothing is handed out, see `Hosts`; what is ready of it goes back.
     - While a database server is away the crawl waits, for `DEDUP_OUTAGE_TIMEOUT` at the most.
     - Stats: `scheduler/enqueued`, `scheduler/dequeued`, `frontier/done_before`,
-      `frontier/kept_before` (both of a run that is continued; the latter of other workers too),
+      `frontier/kept_before` (both of a run that is continued; the latter of other parts too),
       `frontier/left`, `frontier/parked` (how many of these, by host), `frontier/is_shared`,
-      `frontier/workers` (of a run that was shared) and `frontier/seconds` (of a run that other
+      `frontier/parts` (of a run of several parts) and `frontier/seconds` (of a run that other
       processes were at, too).
     """
 
@@ -295,7 +289,6 @@ class FrontierScheduler(BaseScheduler):
         self._hosts = Hosts.of(crawler)
         self._in_flight = InFlight(crawler)
         self._ready = Ready()
-        self._valid_until = 0.0
         self._changes = Changes()
         self._is_left = True
         self._me = worker_name()
@@ -356,8 +349,6 @@ class FrontierScheduler(BaseScheduler):
     async def engine_stopped(self) -> None:
         """Handle the signal: the feeds are written, and whatever else is written of a run that ends."""
         try:
-            if self._pacer is not None:
-                await self._pacer.close()
             await self._in_thread(partial(self._outages.survive, self._opened_store.end))
         except DedupError as error:
             command = command_to_continue(self._crawler, name_of_run(self._crawler))
@@ -395,7 +386,7 @@ class FrontierScheduler(BaseScheduler):
         done = self._in_flight.take_finished()
         self._changes.done += done
         if resting := self._hosts.resting:
-            self._changes.back += self._ready.remove(hosts=resting)
+            self._changes.back += self._ready.remove(resting)
         request = self._take() if self._may_take() else None
         if done or self._is_hungry():
             self._ask()
@@ -405,13 +396,10 @@ class FrontierScheduler(BaseScheduler):
         limit = self._crawler.get_item_pipeline(PageLimitPipeline)
         if limit is not None and len(self._in_flight) >= limit.remaining + MOST_IN_VAIN:
             return False
-        if not self._ready or not self._settings.is_shared:
-            return len(self._ready) > 0
-        # Later, others may have what is ready here. A monotonic clock would stand still while a machine sleeps.
-        return time.time() < self._valid_until
+        return len(self._ready) > 0
 
     def _take(self) -> Request:
-        taken = self._ready.next(self._in_flight.hosts if self._settings.is_shared else Counter())
+        taken = self._ready.next()
         request = to_request(taken, self._spider)
         self._in_flight.add(taken, request)
         self._crawler.stats.inc_value("scheduler/dequeued")
@@ -429,22 +417,19 @@ class FrontierScheduler(BaseScheduler):
         changes.named = list(map(self._crawler.request_fingerprinter.fingerprint, self._spider.take_named()))
         worker = self._worker_state()
         limit = BATCH - len(self._ready)
-        started = time.time()
         try:
             result = await self._survive(partial(self._opened_store.exchange, changes, limit), worker)
         except Exception as error:  # as above
             self._fail(error)
             return None
-        # The leases of what was taken earlier were renewed at the time before this one.
-        self._valid_until = started + LEASE_SECONDS - RENEWAL_SECONDS
         self._ready.add(result.taken)
-        self._share(result)
+        if self._settings.is_shared:
+            self._crawler.stats.set_value("frontier/kept_before", result.kept_elsewhere)
         self._is_left = result.is_left or bool(self._changes.found or self._changes.again or self._changes.back)
         self._crawler.stats.inc_value("scheduler/enqueued", result.added + len(changes.again))
-        self._name_given_up(result.given_up)
         if result.taken or not self._is_left:
             self._wake_engine()
-        seconds = RENEWAL_SECONDS if self._ready or not self._is_left else POLL_SECONDS
+        seconds = SEEN_SECONDS if self._ready or not self._is_left else POLL_SECONDS
         return min([seconds, *worker.pauses.values()])
 
     async def _close(self, reason: str) -> None:
@@ -462,8 +447,6 @@ class FrontierScheduler(BaseScheduler):
         if not self._is_ending:
             self._thread.shutdown()
             return
-        # Large feeds take longer than a lease.
-        self._pacer = Pacer(self._renew)
         # Not weakly: by then the engine has let go of its scheduler.
         self._crawler.signals.connect(self.engine_stopped, signals.engine_stopped, weak=False)
 
@@ -472,27 +455,23 @@ class FrontierScheduler(BaseScheduler):
         if self._store is not None:
             self._store.close()
 
-    async def _renew(self) -> float:
-        with suppress(DedupError):  # at worst another process writes the same feeds
-            await self._in_thread(self._opened_store.renew)
-        return RENEWAL_SECONDS
-
     def _open_store(self, run: str) -> OpenResult:
         if self._store is None:
             self._store = self._make_store(run)
         opened = self._store.open()
         if not opened.is_over:
-            self._store.save_options(RunOptions.of(self._crawler).dump())
+            words = words_of(self._crawler)
+            if words is not None:
+                self._store.save_words(words)
         if not self._settings.is_shared and not opened.done:
             self._unfinished = find_unfinished(self._database, self._me, but=run)
         return opened
 
     def _make_store(self, run: str) -> FrontierStore:
-        settings, delay = self._settings, self._hosts.least_delay
-        return FrontierStore(self._database, run, self._me, is_shared=settings.is_shared, delay=delay)
+        return FrontierStore(self._database, run, self._me, part=self._settings.part)
 
     def _end_if_over(self, store: FrontierStore) -> None:
-        """End the process if other workers have finished the run."""
+        """End the process if others have finished the run."""
         if store.is_over():
             store.close()
             logger.info("run %s has finished already: nothing is left to do", self._settings.run)
@@ -506,25 +485,8 @@ class FrontierScheduler(BaseScheduler):
             name: value for name, value in stats if name.startswith(_COUNTED) and isinstance(value, int)
         }
         counts[_SECONDS] = time.monotonic() - self._started
-        asked = self._crawler.engine.downloader.slots if self._settings.is_shared else ()
-        delays = {host: self._hosts.least_delay(host) for host in asked}
         hosts = self._hosts
-        return WorkerState(
-            held, has_suspect, delays=delays, counts=counts, pauses=hosts.pauses, parked=frozenset(hosts.parked)
-        )
-
-    def _share(self, result: ExchangeResult) -> None:
-        """Take note of what other workers of the run have, or are to have."""
-        if not self._settings.is_shared:
-            return
-        self._ready.remove(rows=result.lost)
-        back = self._ready.remove(hosts=result.leaving)
-        if back:
-            self._changes.back += back
-            self._ask()
-        for host, delay in result.delays.items():
-            self._hosts.learn(host, delay)
-        self._crawler.stats.set_value("frontier/kept_before", result.kept_elsewhere)
+        return WorkerState(held, has_suspect, counts=counts, pauses=hosts.pauses, parked=frozenset(hosts.parked))
 
     def _note_end(self, result: LeaveResult) -> None:
         stats = self._crawler.stats
@@ -537,7 +499,7 @@ class FrontierScheduler(BaseScheduler):
         for name, count in result.counts.items():
             stats.set_value(name, count)
         if self._settings.is_shared:
-            stats.set_value("frontier/workers", result.workers)
+            stats.set_value("frontier/parts", result.parts)
             stats.set_value(_SECONDS, result.seconds)
 
     @property

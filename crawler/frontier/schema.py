@@ -19,12 +19,14 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    SmallInteger,
     Table,
     Text,
     and_,
     bindparam,
     func,
     literal,
+    or_,
     select,
     update,
 )
@@ -33,6 +35,7 @@ from crawler.page import ARCHIVED, KIND, PLACE, ROW, referrer_of
 from crawler.politeness.hosts import FAILED, host_of
 from dedup.ledger.runs import RunScopedTable
 from dedup.signature.normalise import clean
+from dedup.signature.signature import digest
 from dedup.sql.database import TableSet
 from dedup.sql.schema import Id
 
@@ -122,7 +125,6 @@ class WorkerState:
         held: the rows that it has taken and not finished with.
         has_suspect: whether one of them is a URL that several processes died with.
         is_after_outage: whether the same exchange was tried before, and the connection lost.
-        delays: seconds between two requests to the hosts that it asks, as far as known.
         counts: its stats so far.
         pauses: hosts of which nothing is to be handed out, and for how many seconds more.
         parked: hosts of which nothing is to be handed out to this process any more.
@@ -131,7 +133,6 @@ class WorkerState:
     held: frozenset[int] = frozenset()
     has_suspect: bool = False
     is_after_outage: bool = False
-    delays: Mapping[str, float] = field(default_factory=dict)
     counts: Mapping[str, float] = field(default_factory=dict)
     pauses: Mapping[str, float] = field(default_factory=dict)
     parked: frozenset[str] = frozenset()
@@ -144,21 +145,13 @@ class ExchangeResult:
     Attributes:
         added: how many of the found URLs were new.
         taken: the URLs to fetch next, in order.
-        is_left: whether others are left, in the queue or in the hands of other workers.
-        given_up: URLs that too many processes died with.
-        lost: rows that the worker thought it had, and another has now.
-        leaving: hosts that it gives to others once it has nothing under way there.
-        delays: seconds between two requests, as others learned them, of hosts that it got.
-        kept_elsewhere: how many pages other workers have kept, as far as they are known.
+        is_left: whether there is more to wait for: URLs of this worker's part, or of others that are at work.
+        kept_elsewhere: how many pages other processes of the run have kept.
     """
 
     added: int
     taken: list[TakenUrl]
     is_left: bool
-    given_up: list[str]
-    lost: frozenset[int] = frozenset()
-    leaving: frozenset[str] = frozenset()
-    delays: Mapping[str, float] = field(default_factory=dict)
     kept_elsewhere: int = 0
 
 
@@ -170,7 +163,7 @@ class LeaveResult:
         left: how many URLs are queued, taken or parked, by whomever.
         goes_on: whether other workers go on with it, or have ended it.
         counts: the stats of all processes that were at it, added up; empty where there was one.
-        workers: how many there were.
+        parts: in how many it was crawled.
         seconds: since its start.
         parked: how many URLs of each host are parked.
     """
@@ -178,7 +171,7 @@ class LeaveResult:
     left: int
     goes_on: bool = False
     counts: Mapping[str, float] = field(default_factory=dict)
-    workers: int = 1
+    parts: int = 1
     seconds: float = 0.0
     parked: Mapping[str, int] = field(default_factory=dict)
 
@@ -210,7 +203,11 @@ runs = Table(
     Column("name", Text, nullable=False, unique=True),
     Column("started", Float, nullable=False),
     Column("finished", Float),
-    comment="one crawl, continued as often as it takes; times are seconds since 1970",
+    Column("parts", SmallInteger, nullable=False),
+    Column("words", Text),
+    Column("saved", Float),
+    comment="one crawl, continued as often as it takes; parts: among how many processes its hosts are shared; words: "
+    "of the command line that it was started with last, as JSON; times are seconds since 1970",
 )
 
 urls = Table(
@@ -222,6 +219,7 @@ urls = Table(
     Column("url_digest", LargeBinary(20), nullable=False),
     Column("url", Text, nullable=False),
     Column("host", Text, nullable=False),
+    Column("part", SmallInteger, nullable=False),
     Column("kind", Text, nullable=False),
     Column("depth", Integer, nullable=False),
     Column("priority", Integer, nullable=False),
@@ -231,70 +229,40 @@ urls = Table(
     Column("state", Text, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("kept", Integer, nullable=False),
-    Column("worker", Text),
-    Column("lease_until", Float),
-    comment="one row a URL of a run; attempts: how many processes died with it; meta: JSON of redirects and retries",
+    comment="one row a URL of a run; part: of the process that crawls its host; attempts: how many processes died with "
+    "it; meta: JSON of redirects and retries",
 )
 
-options = Table(
-    "frontier_options",
+parts = Table(
+    "frontier_parts",
     metadata,
     Column("id", Id, primary_key=True),
-    Column("run_id", Id, ForeignKey("frontier_runs.id"), nullable=False, unique=True),
-    Column("options", Text, nullable=False),
-    Column("saved", Float, nullable=False),
-    comment="with what each run was started last, as JSON, to go on with it; saved: seconds since 1970",
+    Column("run_id", Id, ForeignKey("frontier_runs.id"), nullable=False),
+    Column("part", SmallInteger, nullable=False),
+    Column("worker", Text),
+    Column("seen", Float, nullable=False),
+    Column("kept", Integer, nullable=False),
+    Column("counts", Text, nullable=False),
+    Column("is_ending", SmallInteger, nullable=False),
+    comment="one row a part of a run; worker: the process that is at work on it; seen: when it was last heard of; "
+    "kept: pages; counts: JSON of the stats of all its processes; is_ending: whether it writes what comes at the end",
 )
+Index("frontier_part", parts.c.run_id, parts.c.part, unique=True)
 
 TABLES = TableSet("frontier", metadata)
 """The tables of the frontier, and the version that they have."""
 
-_TABLES_OF_RUNS = ("frontier", "frontier_hosts", "frontier_options", "frontier_workers")
+_TABLES_OF_RUNS = ("frontier", "frontier_parts")
 ROWS_OF_RUNS = (
     *(RunScopedTable(name, "run_id", runs_table="frontier_runs") for name in _TABLES_OF_RUNS),
     RunScopedTable("frontier_runs", "name"),
 )
 """What `dedup runs cancel` takes back of these tables."""
 
-# What follows is used only by runs that several workers share.
-hosts = Table(
-    "frontier_hosts",
-    metadata,
-    Column("id", Id, primary_key=True),
-    Column("run_id", Id, ForeignKey("frontier_runs.id"), nullable=False),
-    Column("host", Text, nullable=False),
-    # Whether it may have queued URLs; only who owns it can say that it has none.
-    Column("is_open", Integer, nullable=False),
-    Column("worker", Text),
-    Column("owned_since", Float),
-    Column("free_from", Float, nullable=False),
-    Column("delay", Float, nullable=False),
-    comment="one row a host of a run; it belongs to one worker at a time; delay: seconds between requests",
-)
-
-_is_open = hosts.c.is_open == 1
-
-_is_owned = hosts.c.worker.is_not(None)
-
-workers = Table(
-    "frontier_workers",
-    metadata,
-    Column("id", Id, primary_key=True),
-    Column("run_id", Id, ForeignKey("frontier_runs.id"), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("lease_until", Float),
-    Column("kept", Integer, nullable=False),
-    Column("counts", Text, nullable=False),
-    Column("has_closed", Integer, nullable=False),
-    comment="one row a worker of a run; lease_until: empty once it has left; kept: pages; counts: JSON of its stats; "
-    "has_closed: whether it ended the run, or does so now if it has a lease",
-)
-
 OF_RUN = urls.c.run_id == bindparam("run")
+OF_PART = and_(OF_RUN, urls.c.part == bindparam("own_part"))
 COLUMNS = [urls.c[name] for name in TakenUrl._fields]
 _OF_OTHER_HOSTS = urls.c.host.not_in(bindparam("but", expanding=True))
-
-FREE = {"worker": None, "lease_until": None}
 
 COUNTS = select(urls.c.state, func.count(), func.sum(urls.c.kept)).where(OF_RUN).group_by(urls.c.state)
 
@@ -321,29 +289,10 @@ def _index(name: str, *columns: object, state: State, suspects: bool = False) ->
 
 
 IN_ORDER = (urls.c.priority.desc(), urls.c.depth, urls.c.rank, urls.c.id)
-_index("frontier_queued", urls.c.run_id, *IN_ORDER, state=State.QUEUED)
-_index("frontier_suspects", urls.c.run_id, urls.c.attempts, state=State.QUEUED, suspects=True)
-_index("frontier_taken", urls.c.run_id, urls.c.worker, state=State.TAKEN)
+_index("frontier_queued", urls.c.run_id, urls.c.part, *IN_ORDER, state=State.QUEUED)
+_index("frontier_suspects", urls.c.run_id, urls.c.part, urls.c.attempts, state=State.QUEUED, suspects=True)
+_index("frontier_taken", urls.c.run_id, urls.c.part, state=State.TAKEN)
 _index("frontier_parked", urls.c.run_id, urls.c.host, state=State.PARKED)
-
-Index("frontier_host", hosts.c.run_id, hosts.c.host, unique=True)
-Index(
-    "frontier_hosts_open",
-    hosts.c.run_id,
-    hosts.c.free_from,
-    hosts.c.id,
-    sqlite_where=_is_open,
-    postgresql_where=_is_open,
-)
-Index("frontier_hosts_owned", hosts.c.run_id, hosts.c.worker, sqlite_where=_is_owned, postgresql_where=_is_owned)
-
-Index("frontier_worker", workers.c.run_id, workers.c.name, unique=True)
-
-QUEUED_BY_HOST = (
-    "CREATE INDEX IF NOT EXISTS frontier_queued_by_host ON frontier (run_id, host, priority DESC, depth, rank, id) "
-    f"WHERE state = '{State.QUEUED.value}'"
-)
-"""An index of `frontier` that a crawl of one worker does without, and pays nothing for."""
 
 
 def is_in(state: State) -> Any:
@@ -358,48 +307,45 @@ def _attempts(comparison: str) -> Any:
 
 NEXT = (
     select(*COLUMNS)
-    .where(OF_RUN, is_in(State.QUEUED), _attempts("<"), _OF_OTHER_HOSTS)
+    .where(OF_PART, is_in(State.QUEUED), _attempts("<"), _OF_OTHER_HOSTS)
     .order_by(*IN_ORDER)
     .limit(bindparam("limit"))
 )
-_SUSPECT = (
-    select(*COLUMNS).where(OF_RUN, is_in(State.QUEUED), _attempts(">=")).order_by(urls.c.attempts, *IN_ORDER).limit(1)
+NEXT_SUSPECT = (
+    select(*COLUMNS)
+    .where(OF_PART, is_in(State.QUEUED), _attempts(">="), _OF_OTHER_HOSTS)
+    .order_by(urls.c.attempts, *IN_ORDER)
+    .limit(1)
 )
-NEXT_SUSPECT = _SUSPECT.where(_OF_OTHER_HOSTS)
-NEXT_SUSPECT_OF = _SUSPECT.where(urls.c.host.in_(bindparam("hosts", expanding=True)))
-OF_OTHERS = and_(OF_RUN, is_in(State.TAKEN), urls.c.worker != bindparam("me"))
-IS_LEFT = select(
-    select(urls.c.id).where(OF_RUN, is_in(State.QUEUED)).exists().label("queued"),
-    select(urls.c.id).where(OF_OTHERS).exists().label("elsewhere"),
+MINE = and_(OF_PART, is_in(State.TAKEN))
+IS_LEFT = select(select(urls.c.id).where(OF_PART, is_in(State.QUEUED)).exists())
+_OF_OTHERS = and_(OF_RUN, urls.c.part.in_(bindparam("others", expanding=True)))
+ARE_LEFT = select(
+    or_(*(select(urls.c.id).where(_OF_OTHERS, is_in(state)).exists() for state in (State.QUEUED, State.TAKEN)))
 )
-MINE = and_(OF_RUN, is_in(State.TAKEN), urls.c.worker == bindparam("me"))
-TAKE = (
-    update(urls)
-    .where(urls.c.id.in_(bindparam("ids", expanding=True)))
-    .values(state=State.TAKEN.value, worker=bindparam("me"), lease_until=bindparam("until"))
-)
+_TAKEN_ROW = and_(urls.c.id == bindparam("row"), urls.c.state == State.TAKEN.value)
+TAKE = update(urls).where(urls.c.id.in_(bindparam("ids", expanding=True))).values(state=State.TAKEN.value)
 FINISH = update(urls).where(urls.c.id == bindparam("row")).values(state=State.DONE.value, kept=bindparam("was_kept"))
-FINISH = FINISH.values(**FREE)
 REQUEUE = (
     update(urls)
-    .where(urls.c.id == bindparam("row"), urls.c.state == State.TAKEN.value, urls.c.worker == bindparam("me"))
-    .values(state=State.QUEUED.value, priority=bindparam("new_priority"), meta=bindparam("new_meta"), **FREE)
+    .where(_TAKEN_ROW)
+    .values(state=State.QUEUED.value, priority=bindparam("new_priority"), meta=bindparam("new_meta"))
 )
 _NAMED_URLS = urls.c.url_digest.in_(bindparam("named", expanding=True))
 PREFER = update(urls).where(OF_RUN, _NAMED_URLS, is_in(State.QUEUED)).values(rank=NAMED)
-PUT_BACK = (
-    update(urls)
-    .where(urls.c.id == bindparam("row"), urls.c.state == State.TAKEN.value, urls.c.worker == bindparam("me"))
-    .values(state=State.QUEUED.value, **FREE)
-)
-_PARK = update(urls).where(OF_RUN, is_in(State.QUEUED), urls.c.host.in_(bindparam("parked", expanding=True)))
+PUT_BACK = update(urls).where(_TAKEN_ROW).values(state=State.QUEUED.value)
+_PARK = update(urls).where(OF_PART, is_in(State.QUEUED), urls.c.host.in_(bindparam("parked", expanding=True)))
 PARK = _PARK.values(state=State.PARKED.value)
 PARK_ROWS = PARK.where(urls.c.id.in_(bindparam("ids", expanding=True)))
-UNPARK = update(urls).where(OF_RUN, is_in(State.PARKED)).values(state=State.QUEUED.value)
+UNPARK = update(urls).where(OF_PART, is_in(State.PARKED)).values(state=State.QUEUED.value)
 COUNT_PARKED = select(urls.c.host, func.count()).where(OF_RUN, is_in(State.PARKED)).group_by(urls.c.host)
-MY_ROWS = select(urls.c.id, urls.c.host).where(MINE)
-RELEASE = update(urls).where(MINE).values(state=State.QUEUED.value, **FREE)
-RENEW = update(urls).where(MINE).values(lease_until=bindparam("until"))
+MY_ROWS = select(urls.c.id).where(MINE)
+RELEASE = update(urls).where(MINE).values(state=State.QUEUED.value)
+
+
+def part_of(host: str, count: int) -> int:
+    """Return the part that crawls a host, from 0, where a run has so many parts."""
+    return int.from_bytes(digest(host.encode("utf-8", "surrogatepass"))[:8], "big") % count
 
 
 class FrontierSpider(Protocol):

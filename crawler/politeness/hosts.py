@@ -253,11 +253,6 @@ class Hosts:
         if state.pages:
             state.learnt, state.pages = slower(max(delay, self.least_delay(host))), 0
 
-    def learn(self, host: str, delay: float) -> None:
-        """Take over what another worker has learnt of a host."""
-        if delay > self.least_delay(host):
-            self._hosts[host].learnt, self._hosts[host].pages = delay, 0
-
 
 def _usual_delay(crawler: Crawler) -> Callable[[str], float]:
     """Return what says the least delay of a host by the settings."""

@@ -302,7 +302,7 @@ def test_run_whose_end_could_not_be_written_is_ended_by_the_command_that_is_name
         FrontierStore(opened, "run", "me")
         with opened.write() as connection:
             fail = "BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END"
-            connection.exec_driver_sql(f"CREATE TRIGGER full BEFORE UPDATE ON frontier_runs {fail}")
+            connection.exec_driver_sql(f"CREATE TRIGGER full BEFORE UPDATE OF finished ON frontier_runs {fail}")
     result = crawl(database, url=f"{site.url}/")
     fails(result, "full", "the end of the run is not written: ")
     with closing(sqlite3.connect(database)) as connection:
@@ -350,24 +350,21 @@ def is_decided_once(database_url: str) -> None:
     assert verdicts == [{"verdict": "exact duplicate", "n": copies}, {"verdict": "new", "n": len(TEXTS)}]
 
 
-@pytest.mark.parametrize("is_shared", [False, True])
-def test_server_that_comes_back_only_slows_the_crawl_down(is_shared: bool, server: Server, site: LocalSite) -> None:
+def test_server_that_comes_back_only_slows_the_crawl_down(server: Server, site: LocalSite) -> None:
     def go_away_for_a_while() -> None:
         server.go_away()
         Timer(0.5, server.come_back).start()
 
     when_asked(site, "/7", go_away_for_a_while)
-    settings = {"CRAWLER_SHARED_RUN": is_shared, "DEDUP_RUN": "x"}
-    outcome = crawl_site_here(server.url, settings, url=f"{site.url}/")
+    outcome = crawl_site_here(server.url, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
     assert outcome.stats["finish_reason"] == "finished"
     assert any("trying again for 300 seconds" in message for message in outcome.messages)
     assert any("is back" in message for message in outcome.messages)
     is_decided_once(server.url)
 
 
-@pytest.mark.parametrize("is_shared", [False, True])
 def test_commits_of_which_nothing_is_heard_count_once(
-    is_shared: bool, sqlite_url: str, site: LocalSite, monkeypatch: pytest.MonkeyPatch
+    sqlite_url: str, site: LocalSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = Database.write
     writes: list[str] = []
@@ -384,8 +381,7 @@ def test_commits_of_which_nothing_is_heard_count_once(
             raise OutageError("the connection broke after the commit", self.name)
 
     monkeypatch.setattr(Database, "write", write_and_break)
-    settings = {"CRAWLER_SHARED_RUN": is_shared, "DEDUP_RUN": "x"}
-    outcome = crawl_site_here(sqlite_url, settings, url=f"{site.url}/")
+    outcome = crawl_site_here(sqlite_url, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
     assert outcome.stats["finish_reason"] == "finished"
     assert len(broken) >= 4
     monkeypatch.undo()
@@ -393,9 +389,6 @@ def test_commits_of_which_nothing_is_heard_count_once(
     assert {path: hits for path, hits in site.hits.items() if hits > 1} == {}
     assert ask(sqlite_url, "SELECT url FROM frontier") == []
     assert ask(sqlite_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "finished"}]
-    if is_shared:
-        with closing(Database(sqlite_url)) as database:
-            assert FrontierStore(database, "x", "late", is_shared=True).is_over()
 
 
 def test_pages_that_were_decided_but_not_stored_are_stored_by_the_next_crawl_in_a_database_of_their_own(

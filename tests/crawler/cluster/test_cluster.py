@@ -1,24 +1,30 @@
-"""Many workers, one crawl: the command, the settings, and one summary that tells the truth."""
+"""A crawl in parts: the command, the settings, and one summary that tells the truth."""
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 
 import pytest
+from sqlalchemy.exc import DBAPIError
 
 from tests.crawler.demo.truth import expected_totals
 from tests.crawling import NO_NETWORK, ROOT, Crawl, ExitedError, ask, crawl_site_here, environment, finish
-from tests.localsite import LocalSite, Page, article
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
 
 def cluster(database_url: str, *arguments: str) -> Crawl:
-    """Crawl the demo site with two workers, as `make cluster` does."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "crawler.cluster", "crawl", "--workers", "2", *arguments],
+    return finish(start_cluster(database_url, *arguments), database_url=database_url)
+
+
+def start_cluster(database_url: str, *arguments: str) -> subprocess.Popen[str]:
+    """Crawl the demo site in two parts, as `make cluster` does."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "crawler.cluster", "crawl", "--parts", "2", *arguments],
         cwd=ROOT,
         env={**environment(), "DEDUP_DATABASE_URL": database_url, "DEDUP_RUN": "x"},
         stdin=subprocess.DEVNULL,
@@ -27,75 +33,53 @@ def cluster(database_url: str, *arguments: str) -> Crawl:
         text=True,
         start_new_session=True,
     )
-    return finish(process, database_url=database_url)
 
 
-def test_two_workers_crawl_the_demo_site_as_one_does_and_one_of_them_tells(postgresql_url: str) -> None:
+def test_two_parts_crawl_the_demo_site_as_one_process_does_and_one_of_them_tells(postgresql_url: str) -> None:
     result = cluster(postgresql_url, "-s", "AUTOTHROTTLE_ENABLED=False", "-s", "DEDUP_WORKERS=0")
     assert (result.status, result.errors) == (0, [])
     truth = expected_totals()
-    told = {label: result.summed_up(label) for label in ("kept", "dropped", "skipped", "workers")}
+    told = {label: result.summed_up(label) for label in ("kept", "dropped", "skipped", "parts")}
     dropped = truth["exact"] + truth["near"]
-    assert told == {"kept": truth["kept"], "dropped": dropped, "skipped": truth["skipped"], "workers": 2}
+    assert told == {"kept": truth["kept"], "dropped": dropped, "skipped": truth["skipped"], "parts": 2}
     assert f"{truth['exact']} exact, {truth['near']} near" in result.stdout
     assert result.stdout.count("fetched") == 1
     assert result.rows("SELECT name, outcome FROM dedup_runs") == [{"name": "x", "outcome": "finished"}]
     assert result.rows("SELECT count(*) AS n FROM frontier") == [{"n": 0}]
     late = cluster(postgresql_url)
-    assert (late.status, late.stdout, late.errors) == (0, "", [])
+    assert (late.status, late.errors) == (0, [])
+    assert late.stdout.splitlines()[0].startswith("while it runs: ")
+    assert "fetched" not in late.stdout
     assert result.rows("SELECT count(*) AS n FROM dedup_verdicts") == [{"n": truth["kept"] - 1 + dropped}]
 
 
-def shared(settings: Mapping[str, object] | None = None) -> dict[str, object]:
-    return {"CRAWLER_SHARED_RUN": True, "DEDUP_RUN": "x", **(settings or {})}
-
-
-def two_hosts(site: LocalSite) -> dict[str, Page]:
-    """Pages that lead from one host to the other and back."""
-    hosts = (site.url, site.other_url)
-    links = {
-        number: [f"{hosts[number % 2]}/{child}" for child in (2 * number + 1, 2 * number + 2)] for number in range(15)
-    }
-    return {f"/{number}": article(number, links.get(number, [])) for number in range(31)}
-
-
-def test_one_worker_of_a_shared_run_crawls_all_hosts(database_url: str) -> None:
-    with LocalSite() as site:
-        site.pages.update(two_hosts(site))
-        outcome = crawl_site_here(database_url, shared(), url=f"{site.url}/0", allowed_domains="127.0.0.1,localhost")
-        assert set(site.hits) == {*(f"/{number}" for number in range(31)), "/robots.txt"}
-    assert outcome.stats["finish_reason"] == "finished"
-    assert (outcome.stats["frontier/workers"], outcome.stats["frontier/left"]) == (1, 0)
-    assert ask(database_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "finished"}]
-    assert len(ask(database_url, "SELECT url FROM pages")) == 31
-
-
-def test_shared_run_that_was_stopped_goes_on_and_one_that_has_finished_ends_a_worker_at_once(sqlite_url: str) -> None:
-    pages = {f"/{number}": article(number, [f"/{number + 1}"]) for number in range(12)}
-    with LocalSite(pages) as site:
-        outcome = crawl_site_here(sqlite_url, shared(), url=f"{site.url}/0", max_pages=4)
-        assert (outcome.stats["finish_reason"], outcome.stats["frontier/left"] > 0) == ("max_pages", True)
-        assert ask(sqlite_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "max_pages"}]
-        crawl_site_here(sqlite_url, shared(), url=f"{site.url}/0")
-        asked = len(site.asked)
-        with pytest.raises(ExitedError) as ended:
-            crawl_site_here(sqlite_url, shared(NO_NETWORK), url=f"{site.url}/")
-        assert len(site.asked) == asked
-    assert len(ask(sqlite_url, "SELECT url FROM pages")) == 12
-    assert ended.value.status == 0
-    assert any("run x has finished already" in message for message in ended.value.outcome.messages)
-    assert ask(sqlite_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "finished"}]
-
-
 @pytest.mark.parametrize(
-    ("url", "name", "status", "told"),
+    ("settings", "status", "told"),
     [
-        ("sqlite:///unused.db", "", 2, "CRAWLER_SHARED_RUN needs DEDUP_RUN"),
-        ("postgresql://127.0.0.1:1/crawl", "x", 1, "check that the server runs"),
+        ({"CRAWLER_PART": "2/4"}, 2, "CRAWLER_PART needs DEDUP_RUN"),
+        ({"CRAWLER_PART": "5/4", "DEDUP_RUN": "x"}, 2, "CRAWLER_PART = '5/4': expected the number of this process"),
     ],
 )
-def test_what_cannot_be_shared_is_refused_before_anything_begins(url: str, name: str, status: int, told: str) -> None:
+def test_wrong_parts_are_refused_before_anything_begins(settings: dict[str, str], status: int, told: str) -> None:
     with pytest.raises(ExitedError) as ended:
-        crawl_site_here(url, shared({**NO_NETWORK, "DEDUP_RUN": name}), url="http://127.0.0.1:1/")
+        crawl_site_here("sqlite:///unused.db", {**NO_NETWORK, **settings}, url="http://127.0.0.1:1/")
     assert ended.value.status == status
     assert any(told in message for message in ended.value.outcome.messages)
+
+
+@pytest.mark.thorough
+def test_a_part_that_was_killed_is_started_again_and_nothing_is_lost(postgresql_url: str) -> None:
+    process = start_cluster(postgresql_url, "-s", "AUTOTHROTTLE_ENABLED=False", "-s", "DEDUP_WORKERS=0")
+    wait_until(lambda: is_begun(postgresql_url) or process.poll() is not None)
+    [row] = ask(postgresql_url, "SELECT worker FROM frontier_parts WHERE worker IS NOT NULL ORDER BY kept DESC LIMIT 1")
+    os.kill(int(row["worker"].split(":")[1]), signal.SIGKILL)
+    result = finish(process, database_url=postgresql_url, accidents=True)
+    assert result.status == 0
+    assert len(result.pages) == expected_totals()["kept"]
+
+
+def is_begun(database_url: str) -> bool:
+    try:
+        return bool(ask(database_url, "SELECT id FROM frontier_parts WHERE kept > 5"))
+    except DBAPIError:  # its tables are not there yet
+        return False

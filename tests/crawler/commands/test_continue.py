@@ -16,8 +16,7 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from crawler.frontier.scheduler import MOST_IN_VAIN
-from crawler.runs import RunOptions, without_password
-from crawler.spider.site import SiteSpider
+from crawler.runs import WORDS, CommandLine, without_password, words_of
 from tests.crawler.conftest import count_rows
 from tests.crawler.demo.truth import expected_totals
 from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, scrapy, start
@@ -96,7 +95,7 @@ def test_crawl_that_was_killed_goes_on_with_its_options_and_sums_up_the_whole_ru
     assert result.summary["saved"].endswith(f"of {saved / 1000:,.0f} kB of text")
     [runs] = result.rows("SELECT count(*) AS runs, max(outcome) AS outcome FROM dedup_runs")
     assert runs == {"runs": 1, "outcome": "finished"}
-    assert result.rows("SELECT * FROM frontier_options") == []
+    assert result.rows("SELECT * FROM frontier_runs") == []
 
 
 def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_left(tmp_path: Path) -> None:
@@ -129,7 +128,7 @@ def test_run_that_was_killed_before_its_feed_was_written_has_not_ended_and_conti
     os.mkfifo(feed)  # whoever writes it waits for a reader
     with LocalSite(forty_pages()) as site:
         process = begin(database, site, "-O", str(feed), **limit)
-        wait_until(lambda: count_rows(database, "frontier_workers WHERE has_closed = 1") > 0)
+        wait_until(lambda: count_rows(database, "frontier_parts WHERE is_ending = 1") > 0)
         refused = go_on(database)
         os.killpg(process.pid, signal.SIGKILL)
         finish(process, accidents=True)
@@ -208,7 +207,7 @@ def test_what_cannot_go_on_is_told_in_a_line(tmp_path: Path) -> None:
         asked = len(site.asked)
         refused("add -a max_pages=24", 2)
         with closing(sqlite3.connect(database)) as connection:
-            connection.execute("DELETE FROM frontier_options")
+            connection.execute("UPDATE frontier_runs SET words = NULL")
             connection.commit()
         refused("-s DEDUP_RUN=x", 1)
         refused("'monday'", 1, "monday")
@@ -237,7 +236,7 @@ def test_passwords_are_neither_stored_nor_printed_and_asked_for_again(tmp_path: 
     with LocalSite(forty_pages()) as site:
         address = f"{site.url}/,{site.url.replace('http://', 'http://me:hunter2@')}/x"
         result = crawl(database, {"FTP_PASSWORD": "hunter3"}, url=address, max_pages=3, allowed_domains="127.0.0.1")
-        stored = ask(url_of(database), "SELECT options FROM frontier_options")
+        stored = ask(url_of(database), "SELECT words FROM frontier_runs")
         refused = go_on(database, "-a", "max_pages=6")
         given = ["-a", "max_pages=6", "-a", f"url={address}", "-s", "FTP_PASSWORD=hunter3"]
         accepted = go_on(database, *given)
@@ -250,21 +249,35 @@ def test_passwords_are_neither_stored_nor_printed_and_asked_for_again(tmp_path: 
     assert len(kept(database)) == 6
 
 
-def test_options_are_those_of_the_command_line_alone_and_keys_of_documents_are_no_secrets() -> None:
-    crawler = get_crawler(SiteSpider, {"DEPTH_LIMIT": 3})
-    crawler.settings.frozen = False
-    given = {"DEDUP_KEY_FIELD": "link", "DEDUP_SAME_KEY": "update", "LOG_ENABLED": False}
-    secret = {"AWS_SECRET_ACCESS_KEY": "s", "FTP_PASSWORD": "s"}
-    feeds = {"ftp://me:secret@a.example/x.csv": {"format": "csv"}}
-    crawler.settings.setdict({**given, **secret, "FEEDS": feeds}, "cmdline")
-    crawler.spider = SiteSpider.from_crawler(crawler, url="http://a.example/")
-    options = RunOptions.of(crawler)
-    assert options.arguments == {"url": "http://a.example/"}
-    hidden = dict.fromkeys(secret, "***") | {"FEEDS": {"ftp://me:***@a.example/x.csv": {"format": "csv"}}}
-    assert options.settings == given | hidden
-    assert RunOptions.load(options.dump()) == options
-    asked_for = ["-s AWS_SECRET_ACCESS_KEY=***", "-o ftp://me:***@a.example/x.csv", "-s FTP_PASSWORD=***"]
-    assert options.hidden() == asked_for
+@pytest.mark.parametrize(
+    ("word", "stored"),
+    [
+        ("AWS_SECRET_ACCESS_KEY=s", "AWS_SECRET_ACCESS_KEY=***"),
+        ("-sFTP_PASSWORD=s", "-sFTP_PASSWORD=***"),
+        ("password=s", "password=***"),
+        ("ftp://me:s@a.example/x.csv", "ftp://me:***@a.example/x.csv"),
+        # Keys of documents are no secrets, nor is what merely stands in an address.
+        ("DEDUP_KEY_FIELD=link", "DEDUP_KEY_FIELD=link"),
+        ("url=https://a.example/?token=x", "url=https://a.example/?token=x"),
+    ],
+)
+def test_values_that_look_secret_are_not_stored(word: str, stored: str) -> None:
+    crawler = get_crawler(settings_dict={WORDS: ["crawl", "site", "-s", word]})
+    assert words_of(crawler) == ["crawl", "site", "-s", stored]
+    assert words_of(get_crawler()) is None
+
+
+def test_what_is_said_again_takes_the_place_of_what_was_said() -> None:
+    said = CommandLine(["crawl", "site", "-a", "url=http://a.example/", "-oold.json", "-s", "X=1", "-L", "INFO"])
+    assert (said.site, said.domains, said.files) == (
+        "http://a.example/",
+        {"a.example"},
+        {str(Path("old.json").resolve())},
+    )
+    now = said.followed_by(["-O", "new.csv:csv", "-s", "X=2", "-a", "max_pages=3"])
+    assert now.arguments == {"url": "http://a.example/", "max_pages": "3"}
+    assert (now.settings, now.outputs) == ({"X": "2"}, [("-O", "new.csv:csv")])
+    assert "-L" in now.words
 
 
 def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> None:

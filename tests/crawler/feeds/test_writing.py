@@ -139,18 +139,19 @@ def test_interrupted_run_writes_what_it_has_and_scrapy_continue_replaces_it(tmp_
     assert_complete(tmp_path, site, result)
 
 
-def test_workers_that_share_a_run_write_one_feed(
+def test_parts_of_a_run_write_one_feed(
     tmp_path: Path, site: LocalSite, postgresql_server: Callable[[], PostgresqlServer]
 ) -> None:
     url = postgresql_server().create_database()
-    settings = {"DEDUP_DATABASE_URL": url, "DEDUP_RUN": RUN, "CRAWLER_SHARED_RUN": True}
-    command = crawl_command({"url": f"{site.url}/"}, settings, outputs(tmp_path))
-    processes = [start(command) for _ in range(3)]
+    settings = {"DEDUP_DATABASE_URL": url, "DEDUP_RUN": RUN}
+    parts = [{**settings, "CRAWLER_PART": f"{number}/3"} for number in (1, 2, 3)]
+    commands = [crawl_command({"url": f"{site.url}/"}, each, outputs(tmp_path)) for each in parts]
+    processes = list(map(start, commands))
     results = [finish(process, database_url=url) for process in processes]
     assert [(result.status, result.errors) for result in results] == [(0, [])] * 3
     assert_complete(tmp_path, site, results[0])
     # Who comes late has nothing to do, and spoils nothing.
-    late = finish(start(command), database_url=url)
+    late = finish(start(commands[0]), database_url=url)
     assert late.status == 0
     assert_complete(tmp_path, site, late)
 

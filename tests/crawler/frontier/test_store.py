@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy import Request
 
-from crawler.frontier.leases import LEASE_SECONDS, is_gone, worker_name
 from crawler.frontier.schema import (
     NAMED,
     Changes,
@@ -28,12 +27,11 @@ from crawler.frontier.schema import (
     rank_of,
     to_entry,
 )
-from crawler.frontier.store import MAX_ATTEMPTS, FrontierStore
+from crawler.frontier.store import MAX_ATTEMPTS, FrontierStore, Part, is_gone, worker_name
 from crawler.page import ARCHIVED
+from dedup.errors import DedupError
 from dedup.sql.database import Database
 from tests.crawling import ask
-
-DELAY = 0.5
 
 
 def entry(number: int, priority: int = 0, host: str = "a.example") -> Entry:
@@ -55,21 +53,20 @@ def new_databases(kind: str, request: pytest.FixtureRequest, folder: Path) -> Ca
 class Workers:
     """Workers that come and go, one after the other or at the same time, on one database."""
 
-    def __init__(self, database_url: str, *, is_shared: bool = False) -> None:
+    def __init__(self, database_url: str) -> None:
         self.database_url = database_url
-        self._is_shared = is_shared
         self.now = 1000.0
         self.ended: set[str] = set()
+        self.nobody_knows = False
         self._stores: list[FrontierStore] = []
 
-    def begin(self, name: str, run: str = "run") -> tuple[FrontierStore, OpenResult]:
+    def begin(self, name: str, run: str = "run", part: Part = Part()) -> tuple[FrontierStore, OpenResult]:  # noqa: B008
         store = FrontierStore(
             Database(self.database_url),
             run,
             name,
-            is_shared=self._is_shared,
-            delay=lambda host: DELAY,
-            has_ended=lambda worker, me: worker in self.ended,
+            part=part,
+            has_ended=lambda worker, me: None if self.nobody_knows else worker in self.ended,
             clock=lambda: self.now,
         )
         self._stores.append(store)
@@ -112,7 +109,7 @@ def test_what_was_found_is_taken_once_and_comes_back_as_it_was_or_as_it_is_to_be
     assert take(store, 5) == []
     store.exchange(Changes(again=[(taken.id, -7, '{"retry_times":1}')]), 0)
     assert take(store, 5) == [taken._replace(priority=-7, meta='{"retry_times":1}')]
-    other, _ = workers.begin("two", "another run")
+    other, _ = workers.begin("one", "another run")
     assert add(other, whole).added == 1
 
 
@@ -137,22 +134,15 @@ def test_continued_run_knows_what_is_done_and_kept_and_queues_the_rest(workers: 
     assert numbers(take(store, 10)) == [2, 3, 4, 5]
 
 
-def test_urls_of_a_living_worker_stay_its_own_until_it_says_no_more_that_it_is_there(workers: Workers) -> None:
+def test_what_another_process_is_at_is_left_alone_until_that_has_ended(workers: Workers) -> None:
     one, _ = workers.begin("one")
     add(one, entry(1), entry(2))
-    first, second = take(one, 2)
+    take(one, 2)
+    with pytest.raises(DedupError, match=r"run 'run' is under way in another process \(one\)"):
+        workers.begin("two")
+    workers.ended.add("one")
     two, opened = workers.begin("two")
-    assert opened.queued == 0
-    for _ in range(10):
-        workers.now += LEASE_SECONDS / 2
-        one.exchange(Changes(), 0)
-        result = two.exchange(Changes(), 5)
-        assert (result.taken, result.is_left) == ([], True)
-    workers.now += LEASE_SECONDS + 1
-    assert numbers(take(two, 5)) == [1, 2]
-    # Of what comes late an end counts, and another try does not.
-    one.exchange(Changes(done=[(first.id, True)], again=[(second.id, 0, None)]), 0)
-    assert workers.states() == {1: "done", 2: "taken"}
+    assert (opened.queued, numbers(take(two, 5))) == (2, [1, 2])
 
 
 def test_suspects_are_taken_one_at_a_time(workers: Workers) -> None:
@@ -196,11 +186,11 @@ def test_finished_run_is_forgotten_and_its_name_begins_anew(workers: Workers, mo
 def test_worker_is_gone_only_if_its_process_on_this_machine_is() -> None:
     me = worker_name()
     host, number, _ = me.split(":")
-    assert not is_gone(me, me)
+    assert is_gone(me, me) is False
     assert is_gone(f"{host}:{number}:before", me)
     assert is_gone(f"{host}:999999999:other", me)
     assert not is_gone(f"{host}:1:init", me)
-    assert not is_gone("elsewhere:999999999:other", me)
+    assert is_gone("elsewhere:999999999:other", me) is None
 
 
 @dataclass

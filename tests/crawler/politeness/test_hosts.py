@@ -99,8 +99,7 @@ def test_host_teaches_how_fast_it_may_be_asked(hosts: Hosts) -> None:
 
 def test_greatest_of_all_delays_holds(hosts: Hosts) -> None:
     hosts["a"].crawl_delay = 5.0
-    hosts.learn("a", 3.0)
-    hosts.learn("b", 3.0)
+    hosts["a"].learnt = hosts["b"].learnt = 3.0
     assert (hosts.least_delay("a"), hosts.least_delay("b")) == (5.0, 3.0)
 
 

@@ -174,7 +174,7 @@ def test_real_command_with_a_wrong_argument_prints_one_error_and_exits_with_2(tm
     [
         ("CRAWLER_WORKERS", "many"),
         ("CRAWLER_WORKERS", "-1"),
-        ("CRAWLER_SHARED_RUN", "perhaps"),
+        ("CRAWLER_PART", "perhaps"),
         ("CRAWLER_GONE", "forget"),
         ("CRAWLER_JAVASCRIPT", "perhaps"),
         ("CRAWLER_OBEY_META_ROBOTS", "perhaps"),
