@@ -86,16 +86,16 @@ def _compile_files() -> None:
     _decide_any_signatures()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        (folder / "files").mkdir()
         with closing(DocumentTable(folder)) as known:
             known.add("0", bytes(16), 0, Sketch(bytes(64), 0, 0, 0), words=b"", leader=None, indexed=True)
             known.find(bytes(16))
-            lengths = known.checkpoint()
-        # As with an index to begin with.
-        CorpusDeduplicator(RuleSettings(), folder, lengths).close()
+            # As with an index to begin with.
+            CorpusDeduplicator(RuleSettings(), folder / "files", known=known.blocks(10)).close()
         sample = folder / "sample.jsonl"
         lines = [json.dumps({"id": f"{number}", "text": f"word {number}"}) for number in range(10)]
         sample.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        job = Job(find_files([sample]).files, ReadOptions(), RuleSettings(), {}, folder / "state", processes=1)
+        job = Job(find_files([sample]).files, ReadOptions(), RuleSettings(), {}, processes=1)
         with Path(os.devnull).open("w", encoding="utf-8") as nobody:
             run_job(job, nobody)
 

@@ -28,7 +28,6 @@ def save_index(folder: Path, documents: Iterable[tuple[str, str | bytes]], **val
     with TemporaryDirectory() as state, closing(CorpusDeduplicator(settings, Path(state))) as deduplicator:
         for key, content in documents:
             deduplicator.decide(sign_one(key, content, find_scheme(settings.scheme).spec))
-        deduplicator.checkpoint()
         save(folder, settings, deduplicator.blocks(AT_ONCE))
     return folder
 

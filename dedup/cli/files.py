@@ -27,7 +27,7 @@ from dedup.workers.pool import load_ahead
 
 if TYPE_CHECKING:
     # Takes a quarter of a second to load.
-    from dedup.corpus.state import Tally
+    from dedup.corpus.tally import Tally
 
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rejected", type=local, metavar="FILE", help="write what could not be read, and why")
     parser.add_argument("--report", type=local, metavar="FILE", help="write a report as an HTML page; .html")
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
-    parser.add_argument("--force", action="store_true", help="overwrite outputs, and forget an interrupted run")
+    parser.add_argument("--force", action="store_true", help="overwrite outputs")
     add_reading_arguments(parser)
     parser.add_argument(
         "--keep",
@@ -92,9 +92,6 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     add_field_arguments(parser)
     parser.add_argument("--limit", type=int, metavar="N", help="read only the first documents")
     parser.add_argument("--processes", type=int, metavar="N", help="how many make signatures (default: one a core)")
-    parser.add_argument(
-        "--checkpoint", type=float, default=30.0, metavar="SECONDS", help="how often the state is saved"
-    )
 
 
 def add_field_arguments(parser: argparse.ArgumentParser) -> None:
@@ -162,7 +159,7 @@ def next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[str
 
 def run(options: argparse.Namespace) -> int:
     """Deduplicate and print the report; the status is 3 if some were rejected, 130 if the user stopped it."""
-    for name in ("limit", "processes", "max_bytes", "checkpoint"):
+    for name in ("limit", "processes", "max_bytes"):
         value = getattr(options, name)
         if value is not None and not value > 0:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected more than 0")
@@ -180,23 +177,19 @@ def run(options: argparse.Namespace) -> int:
 def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path]) -> int:
     """Do the job and print the report; return the exit status, see `run`."""
     with without_collections():
-        from dedup.corpus.job import Job, require_writable, state_of, summary_lines, summary_object  # noqa: PLC0415
+        from dedup.corpus.job import Job, require_writable, summary_lines, summary_object  # noqa: PLC0415
         from dedup.corpus.run import run_job  # noqa: PLC0415
-        from dedup.corpus.state import Checkpoint  # noqa: PLC0415
     settings = rule_settings(options)
     if found.ignored:
         say("files", f"left out {len(found.ignored):,} files of no known format, such as {found.ignored[0]}")
-    state = state_of(outputs, options.save_index)
-    require_writable(outputs, state, options.save_index, found.files, force=options.force)
+    require_writable(outputs, options.save_index, found.files, force=options.force)
     job = Job(
         files=found.files,
         options=read_options(options),
         settings=settings,
         outputs=outputs,
-        state=state,
         processes=options.processes or os.cpu_count() or 1,
         limit=options.limit,
-        checkpoint_seconds=options.checkpoint,
         against=options.against,
         save_index=options.save_index,
         keep=Keep(options.keep),
@@ -204,15 +197,11 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
     )
     # What was loaded stays: a look through all of it for what can be thrown away takes a tenth of a second.
     gc.freeze()
-    saved = None if state is None else Checkpoint.load(state)
-    before = 0 if saved is None else saved.tally.documents
-    if saved is not None:
-        say("files", f"going on behind {before:,} documents of an interrupted run")
     started = time.monotonic()
     try:
         result = run_job(job, sys.stderr)
     except KeyboardInterrupt:
-        say("files", "stopped" if state is None else "stopped; the same command goes on where it was")
+        say("files", "stopped, and nothing is written")
         return _INTERRUPTED
     if not result.tally.documents:
         say("files", "there are no documents in the inputs: what is written is empty")
@@ -223,7 +212,7 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
     written = [path for name, path in outputs.items() if name != "rejected" or rejected]
     written += [job.save_index] if job.save_index else []
     command = next_command(options, result.tally, outputs)
-    documents = result.tally.documents - before
+    documents = result.tally.documents
     lines = summary_lines(result, len(job.files), written, seconds, documents, command=command)
     print_answer(summary_object(result, seconds), lines, as_json=options.json)
     return status

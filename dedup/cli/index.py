@@ -25,7 +25,7 @@ from dedup.corpus.index_database import add_crawled, load, mode_of, scheme_of
 from dedup.corpus.index_tools import Contents, Hit, IndexQuery, find_near, read_contents
 from dedup.corpus.reading.documents import Keep
 from dedup.corpus.reading.files import KNOWN
-from dedup.corpus.state import about_settings
+from dedup.corpus.tally import about_settings
 from dedup.errors import InputError, SettingsError
 from dedup.report.explanation.stored import ENCODING_HELP, TEXT_PREFIX, Material, read_named, require_encoding
 from dedup.report.table import aligned, fit

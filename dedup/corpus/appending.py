@@ -11,8 +11,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.errors import InputError
-
 LENGTH_BYTES = 4
 """A byte string stands behind its length, in so many bytes, little-endian."""
 
@@ -23,20 +21,13 @@ MOST_AT_ONCE = 256
 class AppendingFile:
     """A file of byte strings that are read back by where they begin.
 
-    A checkpoint is its length; what was written behind the last one is cut off when it is opened again.
-
     Args:
-        path: where it is.
-        length: what the last checkpoint returned; 0: begin anew.
-
-    Raises:
-        InputError: there is less than was written up to the checkpoint.
+        path: where it is; what is there is replaced.
     """
 
-    def __init__(self, path: Path, length: int = 0) -> None:
-        require_length(path, length)
-        self._file = open_at(path, length)
-        self._written = length
+    def __init__(self, path: Path) -> None:
+        self._file = FileIO(path, "w+")
+        self._written = 0
         self._waiting = bytearray()
 
     @property
@@ -82,12 +73,9 @@ class AppendingFile:
                 start = place + LENGTH_BYTES
                 yield view[start : start + int.from_bytes(view[place:start], "little")]
 
-    def read_all(self, end: int) -> Iterator[tuple[int, bytes]]:
-        """Yield all that begins before a place, each with where it does.
-
-        Args:
-            end: what a checkpoint returned.
-        """
+    def read_all(self) -> Iterator[tuple[int, bytes]]:
+        """Yield all that was added so far, each with where it begins."""
+        end = self.end
         place = start = 0
         data = b""
         while place < end:
@@ -98,11 +86,9 @@ class AppendingFile:
             yield place, data[at + LENGTH_BYTES : behind] if behind <= len(data) else self.read(place)
             place = start + behind
 
-    def checkpoint(self) -> int:
-        """Make all of it safe; return its length."""
+    def flush(self) -> None:
+        """Write what waits, so that the file may be read otherwise."""
         self._write()
-        os.fsync(self._file.fileno())
-        return self._written
 
     def close(self) -> None:
         """Close the file; what waits to be written is lost."""
@@ -118,32 +104,6 @@ class AppendingFile:
         write_all(self._file, self._waiting)
         self._written += len(self._waiting)
         self._waiting = bytearray()
-
-
-def open_at(path: Path, length: int) -> FileIO:
-    """Open a file to go on behind so many bytes, without a buffer.
-
-    Args:
-        path: where it is.
-        length: how much of it is to stay; 0: begin anew.
-    """
-    if length == 0:
-        return FileIO(path, "w+")
-    os.truncate(path, length)
-    file = FileIO(path, "r+")
-    file.seek(length)
-    return file
-
-
-def require_length(path: Path, length: int) -> None:
-    """Refuse to go on with a file that is not there or too short.
-
-    Raises:
-        InputError: it is.
-    """
-    size = path.stat().st_size if path.exists() else -1
-    if length and size < length:
-        raise InputError(f"{path}: {'not there' if size < 0 else 'too short'}; begin anew with --force")
 
 
 def write_all(file: FileIO, data: bytes | bytearray | memoryview) -> None:

@@ -9,7 +9,7 @@ again; what a file said of a key before has been written already and cannot be t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.batches import Batch, WordSource
-from dedup.corpus.document_table import ROW, Block, DocumentTable, Lengths, sketch_of
+from dedup.corpus.document_table import ROW, Block, DocumentTable, sketch_of
 from dedup.corpus.key_map import NULL, KeyMap, find_closest
 from dedup.rules.documents import Answer, Content, Decision, Match, Rule, StoredDocument, Verdict, decision_of
 from dedup.rules.matcher import MOST_PASSED_ON, Matcher, Query, Words
@@ -127,10 +127,6 @@ class Clusters:
         latest = sorted(passed_on, key=lambda number: (number == match.member.id, number), reverse=True)
         yield from map(self._table.stored, latest[:MOST_PASSED_ON])
 
-    def checkpoint(self) -> Lengths:
-        """Make all of it safe, the documents too; return how much there is."""
-        return self._table.checkpoint()
-
     def close(self) -> None:
         """Close the files, those of the documents too."""
         self._table.close()
@@ -158,29 +154,24 @@ class CorpusDeduplicator:
     Args:
         settings: how matches are found and decided.
         folder: where is kept what does not stand in memory.
-        lengths: what the last checkpoint returned; nothing: begin anew.
         words: gives the words of documents.
-
-    Raises:
-        InputError: the files in the folder are not what the checkpoint says.
+        known: documents that come before all others.
     """
 
     def __init__(
-        self,
-        settings: RuleSettings,
-        folder: Path,
-        lengths: Lengths | None = None,
-        words: WordSource | None = None,
+        self, settings: RuleSettings, folder: Path, words: WordSource | None = None, known: Iterable[Block] = ()
     ) -> None:
         self._source = words or WordSource()
         self._is_paper, self._radius = settings.mode is Mode.PAPER, settings.radius
         self._fewest_tokens = fewest_tokens(settings)
         self._needed = Thresholds.of(settings)
-        self._table = DocumentTable(folder, lengths)
+        self._table = DocumentTable(folder)
+        for block in known:
+            self._table.extend(block)
         self._keys = KeyMap(keys_of(settings))
         self._clusters = Clusters(self._table, settings, self._source)
         rows = self._table.rows
-        self._keys.add_many(rows["fingerprint"], self._table.saved_bands(), rows["indexed"])
+        self._keys.add_many(rows["fingerprint"], self._table.bands(), rows["indexed"])
 
     @property
     def nbytes(self) -> int:
@@ -219,16 +210,12 @@ class CorpusDeduplicator:
         return self._table.keys(numbers)
 
     def blocks(self, at_once: int) -> Iterator[Block]:
-        """Yield all documents up to the last checkpoint as a saved index has them, some at a time."""
+        """Yield all documents as a saved index has them, some at a time."""
         return self._table.blocks(at_once)
 
     def words_of(self, number: int) -> bytes:
         """Return the words of a document by its number; nothing where they were not kept."""
         return self._clusters.words_of(number)
-
-    def checkpoint(self) -> Lengths:
-        """Make all of it safe; return what a resumed run begins with."""
-        return self._clusters.checkpoint()
 
     def close(self) -> None:
         """Close the files."""

@@ -8,7 +8,6 @@ Only documents of different contents stand here: a further copy of a text is nev
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -18,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled, signed
-from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
+from dedup.corpus.appending import AppendingFile
 from dedup.corpus.key_map import NULL, Sketches
 from dedup.rules.documents import StoredDocument
 from dedup.signature.signature import BANDS, Sketch
 
-FILES = ("documents", "keys", "words", "bands")
-"""The names of the files, in the folder of the state."""
+FILES = ("keys", "words", "bands")
+"""The names of the files, in the folder of a run."""
 
 ROW = np.dtype(
     [
@@ -74,22 +73,6 @@ def sketch_of(row: Any) -> Sketch:
     return Sketch(row["minima"].tobytes(), 0, int(row["tokens"]), int(row["shingles"]))
 
 
-class Lengths(NamedTuple):
-    """The length of each file at a checkpoint, in bytes.
-
-    Attributes:
-        documents: of the file of documents.
-        keys: of that of their keys.
-        words: of that of their words.
-        bands: of that of their bands.
-    """
-
-    documents: int = 0
-    keys: int = 0
-    words: int = 0
-    bands: int = 0
-
-
 class Block(NamedTuple):
     """Documents that follow each other, as a saved index has them.
 
@@ -110,29 +93,14 @@ class DocumentTable:
     """Documents by number, from 0, in the order in which they were added.
 
     Args:
-        folder: where the files are.
-        lengths: what the last checkpoint returned; nothing: begin anew.
-
-    Raises:
-        InputError: the files are not what the checkpoint says.
+        folder: where the files are, as long as it is open.
     """
 
-    def __init__(self, folder: Path, lengths: Lengths | None = None) -> None:
-        lengths = lengths or Lengths()
-        for name in FILES:
-            require_length(folder / name, getattr(lengths, name))
-        self._file = open_at(folder / "documents", lengths.documents)
-        self._keys = AppendingFile(folder / "keys", lengths.keys)
-        self._words = AppendingFile(folder / "words", lengths.words)
-        self._bands_path = folder / "bands"
-        self._bands = AppendingFile(self._bands_path, lengths.bands)
-        self._count = self._saved = lengths.documents // ROW.itemsize
-        self._rows = np.zeros(max(FIRST_ROWS, int(self._count * _GROWTH)), ROW)
-        if self._count:
-            self._file.seek(0)
-            view = self._rows[: self._count].view(np.uint8).data
-            while view:
-                view = view[self._file.readinto(view) :]
+    def __init__(self, folder: Path) -> None:
+        self._keys, self._words, self._bands = (AppendingFile(folder / name) for name in FILES)
+        self._bands_path = folder / FILES[-1]
+        self._count = 0
+        self._rows = np.zeros(FIRST_ROWS, ROW)
         self._slots = np.zeros(0, np.uint32)
         self._make_room(1)
 
@@ -155,11 +123,12 @@ class DocumentTable:
         """The sketches of all of them, for compiled code."""
         return Sketches(self._rows["minima"], self._rows["shingles"], self._rows["tokens"])
 
-    def saved_bands(self) -> NDArray[np.uint64]:
-        """Return the bands of the documents that were there when it was opened, as they lie in the file: (n, 24)."""
-        if not self._saved:
+    def bands(self) -> NDArray[np.uint64]:
+        """Return the bands of all documents, as they lie in the file: (n, 24)."""
+        if not self._count:
             return np.empty((0, BANDS), np.uint64)
-        return np.memmap(self._bands_path, "<u8", "r", shape=(self._saved, BANDS))
+        self._bands.flush()
+        return np.memmap(self._bands_path, "<u8", "r", shape=(self._count, BANDS))
 
     def find(self, content: bytes) -> int | None:
         """Return the number of the document with a content, by its digest of 16 bytes."""
@@ -240,11 +209,12 @@ class DocumentTable:
         self._count += len(rows)
 
     def blocks(self, at_once: int) -> Iterator[Block]:
-        """Yield all documents, as far as the last checkpoint made them safe, some at a time."""
+        """Yield all documents, some at a time."""
+        self._bands.flush()
         # Not mapped: what was read of the files themselves would count as memory of this process.
-        keys, words = ((data for _, data in file.read_all(file.end)) for file in (self._keys, self._words))
-        for start in range(0, self._saved, at_once):
-            rows = self._rows[start : min(start + at_once, self._saved)]
+        keys, words = ((data for _, data in file.read_all()) for file in (self._keys, self._words))
+        for start in range(0, self._count, at_once):
+            rows = self._rows[start : min(start + at_once, self._count)]
             has_words = (rows["words"] != NULL).tolist()
             bands = np.fromfile(self._bands_path, "<u8", len(rows) * BANDS, offset=start * BANDS_BYTES)
             words_of_rows = [next(words) if each else b"" for each in has_words]
@@ -272,18 +242,9 @@ class DocumentTable:
         place = int(self._rows["words"][number])
         return b"" if place == NULL else self._words.read(place)
 
-    def checkpoint(self) -> Lengths:
-        """Make all of it safe; return how much there is."""
-        if self._saved < self._count:
-            write_all(self._file, self._rows[self._saved : self._count].view(np.uint8).data)
-        os.fsync(self._file.fileno())
-        self._saved = self._count
-        files = (self._keys, self._words, self._bands)
-        return Lengths(self._count * ROW.itemsize, *(file.checkpoint() for file in files))
-
     def close(self) -> None:
         """Close the files."""
-        for file in (self._file, self._keys, self._words, self._bands):
+        for file in (self._keys, self._words, self._bands):
             file.close()
 
     def _make_room(self, count: int) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dedup.corpus.document_table import ROW, Block, DocumentTable, stored_document
 from dedup.corpus.key_map import NULL
 from dedup.corpus.reading.streams import load_pyarrow, parquet_damage
-from dedup.corpus.state import about_settings, locked
+from dedup.corpus.tally import about_settings, locked
 from dedup.errors import IndexFileError, InputError, SettingsError
 from dedup.files import sync
 from dedup.rules.documents import StoredDocument
@@ -165,7 +165,6 @@ def new_index(target: Path, settings: RuleSettings, *, force: bool) -> Iterator[
         try:
             with closing(DocumentTable(folder)) as table:
                 yield table
-                table.checkpoint()
                 save(target, settings, table.blocks(AT_ONCE))
         finally:
             shutil.rmtree(folder)
@@ -213,7 +212,7 @@ class SavedIndex:
     Attributes:
         folder: where it is.
         named_settings: the settings that it was made with, as `about_settings` of
-            `dedup.corpus.state` writes them.
+            `dedup.corpus.tally` writes them.
         settings: the same.
         files: the files of its documents.
 
@@ -448,7 +447,7 @@ def _is_index(folder: Path) -> bool:
 
 
 def _settings_of(named: Mapping[str, str]) -> RuleSettings:
-    """Return settings; the opposite of `dedup.corpus.state.about_settings`."""
+    """Return settings; the opposite of `dedup.corpus.tally.about_settings`."""
     values = {f"DEDUP_{name.upper()}": value for name, value in named.items()}
     scheme = scheme_named(named["scheme"], named.get("word_lists", "")).spec
     return RuleSettings.read({**values, "DEDUP_SCHEME": scheme, "DEDUP_DICTIONARY": NO_OTHER_DICTIONARY}.get)

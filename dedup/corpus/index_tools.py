@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dedup.corpus.index import FORMAT, SavedIndex
-from dedup.corpus.state import about_settings, differing_settings
+from dedup.corpus.tally import about_settings, differing_settings
 from dedup.index import MOST_READ, choose
 from dedup.rules.documents import Match, Rule, StoredDocument
 from dedup.rules.matcher import Candidate, Matcher, Query

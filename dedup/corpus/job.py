@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,12 +10,10 @@ from typing import Any
 
 from dedup.console import counted, duration, exact_and_near, lost_text, plain, readable, saved_text
 from dedup.corpus.index import require_free
-from dedup.corpus.outputs import discard_part
 from dedup.corpus.reading.documents import DATE_FIELD, INNER_LINES, CorpusFile, Keep, ReadOptions
-from dedup.corpus.state import Checkpoint, Tally, about_settings
+from dedup.corpus.tally import Tally
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
-from dedup.signature.signature import digest
 
 _LABEL = 10
 _REASON = 120
@@ -34,10 +30,8 @@ class Job:
         settings: how they are decided.
         outputs: where `kept`, `dropped`, `similar`, `clusters`, `rejected` and `report` are written, those that are
             wanted.
-        state: the folder that an interrupted run goes on from; None: it cannot.
         processes: how many make signatures.
         limit: how many documents at most are read.
-        checkpoint_seconds: how often the state is saved.
         against: a saved index, whose documents count as known.
         save_index: where one is written, once all is decided.
         keep: which document of a group of copies is kept.
@@ -48,50 +42,30 @@ class Job:
     options: ReadOptions
     settings: RuleSettings
     outputs: dict[str, Path]
-    state: Path | None
     processes: int
     limit: int | None = None
-    checkpoint_seconds: float = 30.0
     against: Path | None = None
     save_index: Path | None = None
     keep: Keep = Keep.FIRST
     date_field: str = DATE_FIELD
 
     @property
-    def about(self) -> dict[str, Any]:
-        """What must be the same for an interrupted run to go on; all of it can be JSON."""
-        inputs = [[file.name, file.size, file.changed] for file in self.files]
-        return {
-            "settings": about_settings(self.settings),
-            "fields": asdict(self.options),
-            # There may be a million of them.
-            "inputs": digest(json.dumps(inputs).encode()).hex(),
-            "outputs": {name: str(path) for name, path in self.outputs.items()},
-            "limit": self.limit,
-            "against": None if self.against is None else str(self.against),
-            "save_index": None if self.save_index is None else str(self.save_index),
-            "keep": [self.keep, self.date_field],
-        }
-
-
-def state_of(outputs: dict[str, Path], save_index: Path | None) -> Path | None:
-    """Return the folder of a run's state: beside the first output, hidden, so that it is never read as an input."""
-    documents = [path for name, path in outputs.items() if name != "rejected"]
-    first = next(iter(documents), save_index or outputs.get("rejected"))
-    return None if first is None else first.with_name(f".{first.name}.state")
+    def folder(self) -> Path | None:
+        """Where what does not stand in memory is, hidden beside the first output; None: nothing is written."""
+        first = next(iter([*self.outputs.values(), *([self.save_index] if self.save_index else [])]), None)
+        return None if first is None else first.with_name(f".{first.name}.work")
 
 
 def require_writable(
-    outputs: dict[str, Path], state: Path | None, save_index: Path | None, files: Iterable[CorpusFile], *, force: bool
+    outputs: dict[str, Path], save_index: Path | None, files: Iterable[CorpusFile], *, force: bool
 ) -> None:
-    """Refuse to write where something is that must not be lost; clear away what may be.
+    """Refuse to write where something is that must not be lost.
 
     Args:
         outputs: where is written, by what goes into it.
-        state: the folder of the state of the run; None: nothing is written.
         save_index: where an index is written, if one is.
         files: what is read.
-        force: whether outputs are overwritten, and an interrupted run is forgotten.
+        force: whether outputs are overwritten.
 
     Raises:
         InputError: something is in the way.
@@ -105,19 +79,11 @@ def require_writable(
             raise InputError(f"{path}: its folder is not there; make it first")
         if os.path.realpath(path) in inputs:
             raise InputError(f"{path}: is one of the inputs; write to another file")
-    if state is None:
-        return
-    if force:
-        shutil.rmtree(state, ignore_errors=True)
-    is_going_on = not force and Checkpoint.load(state) is not None
     for path in outputs.values():
-        if path.exists() and not (force or is_going_on):
+        if path.exists() and not force:
             raise InputError(f"{path}: is there already; write elsewhere, or give --force to overwrite it")
     if save_index is not None:
-        require_free(save_index, force=force or is_going_on)
-    if not is_going_on:
-        for path in outputs.values():
-            discard_part(path)
+        require_free(save_index, force=force)
 
 
 @dataclass(frozen=True)
@@ -146,7 +112,7 @@ def summary_lines(
         result: what was found.
         files: how many files were read.
         outputs: what was written.
-        seconds: how long it took since the run began, or went on.
+        seconds: how long it took.
         documents: how many documents were decided in that time.
         command: the one to give next, if there is any.
     """

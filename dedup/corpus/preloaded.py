@@ -20,7 +20,7 @@ with without_collections():
         path = Path(name) / "line.jsonl"
         path.write_text('{"text": "word 1"}\n', encoding="utf-8")
         [file] = find_files([path]).files
-        for lines in find_line_ranges(file, 0, ReadOptions(), None, with_words=False):
+        for lines in find_line_ranges(file, 0, ReadOptions(), with_words=False):
             # Everything that is compiled is called once.
             sign_lines(lines, "words")
     gc.freeze()

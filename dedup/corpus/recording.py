@@ -20,7 +20,7 @@ from dedup.corpus.outputs import Output, Row, has_columns, open_output, to_json
 from dedup.corpus.reading.documents import CorpusDocument, CorpusFile, Page, ParquetRow
 from dedup.corpus.reading.parquet import arrow_source
 from dedup.corpus.reading.streams import load_pyarrow
-from dedup.corpus.state import Checkpoint, Tally
+from dedup.corpus.tally import Tally
 from dedup.rules.documents import Decision, join_clusters
 
 KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
@@ -48,6 +48,7 @@ _COLUMNS = {
     "kept": KEPT,
     "dropped": RELATED,
     "similar": RELATED,
+    "clusters": CLUSTERS,
     "rejected": {"source": "string", "reason": "string"},
     "report": RELATED,
 }
@@ -144,37 +145,27 @@ class Members:
 
     Args:
         folder: where the file is.
-        length: what the last checkpoint returned; 0: begin anew.
-
-    Raises:
-        InputError: the file is not what the checkpoint says.
     """
 
-    def __init__(self, folder: Path, length: int = 0) -> None:
-        self._file = AppendingFile(folder / MEMBERS, length)
-        self._length = length
+    def __init__(self, folder: Path) -> None:
+        self._file = AppendingFile(folder / MEMBERS)
 
     def add(self, leader: int, key: str) -> None:
         """Note that a document belongs to the cluster of a leader."""
         self._file.append(leader.to_bytes(_NUMBER_BYTES, "little") + key.encode())
-
-    def checkpoint(self) -> int:
-        """Make all of it safe; return its length."""
-        self._length = self._file.checkpoint()
-        return self._length
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
     def clusters(self, joined: Mapping[int, int]) -> ClusterKeys:
-        """Return the clusters of all that were noted up to the last checkpoint.
+        """Return the clusters of all that were noted.
 
         Args:
             joined: by leaders whose clusters are counted with others the first of these.
         """
         leaders, places = [], []
-        for place, data in self._file.read_all(self._length):
+        for place, data in self._file.read_all():
             leaders.append(int.from_bytes(data[:_NUMBER_BYTES], "little"))
             places.append(place)
         numbers = np.array(leaders, np.int64)
@@ -220,35 +211,31 @@ class Recorder:
 
     Args:
         job: its outputs.
-        folder: the state of the run.
-        saved: what it goes on from; None: begin anew.
+        folder: for what does not stand in memory.
 
     Attributes:
         tally: the counts.
 
     Raises:
-        InputError: an output cannot be written, or not be resumed.
+        InputError: an output cannot be written.
     """
 
-    def __init__(self, job: Job, folder: Path, saved: Checkpoint | None) -> None:
-        self.tally = Tally() if saved is None else saved.tally
+    def __init__(self, job: Job, folder: Path) -> None:
+        self.tally = Tally()
         self._paths = job.outputs
         self._outputs: dict[str, Output] = {}
         # Of each document that is a copy of two leaders both.
         self._seconds = array("q")
-        resume_at = {} if saved is None else saved.outputs
         with ExitStack() as stack:
-            self._members = stack.enter_context(closing(Members(folder, 0 if saved is None else saved.members)))
+            self._members = stack.enter_context(closing(Members(folder)))
             schema = common_schema(job.files) if "kept" in job.outputs else None
             self._is_general = schema is None and "kept" in job.outputs and has_columns(job.outputs["kept"])
             columns = _COLUMNS if schema is None else _COLUMNS | {"kept": schema}
             # A report is made of all that is related once all is decided, whether that is an output or not.
             paths = job.outputs | ({"report": folder / REPORTED} if "report" in job.outputs else {})
             for name in [each for each in columns if each in paths]:
-                # Nothing may be left of a file of rejected ones that was empty and removed when the run was killed.
-                at = resume_at.get(name) or None if name == "rejected" else resume_at.get(name)
-                self._outputs[name] = open_output(paths[name], columns[name], at)
-                stack.callback(self._outputs[name].suspend)
+                self._outputs[name] = open_output(paths[name], columns[name])
+                stack.callback(self._outputs[name].discard)
             self._open = stack.pop_all()
 
     def record(self, batch: Batch, related: Iterable[Related]) -> None:
@@ -283,38 +270,30 @@ class Recorder:
         wordless, sizes = np.count_nonzero(tokens[is_new] == 0), signatures.text_bytes[is_new]
         self.tally.count_new(len(sizes), int(wordless), int(sizes.sum()))
 
-    def write_clusters(self, deduplicator: CorpusDeduplicator) -> ClusterKeys:
-        """Write the clusters of all up to the last checkpoint; return them."""
+    def finish(self, deduplicator: CorpusDeduplicator) -> ClusterKeys:
+        """Write the clusters, and what a report is made of; return the clusters."""
         joined = join_clusters(zip(self._seconds[::2], self._seconds[1::2], strict=True))
         # Who leads a cluster that is counted with an earlier one is a member of that.
         others = [leader for leader, first in joined.items() if leader != first]
         for leader, key in zip(others, deduplicator.keys(np.array(others, np.int64)), strict=True):
             self._members.add(leader, key)
-        self._members.checkpoint()
         clusters = self._members.clusters(joined)
-        if "clusters" in self._paths:
-            with open_output(self._paths["clusters"], CLUSTERS) as output:
-                for key, duplicates in zip(deduplicator.keys(clusters.leaders), clusters.keys(), strict=True):
-                    output.write({"leader": key, "keys": [key, *duplicates]})
+        if "clusters" in self._outputs:
+            for key, duplicates in zip(deduplicator.keys(clusters.leaders), clusters.keys(), strict=True):
+                self._outputs["clusters"].write({"leader": key, "keys": [key, *duplicates]})
+        if "report" in self._outputs:
+            self._outputs.pop("report").close()
         return clusters
 
-    def checkpoint_members(self) -> int:
-        """Make safe who belongs to which cluster; return where to go on."""
-        return self._members.checkpoint()
-
-    def checkpoint_outputs(self) -> dict[str, int]:
-        """Make safe what was written to the outputs; return where to go on, by what goes into them."""
-        return {name: output.checkpoint() for name, output in self._outputs.items()}
-
-    def finish(self) -> None:
-        """Give the outputs their names; a file of what was rejected is there only where something was."""
+    def name_outputs(self) -> None:
+        """Give the outputs their names; a file of what was rejected is there only where anything was."""
         for output in self._outputs.values():
             output.close()
         if "rejected" in self._paths and not self.tally.rejected:
             self._paths["rejected"].unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close all files; what was not checkpointed is lost."""
+        """Close all files; outputs that are not whole are removed."""
         self._open.close()
 
     def _write(self, name: str, row: dict[str, Any]) -> None:

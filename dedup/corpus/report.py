@@ -13,7 +13,7 @@ import numpy as np
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.job import Job
 from dedup.corpus.recording import REPORTED
-from dedup.corpus.state import Tally
+from dedup.corpus.tally import Tally
 from dedup.files import open_output
 from dedup.report.contents import LeftOut, RelatedRow, Report, Total
 from dedup.report.explanation.stored import differences_of

@@ -1,7 +1,7 @@
 """Documents in another order than that in which they are read: the first of a group is kept, so order says which.
 
 All is read and signed before the first document is decided. Until then documents wait in a file without a name, which
-is gone with the process, whatever ends it: a run that goes on reads and signs again, and decides only what is left.
+is gone with the process, whatever ends it.
 """
 
 from __future__ import annotations
@@ -87,16 +87,11 @@ class SortedDocuments:
             )
         return undated
 
-    def batches(self, decided: int, *, with_others: bool) -> Iterator[Batch]:
-        """Yield all documents in their order.
-
-        Args:
-            decided: how many of them an interrupted run has decided, which are left out.
-            with_others: whether what was rejected or skipped comes first.
-        """
-        if with_others and self._others:
+    def batches(self) -> Iterator[Batch]:
+        """Yield what was rejected or skipped, then all documents in their order."""
+        if self._others:
             yield Batch.of(self._others, Signatures.joined([]))
-        order = np.argsort(self._all_ranks(), kind="stable")[decided:]
+        order = np.argsort(self._all_ranks(), kind="stable")
         places = np.frombuffer(self._places, np.int64)[order]
         for start in range(0, len(places), _MOST_DOCUMENTS):
             documents, signatures = zip(*map(self._read, places[start : start + _MOST_DOCUMENTS].tolist()), strict=True)

@@ -29,7 +29,7 @@ from dedup.corpus.deciding import Clusters, decide_content, query_of, table_rows
 from dedup.corpus.document_table import Block, DocumentTable
 from dedup.corpus.key_map import NULL
 from dedup.corpus.recording import RELATED, related_row
-from dedup.corpus.state import about_settings
+from dedup.corpus.tally import about_settings
 from dedup.errors import InputError
 from dedup.rules.documents import DUPLICATES, NOTHING_ALIKE, Answer, Rule, Verdict
 from dedup.rules.matcher import Query

@@ -22,7 +22,7 @@ from dedup.corpus.index import (
     read_about,
     write_about,
 )
-from dedup.corpus.state import require_made_with
+from dedup.corpus.tally import require_made_with
 from dedup.errors import InputError
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.spark import reading

@@ -22,7 +22,7 @@ from dedup.corpus.reading.documents import CorpusFile, ReadOptions
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.streams import is_url
 from dedup.corpus.report import name_of, report_of, row_of, write_report
-from dedup.corpus.state import NAMED, Tally
+from dedup.corpus.tally import NAMED, Tally
 from dedup.errors import InputError
 from dedup.report import contents
 from dedup.report.contents import LeftOut, RelatedRow

@@ -139,7 +139,7 @@ def read(spark: SparkSession, files: Sequence[CorpusFile], options: ReadOptions)
 def _portions(files: Sequence[CorpusFile], options: ReadOptions) -> Iterator[_Portion]:
     for number, file in enumerate(files):
         if has_ranges(file):
-            yield from find_line_ranges(file, number, options, None, with_words=False)
+            yield from find_line_ranges(file, number, options, with_words=False)
         else:
             yield file, number
 

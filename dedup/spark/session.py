@@ -22,7 +22,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from dedup.corpus.state import require_same
+from dedup.corpus.tally import require_same
 from dedup.errors import DedupError, InputError
 from dedup.spark import reading
 

@@ -199,7 +199,6 @@ def test_verdicts_and_state(values: dict[str, Any], tmp_path: Path, monkeypatch:
                 for place, line in enumerate(each_alone(each)):
                     alone_signed = sign_lines(line, "words")
                     decided += [(after + place, *rest) for _, *rest in deduplicator.decide(alone_signed)]
-            deduplicator.checkpoint()
     assert together == alone
     assert {decision.verdict for _, decision, *_ in together} >= {"exact duplicate", "near duplicate"}
     assert any(second is not None for *_, second in together) == (values.get("mode") != "paper")

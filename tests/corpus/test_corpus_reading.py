@@ -135,20 +135,6 @@ def test_what_is_written_is_read_back_in_order(name: str, texts: list[str]) -> N
         assert [(each.key, content(each)) for each in read(path)] == list(named.items())
 
 
-@pytest.mark.parametrize("name", WRITERS)
-def test_reading_goes_on_behind_any_document(name: str, tmp_path: Path) -> None:
-    between = " " if ".tsv" in name else "\n"
-    WRITERS[name](tmp_path / name, {f"http://example.com/{i}": f"text{between}{i}" * i for i in range(1, 11)})
-    (tmp_path / "b.jsonl").write_text('{"text": "last"}\nbroken\n', encoding="utf-8")
-    everything = list(read_documents([tmp_path]))
-    assert len(everything) == 12 + (".csv" in name)
-    for i, item in enumerate(everything):
-        rest = list(read_documents([tmp_path], start_after=item.position))
-        assert [(each.position[:2], getattr(each, "key", "")) for each in rest] == [
-            (each.position[:2], getattr(each, "key", "")) for each in everything[i + 1 :]
-        ]
-
-
 def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
     for name in ("b/2.txt", "b/10.txt", "a.txt", "c.html", ".hidden.txt", "notes.pdf", "b/.git/x.txt"):
         path = tmp_path / name
@@ -496,8 +482,6 @@ def test_an_array_is_read_element_by_element(name: str, tmp_path: Path) -> None:
     assert isinstance(second, CorpusDocument)
     assert second.record == {"text": "b"}
     assert [each.position.ordinal for each in bad if isinstance(each, Rejected)] == [3, 4]
-    rest = list(read_documents([tmp_path], start_after=second.position))
-    assert [each.position.ordinal for each in rest] == [3, 4]
 
 
 @pytest.mark.parametrize(
@@ -517,8 +501,6 @@ def test_of_a_broken_array_the_beginning_is_read(data: bytes, good: int, reason:
     items = list(read_documents([tmp_path], ReadOptions(max_bytes=500_000)))
     assert [isinstance(item, CorpusDocument) for item in items] == [True] * good + [False] * bool(reason)
     assert all(reason in item.reason for item in items if isinstance(item, Rejected))
-    if items:
-        assert not list(read_documents([tmp_path], ReadOptions(max_bytes=500_000), items[-1].position))
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=3), st.text(max_size=9) | st.integers() | st.floats(), max_size=3)))

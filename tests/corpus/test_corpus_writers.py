@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
 from datetime import date
 from pathlib import Path
 
@@ -19,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.corpus import outputs
 from dedup.corpus.outputs import JsonlOutput, open_output
 from dedup.corpus.reading.documents import CorpusDocument
 from dedup.corpus.reading.files import find_files
@@ -136,29 +129,6 @@ def test_lines_that_are_rows_stand_between_other_rows(tmp_path: Path) -> None:
     assert (tmp_path / "out.jsonl").read_bytes() == b'{"a": 1}\n1\n2\n3\n4\n'
 
 
-def test_what_the_disk_has_not_taken_early_is_told_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from_threads: list[bool] = []
-
-    def fail_once(descriptor: int) -> None:
-        from_threads.append(threading.current_thread() is not threading.main_thread())
-        # The system tells it once, and takes it as known then.
-        if len(from_threads) == 1:
-            raise OSError(errno.EIO, "Input/output error")
-
-    monkeypatch.setattr(outputs, "MOST_UNSAFE", 10)
-    monkeypatch.setattr(os, "fsync", fail_once)
-    output = JsonlOutput(tmp_path / "out.jsonl")
-    monkeypatch.setattr(outputs, "MOST_WAITING", 1)
-    output.write(b"1234\n1234\n1234")
-    with pytest.raises(OSError, match="Input/output error"):
-        output.checkpoint()
-    assert from_threads == [True]
-    output.write(b"7")
-    output.checkpoint()
-    assert from_threads == [True, False]
-    output.suspend()
-
-
 def keys(path: Path) -> list[str]:
     if path.suffix == ".parquet":
         found: list[str] = pq.read_table(path).column("leader").to_pylist()
@@ -174,63 +144,11 @@ def test_nothing_has_the_name_before_it_is_whole(suffix: str, rows: int, tmp_pat
     writer = open_output(path, CLUSTERS)
     for i in range(rows):
         writer.write({"leader": str(i), "keys": []})
-    writer.checkpoint()
+    writer.finish()
     assert path.read_text(encoding="utf-8") == "an older result"
     writer.close()
     assert keys(path) == [str(i) for i in range(rows)]
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
-
-
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-@settings(max_examples=20)
-@given(steps=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=6))
-def test_what_came_after_the_last_checkpoint_is_removed(suffix: str, steps: list[tuple[int, int]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"out.{suffix}")
-        expected: list[str] = []
-        checkpoint = None
-        for safe, lost in [*steps, (1, 0)]:
-            writer = open_output(path, CLUSTERS, checkpoint)
-            for _ in range(safe):
-                expected.append(str(len(expected)))
-                writer.write({"leader": expected[-1], "keys": []})
-            checkpoint = writer.checkpoint()
-            for _ in range(lost):
-                writer.write({"leader": "lost", "keys": []})
-            writer.suspend()
-        open_output(path, CLUSTERS, checkpoint).close()
-        assert keys(path) == expected
-        # Killed after that and before it was noted: there is nothing left to do.
-        again = open_output(path, CLUSTERS, checkpoint)
-        again.close()
-        with pytest.raises(InputError, match="cannot be resumed"):
-            again.write({"leader": "more", "keys": []})
-        assert keys(path) == expected
-
-
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-@pytest.mark.slow
-def test_a_kill_leaves_what_was_safe(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"out.{suffix}"
-    code = """
-import sys
-from pathlib import Path
-from dedup.corpus.outputs import open_output
-from dedup.corpus.recording import CLUSTERS
-writer = open_output(Path(sys.argv[1]), CLUSTERS)
-for i in range(3000):
-    writer.write({"leader": str(i), "keys": []})
-print(writer.checkpoint(), flush=True)
-while True:
-    writer.write({"leader": "lost", "keys": []})
-"""
-    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        checkpoint = int(process.stdout.readline())
-        os.kill(process.pid, signal.SIGKILL)
-    assert not path.exists()
-    open_output(path, CLUSTERS, checkpoint).close()
-    assert keys(path) == [str(i) for i in range(3000)]
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out", "missing/out.jsonl", "folder.jsonl"])
@@ -241,30 +159,12 @@ def test_a_file_that_cannot_be_written_is_refused(name: str, tmp_path: Path) -> 
     assert str(tmp_path / name) in str(raised.value)
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-def test_what_is_not_there_cannot_be_resumed(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"out.{suffix}"
-    with pytest.raises(InputError, match=r"cannot be resumed, .* start again without resuming"):
-        open_output(path, CLUSTERS, 7)
-    writer = open_output(path, CLUSTERS)
-    writer.suspend()
-    with pytest.raises(InputError, match="cannot be resumed"):
-        open_output(path, CLUSTERS, 7)
-
-
-def test_an_error_leaves_what_can_be_resumed(tmp_path: Path) -> None:
-    checkpoints = []
-
+def test_an_error_leaves_nothing(tmp_path: Path) -> None:
     def fail() -> None:
         with open_output(tmp_path / "out.jsonl", CLUSTERS) as writer:
             writer.write({"leader": "a", "keys": []})
-            checkpoints.append(writer.checkpoint())
-            writer.write({"leader": "b", "keys": []})
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fail()
-    checkpoint = checkpoints[0]
-    with open_output(tmp_path / "out.jsonl", CLUSTERS, checkpoint) as writer:
-        writer.write({"leader": "c", "keys": []})
-    assert keys(tmp_path / "out.jsonl") == ["a", "c"]
+    assert list(tmp_path.iterdir()) == []

@@ -247,102 +247,52 @@ def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
     assert "made with other settings (min_jaccard 0.55 instead of 0.9)" in other.stderr
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("suffix", "stops", "keep"),
-    [
-        ("jsonl", [signal.SIGKILL, signal.SIGINT], "first"),
-        ("parquet", [signal.SIGKILL], "first"),
-        ("jsonl", [signal.SIGKILL, signal.SIGINT], "longest"),
-    ],
-)
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.slow
-def test_a_run_that_was_killed_or_stopped_goes_on(
-    suffix: str, stops: list[signal.Signals], keep: str, tmp_path: Path
+def test_a_run_that_was_killed_or_stopped_writes_nothing_and_the_next_one_all(
+    suffix: str, stop: signal.Signals, tmp_path: Path
 ) -> None:
-    for seed in ("x", "y"):
-        write(tmp_path / f"{seed}.jsonl", many(1500, seed))
-    arguments = ["x.jsonl", "y.jsonl", "--format", suffix, "--processes", "1", "--keep", keep]
-    assert dedup(*arguments, "-o", "whole", folder=tmp_path).returncode == 0
-    for stop in stops:
-        status, said = stopped(stop, [*arguments, "-o", "out", "--checkpoint", "0.001"], tmp_path)
-        assert status == (-stop if stop == signal.SIGKILL else 130)
-        assert ("the same command goes on where it was" in said) == (stop == signal.SIGINT)
-        assert not list((tmp_path / "out").glob(f"*.{suffix}"))
-    done = dedup(*arguments, "-o", "out", folder=tmp_path)
-    assert done.returncode == 0
-    assert "going on behind" in done.stderr
-    assert "\nread        3,000 documents of 2 files\n" in done.stdout
-    for name in ("kept", "dropped", "clusters"):
-        whole, out = tmp_path / f"whole/{name}.{suffix}", tmp_path / f"out/{name}.{suffix}"
-        if suffix == "jsonl":
-            assert out.read_bytes() == whole.read_bytes()
-        else:
-            assert pq.read_table(out).equals(pq.read_table(whole))
-    assert [path.name for path in (tmp_path / "out").iterdir() if path.name.startswith(".")] == []
+    write(tmp_path / "in.jsonl", many(1500, "x"))
+    arguments = ["in.jsonl", "--format", suffix, "--processes", "1", "-o", "out"]
+    command = [sys.executable, "-c", STOPPED, str(int(stop)), "files", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG, check=False)
+    assert done.returncode == (-stop if stop == signal.SIGKILL else 130)
+    assert ("stopped, and nothing is written" in done.stderr) == (stop == signal.SIGINT)
+    assert not list((tmp_path / "out").glob(f"*.{suffix}"))
+    assert dedup(*arguments, folder=tmp_path).returncode == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        f"{name}.{suffix}" for name in ("kept", "dropped", "similar", "clusters")
+    }
 
 
-# Sends itself a signal when it has saved its state for the first time; what is left to read are many ranges.
+# Sends itself a signal once documents are written; what is left to read are many ranges.
 STOPPED = """
 import os, sys
 from dedup.cli.main import run_and_exit
 from dedup.corpus.reading import jsonl
-from dedup.corpus.state import Checkpoint
+from dedup.corpus.recording import Recorder
 
 jsonl.RANGE_BYTES = 20_000
-save, stop = Checkpoint.save, int(sys.argv.pop(1))
+record, stop = Recorder.record, int(sys.argv.pop(1))
 
-def save_and_stop(self, folder):
-    Checkpoint.save = save
-    save(self, folder)
+def record_and_stop(self, batch, related):
+    Recorder.record = record
+    record(self, batch, related)
     os.kill(os.getpid(), stop)
 
-Checkpoint.save = save_and_stop
+Recorder.record = record_and_stop
 run_and_exit()
 """
-
-
-def stopped(stop: signal.Signals, arguments: list[str], folder: Path) -> tuple[int, str]:
-    """Run the command, which a signal stops; return status and what it said."""
-    command = [sys.executable, "-c", STOPPED, str(int(stop)), "files", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HANG, check=False)
-    return done.returncode, done.stderr
-
-
-@pytest.mark.slow
-def test_an_interrupted_run_goes_on_with_the_same_command_only(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "in.jsonl", LINES)
-
-    def fail_at_the_end() -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr("dedup.corpus.recording.Recorder.write_clusters", lambda *_: 1 / 0)
-            with pytest.raises(ZeroDivisionError):
-                main(["files", "in.jsonl", "-o", "out", "--force"])
-
-    fail_at_the_end()
-    assert main(["files", "in.jsonl", "-o", "out"]) == 0
-    assert "going on behind 4 documents" in capsys.readouterr().err
-    assert len(rows_of(tmp_path / "out/kept.jsonl")) == len(rows_of(tmp_path / "out/dropped.jsonl")) == 2
-    fail_at_the_end()
-    assert main(["files", "in.jsonl", "-o", "out", "--set", "min_jaccard=.6"]) == 2
-    assert "an unfinished run with other min_jaccard 0.55 instead of 0.6" in capsys.readouterr().err
-    write(tmp_path / "in.jsonl", LINES[:3])
-    assert main(["files", "in.jsonl", "-o", "out"]) == 2
-    assert "an unfinished run with other inputs" in capsys.readouterr().err
-    assert main(["files", "in.jsonl", "-o", "out", "--force"]) == 0
-    assert [row["id"] for row in rows_of(tmp_path / "out/kept.jsonl")] == ["a", "c"]
 
 
 def test_two_runs_do_not_write_the_same_outputs(tmp_path: Path) -> None:
     import fcntl
 
     write(tmp_path / "in.jsonl", LINES)
-    state = tmp_path / ".kept.jsonl.state"
-    state.mkdir()
-    with (state / "lock").open("wb") as file:
+    folder = tmp_path / ".kept.jsonl.work"
+    folder.mkdir()
+    with (folder / "lock").open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         done = dedup("in.jsonl", "--kept", "kept.jsonl", folder=tmp_path)
     assert done.returncode == 2

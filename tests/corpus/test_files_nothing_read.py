@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 from dedup.cli.main import main
 from tests.commands import run_dedup
-from tests.corpus.test_files_command import dedup, rows_of, stopped, write
+from tests.corpus.test_files_command import dedup, rows_of, write
 from tests.texts import document
 
 pytestmark = pytest.mark.slow
@@ -110,20 +109,6 @@ def test_an_output_that_was_there_stays(
     assert files_of(tmp_path) == {"in.jsonl", "kept.jsonl"}
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
-def test_a_run_that_was_stopped_comes_to_the_same_end(stop: signal.Signals, tmp_path: Path) -> None:
-    write(tmp_path / "in.jsonl", BODIES * 500)
-    arguments = ["in.jsonl", "-o", "out", "--processes", "1", "--checkpoint", "0.001"]
-    status, _ = stopped(stop, arguments, tmp_path)
-    assert status == (130 if stop == signal.SIGINT else -stop)
-    assert (tmp_path / "out/.kept.jsonl.state").is_dir()
-    done = dedup(*arguments, folder=tmp_path)
-    assert done.returncode == 2
-    assert "1,499 more were rejected" in done.stderr
-    assert files_of(tmp_path) == {"in.jsonl"}
-    assert dedup(*arguments, "--text-field", "verhaal", folder=tmp_path).returncode == 0
-
-
 def test_one_document_is_enough(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [*BODIES, {"text": "one"}])
     done = dedup("in.jsonl", "-o", "out", folder=tmp_path)
@@ -170,19 +155,6 @@ def test_index_of_some_records_names_the_others_beside_it(tmp_path: Path) -> Non
     assert done.stderr.endswith(f"3 rejected: known.rejected.jsonl says which and why{ALLOWED}")
     assert len(rows_of(tmp_path / "known.rejected.jsonl")) == 3
     assert run_dedup("index", "info", "known", folder=tmp_path).returncode == 0
-
-
-def test_rejected_records_of_a_run_that_was_killed_are_written_once(tmp_path: Path) -> None:
-    lines = [json.dumps({"text": f"text number {number}"}) if number % 3 else "{" for number in range(6000)]
-    (tmp_path / "in.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    arguments = ["in.jsonl", "-o", "out", "--processes", "1", "--checkpoint", "0.001"]
-    status, _ = stopped(signal.SIGKILL, arguments, tmp_path)
-    assert status == -signal.SIGKILL
-    done = dedup(*arguments, folder=tmp_path)
-    assert done.returncode == 3
-    assert "going on behind" in done.stderr
-    found = [row["source"] for row in rows_of(tmp_path / "out/rejected.jsonl")]
-    assert found == [f"in.jsonl:{number + 1}" for number in range(0, 6000, 3)]
 
 
 @pytest.mark.parametrize(("name", "data"), [("in.jsonl", ""), ("in.jsonl", "\n\n"), ("in.csv", "id,text\n")])

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.commands import run_dedup
-from tests.corpus.test_files_command import FORM, LINES, OTHER, TEXT, many, write
+from tests.corpus.test_files_command import FORM, LINES, OTHER, TEXT, write
 from tests.report.html.test_model import data_in, keys_of
 from tests.texts import filled_in
-from tests.waiting import HANG
 
 pytestmark = pytest.mark.slow
 
@@ -51,30 +46,6 @@ def test_index_that_is_saved_beside_a_report_holds_nothing_of_it(tmp_path: Path)
     run_dedup("files", "in.jsonl", "--report", "report.html", "--save-index", "index", folder=tmp_path)
     assert {path.name for path in (tmp_path / "index").iterdir()} == {"about", "rows"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "index", "report.html"]
-
-
-@pytest.mark.thorough
-def test_run_that_goes_on_reports_what_it_did_before_too(tmp_path: Path) -> None:
-    write(tmp_path / "in.jsonl", many(20_000))
-    command = [sys.executable, "-m", "dedup", "files", "in.jsonl", "--dropped", "dropped.jsonl"]
-    command += ["--report", "report.html", "--checkpoint", ".01", "--processes", "1"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    state = tmp_path / ".dropped.jsonl.state" / "checkpoint.json"
-    while process.poll() is None and not state.exists():
-        pass
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=HANG)
-    assert state.exists(), "it ended before it was killed"
-    done = run_dedup(*command[3:], folder=tmp_path)
-    assert "going on behind" in done.stderr
-    dropped = [
-        json.loads(line)["key"] for line in (tmp_path / "dropped.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
-    data = data_in(tmp_path / "report.html")
-    verdicts = [data["rows"]["verdicts"][each] for each in data["rows"]["verdict"]]
-    reported = [data["keys"][key] for key, told in zip(data["rows"]["dropped"], verdicts, strict=True) if "dup" in told]
-    assert sorted(reported) == sorted(dropped)
-    assert len(dropped) > 1_000
 
 
 def test_names_that_say_another_format_are_refused(tmp_path: Path) -> None:

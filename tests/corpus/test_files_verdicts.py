@@ -21,7 +21,6 @@ from dedup.compiled import compiled
 from dedup.corpus.batches import sign_one
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.key_map import Sketches, rank
-from dedup.errors import InputError
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document, Rule, Verdict
 from dedup.rules.matcher import Candidate, Matcher
@@ -164,27 +163,6 @@ def test_other_signs_beside_the_same_words_are_similar_as_in_a_crawl(tmp_path: P
         ("0", Rule.JACCARD),
         ("1", Rule.JACCARD),
     ]
-
-
-def test_a_state_goes_on_where_its_checkpoint_was(tmp_path: Path) -> None:
-    contents = corpus("resume", 150)
-    whole = in_memory(contents, tmp_path)
-    folder = tmp_path / "state"
-    folder.mkdir()
-    first = CorpusDeduplicator(DedupSettings(), folder)
-    decisions = [decide(first, str(i), content) for i, content in enumerate(contents[:70])]
-    lengths = first.checkpoint()
-    for content in contents[70:90]:
-        decide(first, "lost", content)
-    first.checkpoint()
-    first.close()
-    second = CorpusDeduplicator(DedupSettings(), folder, lengths)
-    decisions += [decide(second, str(i), contents[i]) for i in range(70, 150)]
-    second.close()
-    assert decisions == whole
-    (folder / "words").write_bytes(b"")
-    with pytest.raises(InputError, match="too short"):
-        CorpusDeduplicator(DedupSettings(), folder, lengths)
 
 
 sketches = st.builds(

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import io
 import os
-import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -23,9 +22,8 @@ from dedup.corpus.reading.documents import CorpusDocument, Item, Position, ReadO
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.jsonl import LineRange
 from dedup.corpus.reading.portions import gather
-from dedup.corpus.recording import Recorder
 from dedup.corpus.run import run_job
-from dedup.corpus.state import Tally
+from dedup.corpus.tally import Tally
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import DedupSettings
 from dedup.signature.extraction import parse_html
@@ -118,7 +116,7 @@ def test_it_is_kept_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setattr(batches, "sign_lines", sign_lines_or_die)
     path, kept = tmp_path / "in.jsonl", tmp_path / "kept.jsonl"
     path.write_text(f'{{"text": "a b c"}}\n{{"text": "{DEADLY}"}}\n{{"text": "A b c"}}\n', encoding="utf-8")
-    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, tmp_path / ".state", 1)
+    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, 1)
     result = run_job(job, io.StringIO())
     assert kept.read_bytes().splitlines() == path.read_bytes().splitlines()[:2]
     [(source, reason)] = result.tally.first_unanalysed
@@ -137,34 +135,12 @@ def test_what_fails_while_lines_are_decided_is_raised_and_nothing_more_is_said(
     monkeypatch.setattr(CorpusDeduplicator, "decide", fail)
     path = tmp_path / "in.jsonl"
     path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")
-    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {}, None, 0)
+    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {}, 0)
     with pytest.raises(InputError, match="changed while it was read"):
         run_job(job, io.StringIO())
     # What was raised and not looked at would be logged by now.
     gc.collect()
     assert caplog.messages == []
-
-
-def test_a_second_interrupt_in_the_middle_of_writing_saves_nothing_that_is_half_done(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    interrupted = []
-
-    def interrupt(_: object, batch: object, duplicates: object) -> None:
-        if not interrupted:
-            interrupted.append(batch)
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(jsonl, "RANGE_BYTES", 10)
-    monkeypatch.setattr(Recorder, "record", interrupt)
-    path, kept, state = tmp_path / "in.jsonl", tmp_path / "kept.jsonl", tmp_path / ".state"
-    path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")
-    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, state, 0)
-    with pytest.raises(KeyboardInterrupt):
-        run_job(job, io.StringIO())
-    # Without a checkpoint there is nothing to go on with.
-    assert not state.exists()
 
 
 def test_a_word_list_that_a_process_does_not_know_makes_no_document_empty() -> None:

@@ -135,7 +135,7 @@ def test_outputs_and_indexes_are_local(tmp_path: Path, option: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("make", [jsonl, jsonl_gz, parquet, warc_gz])
-def test_a_run_goes_on_when_its_connection_was_lost(
+def test_a_lost_connection_is_told_in_a_line_and_the_same_command_does_it_all(
     server: Server, tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     folder = tmp_path / "in"
@@ -154,24 +154,10 @@ def test_a_run_goes_on_when_its_connection_was_lost(
     server.broken = ""
     done = dedup(*inputs, "-o", "out", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "going on behind" in done.stderr
     whole = dedup(*inputs, "-o", "whole", folder=tmp_path)
     assert whole.returncode == 0, whole.stderr
     for name in ("kept", "dropped", "clusters"):
         assert rows_of(tmp_path / f"out/{name}.jsonl") == rows_of(tmp_path / f"whole/{name}.jsonl")
-
-
-def test_a_run_does_not_go_on_with_another_file_of_the_name(server: Server, tmp_path: Path) -> None:
-    lines = {n: "".join(json.dumps({"text": document(50, (n, i))}) + "\n" for i in range(200)) for n in (1, 2)}
-    S3FileSystem().pipe({f"corpus/{n}.jsonl": lines[1].encode() for n in (1, 2)})
-    server.broken = "/corpus/2.jsonl"
-    lost = dedup("s3://corpus/", "-o", "out", folder=tmp_path)
-    assert lost.returncode == 1, lost.stderr
-    server.broken = ""
-    S3FileSystem().pipe("corpus/1.jsonl", lines[1].replace("e", "é").encode())
-    done = dedup("s3://corpus/", "-o", "out", folder=tmp_path)
-    assert done.returncode == 2
-    assert "an unfinished run with other inputs" in done.stderr
 
 
 def test_an_index_is_built_of_remote_files(server: Server, tmp_path: Path) -> None:

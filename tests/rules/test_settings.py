@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dedup.corpus.state import about_settings
+from dedup.corpus.tally import about_settings
 from dedup.errors import SettingsError
 from dedup.index import TableDesign
 from dedup.rules.scope import Scope

@@ -29,9 +29,8 @@ from dedup.corpus.reading.documents import (
 from dedup.corpus.reading.streams import BYTE_ORDER_MARK, DAMAGE, Stream, TooLongError, why_damaged
 
 
-def read(file: CorpusFile, number: int, options: ReadOptions, after: Position | None) -> Iterator[Item]:
+def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
     """Read documents; a row's number is that of its first line. See `portions.read_file` for the rest."""
-    done = -1 if after is None else after.ordinal
     with Stream(file) as stream:
         rows = _Rows(stream, options.max_bytes, is_quoted=".tsv" not in file.name.lower()[-8:])
         header: list[str] | None = None
@@ -49,19 +48,15 @@ def read(file: CorpusFile, number: int, options: ReadOptions, after: Position | 
             except BadRecordError as error:
                 reason = str(error)
             except DAMAGE as error:
-                if rows.first_line > done:
-                    yield Rejected(file.name, Position(number, rows.first_line, file.size), why_damaged(error))
+                yield Rejected(file.name, Position(number, rows.first_line, file.size), why_damaged(error))
                 return
             if header is None:
                 # Without a header no row has a meaning.
-                if done < 0:
-                    yield Rejected(file.name, Position(number, 0, file.size), reason)
+                yield Rejected(file.name, Position(number, 0, file.size), reason)
                 return
-            if rows.first_line <= done:
-                continue
             position = Position(number, rows.first_line, stream.tell())
             yield _outcome(fields, reason, file, position, options)
-        if rows.first_line > done and rows.lines > rows.rows:
+        if rows.lines > rows.rows:
             yield Skipped(Position(number, rows.first_line, file.size), INNER_LINES, rows.lines - rows.rows)
 
 

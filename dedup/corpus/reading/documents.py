@@ -148,14 +148,13 @@ class Keep(StrEnum):
 
 
 class Position(NamedTuple):
-    """A place in a corpus, behind which reading can go on.
+    """A place in a corpus.
 
     Attributes:
         file: the number of the file among all that are read, from 0.
         ordinal: the number of the line, row or record in it, from 1; 0: what was wrong with the file
             as a whole.
-        offset: how many bytes of the file are read. Exact in JSONL that is not compressed, where
-            reading goes on from there; elsewhere about, for progress.
+        offset: how many bytes of the file are read: exact in JSONL that is not compressed, elsewhere about.
     """
 
     file: int

@@ -243,7 +243,7 @@ def _is_plain(file: CorpusFile, options: ReadOptions) -> bool:
         return False
     try:
         read = import_module(f"dedup.corpus.reading.{file.format}").read
-        first = list(islice(read(file, 0, options, None), _MOST_DOCUMENTS))
+        first = list(islice(read(file, 0, options), _MOST_DOCUMENTS))
     except OSError:  # it was there when all were checked, and whoever reads it will say so
         return False
     texts = [item.text for item in first if isinstance(item, CorpusDocument)]

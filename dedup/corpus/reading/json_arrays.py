@@ -28,30 +28,24 @@ def begins_array(head: bytes) -> bool:
     return head.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"[")
 
 
-def read(file: CorpusFile, number: int, options: ReadOptions, after: Position | None) -> Iterator[Item]:
+def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
     """Read documents, of which each is an element. See `portions.read_file` for arguments and what is yielded.
 
     Where an element is no JSON nobody knows where the next one begins: the rest is rejected with it.
     """
     with Stream(file) as stream:
-        yield from read_stream(stream, file, number, options, after)
+        yield from read_stream(stream, file, number, options)
 
 
-def read_stream(
-    stream: Stream, file: CorpusFile, number: int, options: ReadOptions, after: Position | None
-) -> Iterator[Item]:
+def read_stream(stream: Stream, file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
     """Read documents as `read`, from the beginning of a stream."""
-    done = 0 if after is None else after.ordinal
     elements = _Elements(stream, options.max_bytes)
     try:
         for ordinal, value in enumerate(elements.read(), 1):
-            if ordinal > done:
-                position = Position(number, ordinal, stream.tell())
-                yield _item(value, file, position, options)
+            yield _item(value, file, Position(number, ordinal, stream.tell()), options)
     except (BadRecordError, *DAMAGE) as error:
         reason = str(error) if isinstance(error, BadRecordError) else why_damaged(error)
-        if elements.count >= done:
-            yield Rejected(file.name, Position(number, elements.count + 1, file.size), reason)
+        yield Rejected(file.name, Position(number, elements.count + 1, file.size), reason)
 
 
 def _item(value: object, file: CorpusFile, position: Position, options: ReadOptions) -> Item:

@@ -36,20 +36,17 @@ _PEEKED = 64
 
 
 def read(
-    file: CorpusFile, number: int, options: ReadOptions, after: Position | None, end: int | None = None
+    file: CorpusFile, number: int, options: ReadOptions, *, start: int = 0, lines: int = 0, end: int | None = None
 ) -> Iterator[Item]:
-    """Read documents; blank lines are none. See `portions.read_file` for arguments and what is yielded.
+    """Read documents; blank lines are none. See `portions.read_file` for the other arguments and what is yielded.
 
-    Of a file that is not compressed reading stops at a line that begins at the byte `end` or behind it.
+    Of a file that is not compressed reading begins at the byte `start`, where so many lines stand before, and stops at
+    a line that begins at the byte `end` or behind it.
     """
-    line_number = 0
-    offset = 0
-    if after is not None and not file.compression:
-        line_number, offset = after.ordinal, after.offset
-        after = None
+    line_number, offset = lines, start
     with Stream(file, offset) as stream:
         if not offset and begins_array(_head(stream)):
-            yield from read_stream(stream, file, number, options, after)
+            yield from read_stream(stream, file, number, options)
             return
         while end is None or offset < end:
             line_number += 1
@@ -58,18 +55,14 @@ def read(
             except TooLongError as error:
                 reason = f"a line of {error.size:,} bytes, more than {options.max_bytes:,}"
                 offset = stream.tell()
-                if after is None or line_number > after.ordinal:
-                    yield Rejected(file.name, Position(number, line_number, offset), reason)
+                yield Rejected(file.name, Position(number, line_number, offset), reason)
                 continue
             except DAMAGE as error:
-                if after is None or line_number > after.ordinal:
-                    yield Rejected(file.name, Position(number, line_number, file.size), why_damaged(error))
+                yield Rejected(file.name, Position(number, line_number, file.size), why_damaged(error))
                 return
             if not line:
                 return
             offset = stream.tell()
-            if after is not None and line_number <= after.ordinal:
-                continue
             item = item_of(line, file, Position(number, line_number, offset), options)
             if item is not None:
                 yield item
@@ -160,9 +153,8 @@ class LineRange:
 
     def read(self) -> Iterator[Item]:
         """Read the documents."""
-        after = Position(self.number, self.after, self.start)
         try:
-            yield from read(self.file, self.number, self.options, after, self.end)
+            yield from read(self.file, self.number, self.options, start=self.start, lines=self.after, end=self.end)
         except OSError as error:
             # It was there when the range was found.
             yield Rejected(self.file.name, Position(self.number, 0, self.file.size), why_damaged(error))
@@ -242,14 +234,13 @@ def read_line(file: FileIO, name: str, offset: int, length: int) -> bytes:
 
 def changed(name: str) -> InputError:
     """Say that a file is not what it was when it was read."""
-    return InputError(f"{name}: changed while it was read; begin anew with --force")
+    return InputError(f"{name}: changed while it was read; run again")
 
 
 def find_line_ranges(
     file: CorpusFile,
     number: int,
     options: ReadOptions,
-    after: Position | None,
     *,
     with_words: bool,
 ) -> Iterator[LineRange]:
@@ -259,14 +250,13 @@ def find_line_ranges(
         file: JSONL that is not compressed.
         number: its number in the corpus.
         options: how documents are found in lines.
-        after: the position behind which to begin; None: at the beginning.
         with_words: see `LineRange`.
 
     Raises:
         OSError: the file cannot be read.
     """
-    ordinal, start = (0, 0) if after is None else (after.ordinal, after.offset)
-    end, is_end = start, np.empty(RANGE_BYTES, np.bool_)
+    ordinal = start = end = 0
+    is_end = np.empty(RANGE_BYTES, np.bool_)
     with FileIO(file.path) as source:
         while block := os.pread(source.fileno(), RANGE_BYTES, end):
             size = block.rfind(_LINE_FEED) + 1

@@ -47,41 +47,38 @@ def check(path: str, name: str) -> None:
         raise InputError(f"{name}: not a whole Parquet file ({reason}); make it anew or leave it out") from None
 
 
-def read(file: CorpusFile, number: int, options: ReadOptions, after: Position | None) -> Iterator[Item]:
-    """Read documents; row groups before `after` are not touched. See `portions.read_file` for the rest."""
+def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
+    """Read documents. See `portions.read_file` for the rest."""
     with arrow_source(file.path) as source:
-        yield from _read(source, file, number, options, after)
+        yield from _read(source, file, number, options)
 
 
-def _read(source: Any, file: CorpusFile, number: int, options: ReadOptions, after: Position | None) -> Iterator[Item]:
+def _read(source: Any, file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
     arrow = load_pyarrow(file.name)
     try:
         # Without pre-buffering: otherwise all of a row group is in memory at once.
         table = arrow.parquet.ParquetFile(source, pre_buffer=False, buffer_size=MEGABYTE)
         columns = _used_columns(arrow, table.schema_arrow, options)
     except parquet_damage(arrow) as error:
-        if after is None:
-            reason = str(error) if isinstance(error, BadRecordError) else why_damaged(error)
-            yield Rejected(file.name, Position(number, 0, file.size), reason)
+        reason = str(error) if isinstance(error, BadRecordError) else why_damaged(error)
+        yield Rejected(file.name, Position(number, 0, file.size), reason)
         return
     with table:
         first = 0
-        done = 0 if after is None else after.ordinal
         for group in range(table.num_row_groups):
             rows = table.metadata.row_group(group).num_rows
             offset = file.size * (group + 1) // table.num_row_groups
-            if first + rows > done:
-                ordinal = max(first, done)
-                try:
-                    for batch, start in _batches(table, group, ordinal - first):
-                        for index, fields in enumerate(_fields(batch, columns, start), start):
-                            ordinal += 1
-                            position = Position(number, ordinal, offset)
-                            yield _outcome(fields, ParquetRow(batch, index), file, position, options)
-                except parquet_damage(arrow) as error:
-                    # The position is the group's last row: reading goes on with the next group.
-                    reason = f"rows {ordinal + 1:,} to {first + rows:,} cannot be read: {str(error)[:200]}"
-                    yield Rejected(file.name, Position(number, first + rows, offset), reason)
+            ordinal = first
+            try:
+                for batch in _batches(table, group):
+                    for index, fields in enumerate(_fields(batch, columns)):
+                        ordinal += 1
+                        position = Position(number, ordinal, offset)
+                        yield _outcome(fields, ParquetRow(batch, index), file, position, options)
+            except parquet_damage(arrow) as error:
+                # The position is the group's last row: reading goes on with the next group.
+                reason = f"rows {ordinal + 1:,} to {first + rows:,} cannot be read: {str(error)[:200]}"
+                yield Rejected(file.name, Position(number, first + rows, offset), reason)
             first += rows
 
 
@@ -104,9 +101,9 @@ class _Column(NamedTuple):
     behind_list: str
     kind: Any
 
-    def values(self, batch: Any, start: int) -> list[Any]:
-        """Return the values of a batch from the row `start` on."""
-        column = batch.column(batch.schema.get_field_index(self.root)).slice(start)
+    def values(self, batch: Any) -> list[Any]:
+        """Return the values of a batch."""
+        column = batch.column(batch.schema.get_field_index(self.root))
         for step in self.steps:
             column = column.flatten()[column.type.get_field_index(step)]
         values = _values(column)
@@ -177,21 +174,19 @@ def _why_no_text(arrow: Any, column: _Column, *, may_be_bytes: bool) -> str:
     return f"the column {column.name!r} is of type {str(column.kind)[:100]}, not of strings"
 
 
-def _batches(table: Any, group: int, skipped: int) -> Iterator[tuple[Any, int]]:
-    """Yield the batches of a row group, each with its first row that is not to be skipped."""
+def _batches(table: Any, group: int) -> Iterator[Any]:
+    """Return the batches of a row group, of some 16 MB."""
     metadata = table.metadata.row_group(group)
     bytes_a_row = max(1, metadata.total_byte_size // max(1, metadata.num_rows))
     rows = min(_MOST_ROWS, max(1, _BATCH_BYTES // bytes_a_row))
-    for batch in table.iter_batches(batch_size=rows, row_groups=[group]):
-        if skipped < batch.num_rows:
-            yield batch, skipped
-        skipped = max(0, skipped - batch.num_rows)
+    batches: Iterator[Any] = table.iter_batches(batch_size=rows, row_groups=[group])
+    return batches
 
 
-def _fields(batch: Any, columns: list[_Column], start: int) -> Iterator[dict[str, Any]]:
-    """Yield the values by field of each row from `start` on."""
+def _fields(batch: Any, columns: list[_Column]) -> Iterator[dict[str, Any]]:
+    """Yield the values by field of each row."""
     names = [column.name for column in columns]
-    used = [column.values(batch, start) for column in columns]
+    used = [column.values(batch) for column in columns]
     return (dict(zip(names, row, strict=True)) for row in zip(*used, strict=True))
 
 

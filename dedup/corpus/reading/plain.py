@@ -19,10 +19,8 @@ from dedup.corpus.reading.documents import (
 from dedup.corpus.reading.streams import DAMAGE, Stream, why_damaged
 
 
-def read(file: CorpusFile, number: int, options: ReadOptions, after: Position | None) -> Iterator[Item]:
+def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
     """Read the document, called by its file. See `portions.read_file` for arguments and what is yielded."""
-    if after is not None:
-        return
     # A file and not a line of it: its name alone says where it stands.
     position = Position(number, 0, file.size)
     try:

@@ -16,20 +16,16 @@ _MOST_BYTES = 1 << 20
 _MOST_PAGES = 64
 MOST_ITEMS = 1 << 13
 
-Reader = Callable[[CorpusFile, int, ReadOptions, Position | None], Iterator[Item]]
+Reader = Callable[[CorpusFile, int, ReadOptions], Iterator[Item]]
 """Reads one file; see `dedup.corpus.reading.files`."""
 
 
-def read_documents(
-    inputs: Sequence[str | Path], options: ReadOptions | None = None, start_after: Position | None = None
-) -> Iterator[Item]:
+def read_documents(inputs: Sequence[str | Path], options: ReadOptions | None = None) -> Iterator[Item]:
     """Read all documents that some arguments name, in an order that depends on nothing but names.
 
     Args:
         inputs: files and folders.
         options: how documents are found in what files hold.
-        start_after: the position of the last document or rejected thing of an earlier reading of the
-            same files; None: from the beginning.
 
     Returns:
         An iterator over documents and what could not be read as one.
@@ -37,34 +33,31 @@ def read_documents(
     Raises:
         InputError: an input cannot be read. Raised at once, not when the iterator gets there.
     """
-    return read_files(find_files(inputs).files, options, start_after)
+    return read_files(find_files(inputs).files, options)
 
 
-def read_files(
-    files: Sequence[CorpusFile], options: ReadOptions | None = None, start_after: Position | None = None
-) -> Iterator[Item]:
+def read_files(files: Iterable[CorpusFile], options: ReadOptions | None = None) -> Iterator[Item]:
     """Read all documents of files that were found and checked before; see `read_documents`."""
-    return _read_all(_remaining(files, start_after), options or ReadOptions())
+    return _read_all(enumerate(files), options or ReadOptions())
 
 
 def read_portions(
-    files: Sequence[CorpusFile], options: ReadOptions, start_after: Position | None, *, with_words: bool
+    files: Sequence[CorpusFile], options: ReadOptions, *, with_words: bool
 ) -> Iterator[list[Item] | LineRange]:
     """Read as `read_files` does, in portions to be signed; of lines that any process can read say only where they are.
 
     Args:
         files: the files.
         options: how documents are found in them.
-        start_after: see `read_documents`.
         with_words: whether the words are wanted of documents that stand in a range of lines.
     """
-    for are_lines, some in groupby(_remaining(files, start_after), lambda each: has_ranges(each[0])):
+    for are_lines, some in groupby(enumerate(files), lambda each: has_ranges(each[1])):
         if not are_lines:
             yield from gather(_read_all(some, options))
             continue
-        for file, number, after in some:
+        for number, file in some:
             try:
-                yield from find_line_ranges(file, number, options, after, with_words=with_words)
+                yield from find_line_ranges(file, number, options, with_words=with_words)
             except OSError as error:
                 yield [_unreadable(file, number, error)]
 
@@ -95,24 +88,21 @@ def first_documents(items: Iterable[Item], count: int) -> Iterator[Item]:
         yield item
 
 
-def _read_all(files: Iterable[tuple[CorpusFile, int, Position | None]], options: ReadOptions) -> Iterator[Item]:
-    for file, number, after in files:
-        yield from read_file(file, number, options, after)
+def _read_all(files: Iterable[tuple[int, CorpusFile]], options: ReadOptions) -> Iterator[Item]:
+    for number, file in files:
+        yield from read_file(file, number, options)
 
 
-def read_file(
-    file: CorpusFile, number: int, options: ReadOptions, start_after: Position | None = None
-) -> Iterator[Item]:
+def read_file(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
     """Read the documents of a file; see `read_documents`.
 
     Args:
         file: the file.
         number: its number in the corpus.
         options: how documents are found in it.
-        start_after: see `read_documents`.
     """
     try:
-        yield from _reader(file)(file, number, options, start_after)
+        yield from _reader(file)(file, number, options)
     except OSError as error:
         yield _unreadable(file, number, error)
 
@@ -120,15 +110,6 @@ def read_file(
 def has_ranges(file: CorpusFile) -> bool:
     """Say whether any process can read any lines of a file, see `LineRange`."""
     return file.format == "jsonl" and not file.compression and not is_url(file.path)
-
-
-def _remaining(
-    files: Sequence[CorpusFile], start_after: Position | None
-) -> Iterator[tuple[CorpusFile, int, Position | None]]:
-    """Yield each file that is not yet read with its number, and the position in it that was reached."""
-    first = 0 if start_after is None else start_after.file
-    for number, file in enumerate(files[first:], first):
-        yield file, number, start_after if start_after is not None and number == start_after.file else None
 
 
 def _reader(file: CorpusFile) -> Reader:

@@ -109,19 +109,17 @@ def check(path: str, name: str) -> None:
     load_warcio(name)
 
 
-def read(file: CorpusFile, number: int, options: ReadOptions, after: Position | None) -> Iterator[Item]:
+def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
     """Read pages; all records are counted, and a damaged stretch as one. See `portions.read_file` for the rest."""
-    done = 0 if after is None else after.ordinal
     try:
         raw = BufferedReader(open_raw(file.path), 1 << 18)
     except OSError as error:
-        if after is None:
-            yield Rejected(file.name, Position(number, 0, file.size), why_damaged(error))
+        yield Rejected(file.name, Position(number, 0, file.size), why_damaged(error))
         return
     with raw:
         for ordinal, found in enumerate(find_records(raw, file, options.max_bytes), 1):
             position = Position(number, ordinal, raw.tell())
-            if ordinal > done and (item := _item(found, file, position, options)) is not None:
+            if (item := _item(found, file, position, options)) is not None:
                 yield item
 
 

@@ -1,22 +1,14 @@
-"""The state of a run in a folder, with which it goes on when it was interrupted.
-
-The large files in it only grow. `checkpoint.json` says how much of them is valid, and is replaced as a
-whole once that much is on the disk: whenever a run is killed, the folder is that of the last checkpoint.
-"""
+"""The counts of a run over files, and the settings that what it writes was made with."""
 
 from __future__ import annotations
 
 import fcntl
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dedup.corpus.document_table import Lengths
-from dedup.corpus.outputs import write_json
-from dedup.corpus.reading.documents import Position
 from dedup.errors import InputError
 from dedup.rules.documents import Decision, Verdict
 from dedup.rules.settings import RuleSettings
@@ -29,15 +21,9 @@ NAMED = 5
 T = TypeVar("T", int, float)
 
 
-VERSION = 2
-
-CHECKPOINT = "checkpoint.json"
-"""The file that says how far a run is."""
-
-
 @dataclass
 class Tally:
-    """Counts of a run; part of every checkpoint.
+    """Counts of a run.
 
     Attributes:
         documents: how many were read.
@@ -57,7 +43,7 @@ class Tally:
         similarities: the least and the largest similarity of near-duplicates.
         first_rejected: the first few of them: where, and why.
         first_unanalysed: the first few of them: where, and why.
-        seconds: how long the run took, all its parts together.
+        seconds: how long the run took.
     """
 
     documents: int = 0
@@ -78,13 +64,6 @@ class Tally:
     first_rejected: list[tuple[str, str]] = field(default_factory=list)
     first_unanalysed: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
-
-    def __post_init__(self) -> None:
-        # JSON has no tuples.
-        self.distances = self.distances and (self.distances[0], self.distances[1])
-        self.similarities = self.similarities and (self.similarities[0], self.similarities[1])
-        self.first_rejected = [(source, reason) for source, reason in self.first_rejected]
-        self.first_unanalysed = [(source, reason) for source, reason in self.first_unanalysed]
 
     def count_duplicate(self, decision: Decision, *, has_words: bool) -> None:
         """Count a document that is dropped."""
@@ -142,61 +121,6 @@ class Tally:
 
 def _widened(ends: tuple[T, T] | None, value: T) -> tuple[T, T]:
     return (value, value) if ends is None else (min(ends[0], value), max(ends[1], value))
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """The progress of a run, from which it can go on.
-
-    Attributes:
-        about: what the run is about; see `dedup.corpus.job.Job.about`.
-        position: where the last item stands that was taken; None: nothing was.
-        lengths: how much of the files of known documents is valid.
-        members: how much of the file of members is.
-        outputs: the checkpoints of the outputs, by name.
-        tally: what was counted.
-        is_read: whether everything has been read and decided.
-    """
-
-    about: dict[str, Any]
-    position: Position | None
-    lengths: Lengths
-    members: int
-    outputs: dict[str, int]
-    tally: Tally
-    is_read: bool
-
-    def save(self, folder: Path) -> None:
-        """Replace the checkpoint that is there."""
-        write_json(folder / CHECKPOINT, {"version": VERSION, **asdict(self)})
-
-    @classmethod
-    def load(cls, folder: Path) -> Checkpoint | None:
-        """Return the checkpoint of a folder; None if there is none.
-
-        Raises:
-            InputError: it cannot be read.
-        """
-        try:
-            values = json.loads((folder / CHECKPOINT).read_text(encoding="utf-8"))
-            if values.pop("version") != VERSION:
-                raise InputError(f"{folder}: written by another version of this program; begin anew with --force")
-            position = values.pop("position")
-            return cls(
-                position=None if position is None else Position(*position),
-                lengths=Lengths(*values.pop("lengths")),
-                tally=Tally(**values.pop("tally")),
-                **values,
-            )
-        except FileNotFoundError:
-            return None
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise InputError(f"{folder / CHECKPOINT}: not a checkpoint ({error}); begin anew with --force") from None
-
-
-def forget(folder: Path) -> None:
-    """Remove the checkpoint of a folder, if there is one: nothing goes on from it any more."""
-    (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def about_settings(settings: RuleSettings) -> dict[str, str]:
