@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -165,9 +166,11 @@ class CorpusDeduplicator:
         self._is_paper, self._radius = settings.mode is Mode.PAPER, settings.radius
         self._fewest_tokens = fewest_tokens(settings)
         self._needed = Thresholds.of(settings)
-        self._table = DocumentTable(folder)
-        for block in known:
-            self._table.extend(block)
+        with ExitStack() as stack:
+            self._table = stack.enter_context(closing(DocumentTable(folder)))
+            for block in known:
+                self._table.extend(block)
+            stack.pop_all()
         self._keys = KeyMap(keys_of(settings))
         self._clusters = Clusters(self._table, settings, self._source)
         rows = self._table.rows

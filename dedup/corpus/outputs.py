@@ -7,6 +7,7 @@ import json
 import math
 import os
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from datetime import date, datetime, time
 from pathlib import Path
 from types import TracebackType
@@ -221,6 +222,13 @@ class ParquetOutput(Output):
         if self._blocks:
             self._write_group()
         self._writer.close()
+
+    def discard(self) -> None:
+        """Remove what was written, unless it has got its name."""
+        # pyarrow would write to the file when the writer is collected.
+        with suppress(OSError):
+            self._writer.close()
+        super().discard()
 
     def _gather(self) -> None:
         """Make a block of the rows that wait, and a row group of the blocks when there is enough."""

@@ -134,14 +134,14 @@ def test_pages_and_frontier_in_another_database(database_url: str, tmp_path: Pat
     stores = [FrontierStore(Database(other), run, "worker") for run in ("run", "another")]
     for store in stores:
         store.open()
-        store.exchange(Changes([Entry(BUDGET, sha1(BUDGET.encode()).digest(), "h", "page", 0, 0, None, None)]), 0)
+        store.exchange(Changes([Entry(BUDGET, sha1(BUDGET.encode()).digest(), "h", "page", 0, 0, 0, None, None)]), 0)
         store.close()
     also = tmp_path / "pages.db"
     done = run_dedup("runs", "cancel", "run", "--database", database_url, "--also", also, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-3:] == [
         "rows        1 of table frontier deleted",
-        "rows        1 of table frontier_workers deleted",
+        "rows        1 of table frontier_parts deleted",
         "rows        1 of table frontier_runs deleted",
     ]
     assert ask(other, "SELECT r.name FROM frontier f JOIN frontier_runs r ON r.id = f.run_id") == [{"name": "another"}]

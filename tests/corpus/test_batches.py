@@ -52,7 +52,7 @@ OPTIONS = ReadOptions(max_bytes=1000)
 
 
 def ranges_of(path: Path, options: ReadOptions = OPTIONS) -> Iterator[LineRange]:
-    return find_line_ranges(find_files([path]).files[0], 0, options, None, with_words=False)
+    return find_line_ranges(find_files([path]).files[0], 0, options, with_words=False)
 
 
 def whole(path: Path, options: ReadOptions = OPTIONS) -> LineRange:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dedup.corpus.batches import Batch, WordSource, sign, sign_lines
 from dedup.corpus.job import Job
 from dedup.corpus.reading import jsonl
-from dedup.corpus.reading.documents import CorpusFile, Item, Position, ReadOptions, Rejected
+from dedup.corpus.reading.documents import CorpusFile, Item, ReadOptions, Rejected
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.jsonl import LineRange, find_line_ranges
 from dedup.corpus.reading.portions import read_files, read_portions
@@ -38,8 +38,8 @@ OPTIONS = ReadOptions(max_bytes=150)
 NOTHING = sign([], "words", with_words=False)
 
 
-def ranges_of(file: CorpusFile, after: Position | None = None, options: ReadOptions = OPTIONS) -> list[LineRange]:
-    return list(find_line_ranges(file, 0, options, after, with_words=False))
+def ranges_of(file: CorpusFile, options: ReadOptions = OPTIONS) -> list[LineRange]:
+    return list(find_line_ranges(file, 0, options, with_words=False))
 
 
 def by_ranges(ranges: list[LineRange]) -> list[Item]:
@@ -63,11 +63,6 @@ def test_ranges_of_any_size_hold_what_the_file_holds(
         patch.setattr(jsonl, "RANGE_BYTES", size)
         ranges = ranges_of(files[0])
         assert by_ranges(ranges) == expected
-        for item in expected:
-            rest = by_ranges(ranges_of(files[0], item.position))
-            assert [each.position for each in rest] == [
-                each.position for each in expected if each.position > item.position
-            ]
     assert [each.start for each in ranges[1:]] == [each.end for each in ranges[:-1]]
 
 
@@ -75,7 +70,7 @@ def test_only_plain_jsonl_is_read_by_ranges(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(GOOD[0])
     (tmp_path / "b.txt").write_text("text", encoding="utf-8")
     files = find_files([tmp_path]).files
-    portions = list(read_portions(files, OPTIONS, None, with_words=False))
+    portions = list(read_portions(files, OPTIONS, with_words=False))
     assert [type(each) for each in portions] == [LineRange, list]
 
 
@@ -117,7 +112,7 @@ def test_verdicts_are_the_same_however_documents_reach_the_workers(tmp_path: Pat
     found = []
     for name, limit in (("ranges", None), ("items", len(texts))):
         outputs = {each: tmp_path / f"{name}-{each}.jsonl" for each in ("kept", "dropped")}
-        run_job(Job(files, ReadOptions(), DedupSettings(), outputs, None, 1, limit), io.StringIO())
+        run_job(Job(files, ReadOptions(), DedupSettings(), outputs, 1, limit), io.StringIO())
         found.append([path.read_text(encoding="utf-8") for path in outputs.values()])
     assert found[0] == found[1]
     assert found[0][1].count("\n") >= 3
