@@ -10,8 +10,6 @@ COPY dedup dedup
 COPY crawler crawler
 COPY settings settings
 RUN python -m pip install --no-cache-dir --disable-pip-version-check --no-build-isolation --no-deps -e .
-# What makes signatures, which the first crawl would wait for.
-RUN dedup warm-up
 
 RUN useradd --create-home --uid 10001 crawler && install --directory --owner crawler /data
 

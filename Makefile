@@ -12,7 +12,6 @@
 # make bench                           measure the main figures of the documentation
 # make bench DATA=DIR                  those on labelled documents too
 # make bench NAME=signatures           one of them
-# make clean-kernels                   forget what was compiled
 # make help                            say this
 # ARGS="..." adds arguments to any of them
 
@@ -31,7 +30,7 @@ ifneq ($(strip $(UNKNOWN)),)
 $(error $(UNKNOWN): no such variable; known are URL, ARGS, PARTS, NAME, DATA and PYTHON, see `make help`)
 endif
 
-.PHONY: help crawl continue cluster cluster-report spark-demo test test-all test-fast check docs bench clean clean-kernels
+.PHONY: help crawl continue cluster cluster-report spark-demo test test-all test-fast check docs bench clean
 
 ifdef URL
 crawl: $(VENV)/crawl
@@ -64,11 +63,11 @@ test: CHOSEN := -m "not thorough" --durations=25
 test test-all: $(VENV)/dev
 	@$(MAKE) --no-print-directory $(VENV)/spark || echo "Spark cannot be installed here: its tests are skipped"
 	@# Else each test that is the first to need something would wait until it is compiled.
-	@$(BIN)/dedup warm-up --files
+	@$(BIN)/dedup warm-up
 	$(BIN)/python -m pytest -n auto --dist worksteal $(CHOSEN) $(ARGS)
 
 test-fast: $(VENV)/dev
-	@$(BIN)/dedup warm-up --files
+	@$(BIN)/dedup warm-up
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" $(ARGS)
 
 check: $(VENV)/dev
@@ -89,8 +88,6 @@ $(VENV)/bin/python:
 $(VENV)/crawl: requirements/crawl.txt pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/crawl.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
-	@# What makes signatures, which the first crawl would wait for.
-	$(BIN)/dedup warm-up
 	@touch $@
 
 $(VENV)/cluster: requirements/cluster.txt $(VENV)/crawl
@@ -112,8 +109,5 @@ $(VENV)/bench: requirements/bench.txt $(VENV)/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
 	@touch $@
 
-clean: clean-kernels
+clean:
 	rm -rf $(VENV)
-
-clean-kernels:
-	rm -rf dedup/__pycache__/compiled

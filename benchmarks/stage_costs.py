@@ -19,7 +19,7 @@ LARGEST_RATIO = 1.2
 
 _CASES = {"off": "off", "on": "on", "links held": "held"}
 _WORDS = 300
-_SETS = {"scrapy": None, "stage": "scrapy", "stage, fast": "scrapy,fast"}
+_SETS = {"scrapy": None, "stage": "scrapy"}
 _MEGABYTE = 1 << 20
 
 

@@ -19,7 +19,6 @@ from crawler.page import read_setting, to_number_above_0
 from dedup.errors import SettingsError
 from dedup.rules.scope import public_suffixes
 from dedup.stage.failures import close_when_forced
-from dedup.warming import prepare_crawl
 from dedup.workers.pool import PRELOAD, WorkerPool, load_ahead
 
 MOST_BYTES = 6_000
@@ -130,8 +129,6 @@ class Workers:
         workers = read_setting(crawler, "CRAWLER_WORKERS", os.cpu_count() or 1, to_number_above_0)
         extension = cls(WorkerPool(workers, EXTRACTION_SECONDS, _PRELOAD))
         close_when_forced(extension.pool)
-        # Before anything is fetched: loading takes a second.
-        prepare_crawl()
         load_ahead(_PRELOAD)
         crawler.signals.connect(extension.close, signals.spider_closed)
         return extension

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
-from functools import cache
-from itertools import islice
+from dataclasses import fields, replace
+from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -23,12 +22,14 @@ from dedup.rules.settings import DedupSettings, RuleSettings, with_changes
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature
 from dedup.signature.signing import make_signature
-from dedup.warming import SIGNATURES, prepare
+from dedup.warming import require_compiler
 
 if TYPE_CHECKING:
     from dedup.rules.matcher import PairDecision
 
 logger = logging.getLogger("dedup")
+
+_FEW = 1_000
 
 
 def deduplicate(texts: Iterable[str | tuple[str, str]], *, database: str = "", **settings: Any) -> Iterator[Decision]:
@@ -65,7 +66,7 @@ def deduplicate(texts: Iterable[str | tuple[str, str]], *, database: str = "", *
 
     Raises:
         SettingsError: a setting has a value that cannot be used.
-        InputError: without a database numba is needed, and is not installed.
+        InputError: without a database numba is needed for more than 1,000 texts, and is not installed.
         DatabaseError: the database cannot be opened, read or written.
         TypeError: what is given is no text, or there is no such setting.
     """
@@ -106,7 +107,6 @@ def similarity(a: str, b: str, **settings: Any) -> PairDecision:
     rules = RuleSettings(**settings)
     for text in (a, b):
         _require_text(text)
-    _compile_first(*SIGNATURES)
     scheme = find_scheme(rules.scheme)
     return PairDecider(rules).decide(make_signature(a, scheme), make_signature(b, scheme))
 
@@ -145,7 +145,6 @@ class Deduplicator:
         else:
             self._settings = DedupSettings(database_url=database, **settings)
         self._scheme = find_scheme(self._settings.scheme)
-        _compile_first(*SIGNATURES)
         self._deduplicator = DatabaseDeduplicator(self._settings)
         self._run_id: int | None = None
         self._is_closed = False
@@ -239,19 +238,48 @@ def _require_text(text: object) -> None:
 
 
 def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decision]:
-    # First, since it says so if there is no compiler for what is imported then.
-    _compile_first(*SIGNATURES, "files")
+    pairs = iter(
+        (str(number), each) if isinstance(each, str) else _pair(number, each) for number, each in enumerate(texts)
+    )
+    few = []
+    with tempfile.TemporaryDirectory(prefix="dedup-") as folder:
+        # To load the compiler takes a second, and to compile some more: few texts do without.
+        with Deduplicator(_of_crawl(rules, f"sqlite:///{folder}/few.db")) as deduplicator:
+            for number, (key, text) in enumerate(islice(pairs, _FEW)):
+                few.append((key, text))
+                yield _named(deduplicator.decide(str(number), text), [key for key, _ in few])
+        if len(few) == _FEW and (following := next(pairs, None)) is not None:
+            yield from _of_many(few, chain([following], pairs), rules, Path(folder))
+
+
+def _of_many(
+    few: Iterable[tuple[str, str]], more: Iterable[tuple[str, str]], rules: RuleSettings, folder: Path
+) -> Iterator[Decision]:
+    """Yield the decisions on texts that come behind a few others."""
+    require_compiler(logger.warning)
     from dedup.corpus.batches import sign_one
     from dedup.corpus.deciding import CorpusDeduplicator
     from dedup.corpus.reading.documents import storable
 
-    with (
-        tempfile.TemporaryDirectory(prefix="dedup-") as folder,
-        closing(CorpusDeduplicator(rules, Path(folder))) as deduplicator,
-    ):
-        for number, given in enumerate(texts):
-            key, text = (str(number), given) if isinstance(given, str) else _pair(number, given)
+    with closing(CorpusDeduplicator(rules, folder)) as deduplicator:
+        for key, text in few:
+            deduplicator.decide_one(sign_one(storable(key), text, rules.scheme))
+        for key, text in more:
             yield replace(deduplicator.decide_one(sign_one(storable(key), text, rules.scheme)), key=key)
+
+
+def _of_crawl(rules: RuleSettings, database_url: str) -> DedupSettings:
+    given = {each.name: getattr(rules, each.name) for each in fields(rules)}
+    return DedupSettings(database_url=database_url, **given)
+
+
+def _named(decision: Decision, keys: Sequence[str]) -> Decision:
+    """Return a decision whose keys are numbers with the keys that these stand for."""
+    original, matched, second = (
+        None if number is None else keys[int(number)]
+        for number in (decision.original, decision.matched, decision.second)
+    )
+    return replace(decision, key=keys[int(decision.key)], original=original, matched=matched, second=second)
 
 
 def _in_database(texts: Iterable[object], settings: DedupSettings) -> Iterator[Decision]:
@@ -268,9 +296,3 @@ def _pair(number: int, given: object) -> tuple[str, str]:
         case str():
             raise TypeError(f"text {number}: what a database remembers needs a key: give pairs of key and text")
     raise TypeError(f"text {number}: expected a string or a pair of key and text, not {type(given).__name__}")
-
-
-@cache
-def _compile_first(*parts: str) -> None:
-    # Who waits shall know what for, whatever is logged.
-    prepare(parts, logger.warning)

@@ -1,22 +1,25 @@
-"""Functions that are compiled to machine code when they are first called."""
+"""Functions that are compiled to machine code when they are first called, and kept by numba for other processes.
+
+Crawls do without: who imports this module has many texts to compare.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, Self, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
-from numba.core import caching
+from numba.core import caching, event
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 from numpy.typing import NDArray
-
-from dedup.compiled_cache import kept_folder, sources_digest
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -24,12 +27,10 @@ F = TypeVar("F", bound=Callable[..., object])
 _types: Any = types
 _dispatcher: Any = CPUDispatcher
 _caching: Any = caching
-
-not_kept: list[OSError] = []
-"""Why compiled code of this process could not be kept."""
-
+_event: Any = event
 
 _OPTIONS = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True}
+_PACKAGE = Path(__file__).parent
 
 BLOCK = 64
 """How many bytes are looked at; all of them must be there."""
@@ -56,14 +57,52 @@ class _Inner(_Function):
         raise TypeError(f"{self.py_func.__qualname__}: only compiled functions can call it")
 
 
+@cache
+def sources_digest(package: Path = _PACKAGE) -> str:
+    """Return what changes with any module whose functions or constants are compiled."""
+    paths = [*package.glob("*.py"), *(package / "signature").glob("*.py")]
+    paths += [path for path in package.rglob("*.py") if b"from dedup.compiled import" in path.read_bytes()]
+    return blake2b(b"".join(path.read_bytes() for path in sorted(set(paths))), digest_size=8).hexdigest()
+
+
+class _Stamped:
+    """Tells numba what has changed: by itself it looks at the file of a function alone, not at what that imports."""
+
+    def get_source_stamp(self) -> str:
+        return sources_digest()
+
+
+class _Files(_caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = [  # noqa: RUF012 -- numba's
+        type(each.__name__, (_Stamped, each), {})
+        for each in _caching.CompileResultCacheImpl._locator_classes  # noqa: SLF001
+    ]
+
+
+class _CompiledCache(_caching.FunctionCache):  # type: ignore[misc]
+    _impl_class = _Files
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(signature, target_context)
+        except (OSError, EOFError, UnpicklingError):  # another user's, or cut off by a power cut
+            return None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        try:
+            super().save_overload(signature, data)
+        except OSError:  # read only, full: then it is compiled again by whoever needs it
+            self.disable()
+
+
 def compiled(function: F) -> F:
     """Compile a function on numbers and arrays, once for all processes.
 
-    The machine code is kept in the folder of `dedup.compiled_cache.kept_folder`; where there is none, every process
-    compiles for itself.
+    numba keeps the machine code in `NUMBA_CACHE_DIR`, beside the module, or in the user's folder for caches; where none
+    of these can be written, every process compiles for itself.
     """
     dispatcher: Any = _Function(function, targetoptions=_OPTIONS)
-    if kept_folder() is not None:
+    with suppress(RuntimeError):  # no folder can be written
         dispatcher._cache = _CompiledCache(function)  # noqa: SLF001 -- what njit(cache=True) does with a cache of its own
     return cast("F", dispatcher)
 
@@ -76,58 +115,22 @@ def inner(function: F) -> F:
     return cast("F", _Inner(function, targetoptions={**_OPTIONS, "no_cpython_wrapper": True}))
 
 
-class _Locator:
-    """Finds the files of a function.
+class _FirstCompiled(_event.Listener):  # type: ignore[misc]
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell: Callable[[], None] | None = tell
 
-    numba's own locators want to write where they read, which the user of a container image may not do, and do not
-    notice that a function has changed which another one calls.
-    """
+    def on_start(self, event: Any) -> None:
+        tell, self._tell = self._tell, None
+        if tell is not None:
+            tell()
 
-    def __init__(self, folder: Path, source: str, line: int) -> None:
-        self._folder = folder
-        self._source = Path(source)
-        self._line = line
-
-    @classmethod
-    def from_function(cls, function: Callable[..., object], source: str) -> Self | None:
-        folder = kept_folder()
-        if folder is None:
-            return None
-        return cls(folder.joinpath(*function.__module__.split(".")[1:-1]), source, function.__code__.co_firstlineno)
-
-    def ensure_cache_path(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-
-    def get_cache_path(self) -> str:
-        return str(self._folder)
-
-    def get_source_stamp(self) -> str:
-        return sources_digest(self._source)
-
-    def get_disambiguator(self) -> str:
-        return str(self._line)
+    def on_end(self, event: Any) -> None:
+        pass
 
 
-class _Files(_caching.CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_Locator,)
-
-
-class _CompiledCache(_caching.FunctionCache):  # type: ignore[misc]
-    _impl_class = _Files
-
-    def load_overload(self, signature: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(signature, target_context)
-        except (OSError, EOFError, UnpicklingError):  # another user's, or cut off by a power cut
-            with suppress(OSError):
-                self.flush()
-            return None
-
-    def save_overload(self, signature: Any, data: Any) -> None:
-        try:
-            super().save_overload(signature, data)
-        except OSError as error:  # read only, full: then it is compiled again by whoever needs it
-            not_kept.append(error)
+def when_first_compiled(tell: Callable[[], None]) -> None:
+    """Have a function called once before anything is compiled in this process: it takes some seconds."""
+    _event.register("numba:compile", _FirstCompiled(tell))
 
 
 @inner

@@ -7,7 +7,6 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 
-from dedup.cli.warm_up import compile_first
 from dedup.errors import SettingsError
 from dedup.files import open_output
 from dedup.report.contents import Selection
@@ -15,7 +14,6 @@ from dedup.report.html.writing import write_changes_in_any_format, write_in_any_
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, format_of, selection_for
 from dedup.sql.database import USUAL_DATABASE, Database, open_existing_database, url_or_usual
-from dedup.warming import SIGNATURES
 
 ABOUT = (
     "Show what was decided in the last run of a database: totals, hosts, the largest clusters, every dropped page "
@@ -115,7 +113,6 @@ def _write_changes(database: Database, options: argparse.Namespace, output_forma
     from dedup.report.changes.render import followed as followed_changes  # noqa: PLC0415
 
     # What differs is told in the tokens that signatures are made of.
-    compile_first("duplicates", *SIGNATURES)
     first, second = [*options.changes, "", ""][:_RUNS_COMPARED]
     with open_changes(database, first, second, options.host) as changes, open_output(options.output) as stream:
         told = changes if stream.isatty() else followed_changes(changes)

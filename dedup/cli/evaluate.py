@@ -14,7 +14,7 @@ from dedup.cli.settings_options import (
     read_assignments,
     read_settings_options,
 )
-from dedup.cli.warm_up import compile_first, say
+from dedup.cli.warm_up import say
 from dedup.console import counted, print_answer
 from dedup.errors import InputError
 from dedup.evaluation import (
@@ -37,7 +37,6 @@ from dedup.evaluation import (
 from dedup.rules.settings import Mode
 from dedup.signature.schemes import Scheme
 from dedup.sql.database import open_existing_database, url_of
-from dedup.warming import SIGNATURES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +86,6 @@ def run(options: argparse.Namespace) -> int:
         if getattr(options, name) is not None and getattr(options, name) < 1:
             raise InputError(f"--{name} {getattr(options, name)}: expected at least 1")
     sets = [_read(folder, options) for folder in options.folders]
-    compile_first("evaluate", *SIGNATURES)
     results = _run(methods, sets, options.processes)
     pooled = [pool_results(each) for each in results]
     lines = [table(methods[0].name, results[0], pooled[0])]

@@ -14,7 +14,6 @@ from dedup.cli.settings_options import (
     read_settings_options,
     with_scheme_of,
 )
-from dedup.cli.warm_up import compile_first
 from dedup.console import cut, plain, print_answer, width_of
 from dedup.errors import InputError
 from dedup.report.explanation.build import Explanation, explain, explain_dropped
@@ -34,7 +33,6 @@ from dedup.report.explanation.stored import (
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_of, url_or_usual, usual_database
-from dedup.warming import SIGNATURES
 
 _NARROWEST, _USUAL, _WIDEST = 80, 100, 1000
 _SHOWN = 60
@@ -82,7 +80,6 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(f"give two documents, or --dropped URL; {len(options.documents)} given: dedup explain -h")
     if options.dropped is not None and options.documents:
         raise InputError("--dropped explains one page of the database: give no other documents")
-    compile_first("explain", *SIGNATURES)
     explanation = _explain_pair(options, given) if options.dropped is None else _explain_dropped(options, given)
     told = lines(explanation, width, with_bits=options.bits)
     print_answer(as_object(explanation), told, as_json=options.json)

@@ -21,7 +21,6 @@ from dedup.corpus.reading.documents import DATE_FIELD, Keep, ReadOptions
 from dedup.corpus.reading.files import KNOWN, FoundFiles, find_files, preloads
 from dedup.corpus.reading.streams import is_url
 from dedup.errors import InputError
-from dedup.warming import SIGNATURES
 from dedup.workers.loading import keep_freed_memory, without_collections
 from dedup.workers.pool import load_ahead
 
@@ -167,7 +166,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--date-field goes with --keep newest")
     found = find_files(options.inputs)
     outputs = _outputs(options)
-    compile_first("files", *SIGNATURES, "files")
+    compile_first("files")
     keep_freed_memory()
     # Both take most of a second: what the workers need is loaded while this process loads the rest.
     load_ahead(preloads(found.files, read_options(options)))

@@ -33,7 +33,6 @@ from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS
 from dedup.sql.database import Database, open_existing_database, url_of
-from dedup.warming import SIGNATURES
 
 _LABEL = 14
 _RADIUS = 3
@@ -112,7 +111,7 @@ def _build_of_files(options: argparse.Namespace) -> int:
 def _build_of_database(options: argparse.Namespace) -> int:
     with closing(open_existing_database(url_of(options.database))) as database:
         settings = _settings(database, read_settings_options(options))
-        compile_first("index build", *SIGNATURES, "files")
+        compile_first("index build")
         with new_index(options.output, settings, force=options.force) as known:
             imported = add_crawled(database, settings, known)
     added = f"{imported.added:,} documents of different contents, of {imported.read:,} in {database.name}"
@@ -204,7 +203,7 @@ def _query(options: argparse.Namespace) -> int:
         require_encoding(options.encoding)
     materials = [_material(name, options.encoding or "") for name in options.documents]
     if materials:
-        compile_first("index query", *SIGNATURES)
+        compile_first("index query")
     saved = SavedIndex(options.index)
     answers = [(name, found[: options.limit]) for name, found in _like(saved, materials)]
     near = find_near(saved, asked, options.radius, options.limit)

@@ -17,7 +17,6 @@ from dedup.console import counted, print_answer
 from dedup.errors import InputError
 from dedup.lookups import Fingerprints, lookups, measure, random_sample
 from dedup.signature.schemes import default_scheme
-from dedup.warming import SIGNATURES
 
 _MOST = 20_000_000
 _FARTHEST = 12
@@ -106,7 +105,7 @@ def _fingerprints(names: Sequence[str]) -> Fingerprints:
     # Its imports take a third of a second, and neither random fingerprints nor `dedup simhash` need them.
     from dedup.evaluation import analyse_documents, read_set  # noqa: PLC0415
 
-    compile_first("lookups", *SIGNATURES)
+    compile_first("lookups")
     scheme, rejected = default_scheme(), 0
     labelled = [read_set(Path(name)) for name in names if Path(name, "pairs.jsonl").is_file()]
     signatures = [each.signature for documents in analyse_documents(labelled, scheme) for each in documents.values()]

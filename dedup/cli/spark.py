@@ -17,7 +17,6 @@ from dedup.console import plain, print_answer
 from dedup.corpus.job import summary_lines, summary_object
 from dedup.corpus.reading.files import KNOWN
 from dedup.errors import InputError
-from dedup.warming import SIGNATURES
 
 _INTERRUPTED = 130
 
@@ -71,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
         report=_report(options.report),
     )
     job.check()
-    compile_first("spark", *SIGNATURES, "files")
+    compile_first("spark")
     started = time.monotonic()
     try:
         with ExitStack() as stack:

@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import NamedTuple
 
-from dedup.compiled_cache import is_in_use
 from dedup.index import Keys
 from dedup.rules.documents import Rule
 from dedup.rules.settings import LIMITS, Caution, Mode, RuleSettings
 from dedup.rules.signs import differing_signs
-from dedup.rules.word_comparison import Bounds, WordDifference, has_same_numbers, plain_bounds, short_similarity
+from dedup.rules.word_comparison import (
+    Bounds,
+    WordDifference,
+    has_compiled,
+    has_same_numbers,
+    plain_bounds,
+    short_similarity,
+)
 from dedup.signature.signature import SHINGLE_WORDS, Similarity, Sketch, compare, without_signs
 
 NOT_ALIKE, BY_JACCARD, BY_CONTAINMENT, LESS_ALIKE = range(4)
@@ -207,10 +213,9 @@ def similarity_of_words(ours: bytes, theirs: bytes) -> float:
 
 
 def _bounds(ours: bytes, theirs: bytes) -> Bounds:
-    if not is_in_use():
+    if not has_compiled():
         return plain_bounds(ours, theirs)
-    # The compiler takes a third of a second to load, and many processes never compare words.
-    from dedup.rules.shared_shingles import bounds  # noqa: PLC0415
+    from dedup.rules.shared_shingles import bounds  # noqa: PLC0415 -- it loads the compiler
 
     return Bounds(*bounds(ours, theirs))
 

@@ -12,6 +12,7 @@ Texts are their tokens in UTF-8, a line feed between them, as `dedup.signature.s
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from itertools import pairwise
@@ -21,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Indel, LCSseq
 
-from dedup.compiled_cache import is_in_use
 from dedup.rules.settings import LostLimit
 from dedup.signature.normalise import normalise
 from dedup.signature.signature import SHINGLE_WORDS, without_signs
@@ -228,12 +228,16 @@ def find_lost(text: bytes, stored: Iterable[bytes], limit: LostLimit) -> LostTex
     return LostText(len(own), sum(map(len, own)), is_long, places)
 
 
+def has_compiled() -> bool:
+    """Return whether this process has loaded the compiler, as those do that compare many texts, and crawls do not."""
+    return "dedup.compiled" in sys.modules
+
+
 def _shared_tokens(text: bytes, other: bytes) -> bytes:
     """Return a byte for each token of a text: 1 where it is in a shingle that the other text has, else 0."""
-    if not is_in_use():
+    if not has_compiled():
         return plain_shared_tokens(text, other)
-    # The compiler takes a third of a second to load, and many processes never compare words.
-    from dedup.rules.shared_shingles import shared_tokens  # noqa: PLC0415
+    from dedup.rules.shared_shingles import shared_tokens  # noqa: PLC0415 -- it loads the compiler
 
     return shared_tokens(text, other)
 

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from html import unescape
-from threading import Thread
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
@@ -41,7 +40,6 @@ from dedup.stage.items import (
     UnexaminedItems,
 )
 from dedup.stage.origins import Turn
-from dedup.warming import prepare_crawl
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
@@ -51,14 +49,12 @@ _MOST_COUNTED = 1_000
 _FEWEST_PAGES = 5
 _MOST_CROWDS = 100_000
 _NOT_THEIR_OWN = (Rule.SAME_SHORT_TEXT, Rule.THIN_TEXT)
-# Characters: two milliseconds without compiled code.
+# Characters: two milliseconds.
 _AT_ONCE = 10_000
 # Bytes: a page names its address at its beginning. To parse the page would take milliseconds.
 _HEAD = 100_000
 _CANONICAL = re.compile(rb"<link\s[^<>]*?\brel\s*=\s*[\"']?canonical\b[^<>]*+>", re.IGNORECASE)
 _HREF = re.compile(rb"\bhref\s*=\s*(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'<>]++))", re.IGNORECASE)
-# To load compiled code takes a second of CPU, and saves one for each so many pages of 500 words.
-_BEFORE_LOADING = 2_000
 
 
 class Examined(NamedTuple):
@@ -71,9 +67,8 @@ class Examined(NamedTuple):
 class Examiner:
     """Reads items, signs them and has them decided, and says in the log where it finds what.
 
-    Long texts are signed in a thread, HTML in worker processes; compiled code is loaded where many texts are signed.
-    It counts the items that got a decision, and keeps those that could get none. `behind` are the names of the
-    pipelines behind the stage.
+    Long texts are signed in a thread, HTML in worker processes. It counts the items that got a decision, and keeps
+    those that could get none. `behind` are the names of the pipelines behind the stage.
     """
 
     def __init__(
@@ -105,7 +100,6 @@ class Examiner:
         self._similar_below = settings.min_tokens if items.short_texts is ShortTexts.SIMILAR else 0
         self._scheme = find_scheme(settings.scheme)
         self._workers = workers
-        self._texts = 0
         self._sources: set[tuple[str, str, str]] = set()
         self._reasons_told: set[str] = set()
 
@@ -299,9 +293,6 @@ class Examiner:
         return None
 
     async def _sign(self, text: str) -> Signature:
-        self._texts += 1
-        if self._texts == _BEFORE_LOADING:
-            Thread(target=prepare_crawl, daemon=True).start()
         if len(text) <= _AT_ONCE:
             return make_signature(text, self._scheme)
         return await asyncio.to_thread(make_signature, text, self._scheme)

@@ -11,7 +11,6 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider, NotConfigured
 from scrapy.http import Response
 
-from dedup.compiled_cache import put_off
 from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
 from dedup.ledger.notes import Skipped
@@ -133,7 +132,6 @@ class NearDuplicatePipeline:
             crawler = self._crawler
             logger.info("%s", neighbours(crawler.settings, type(self)))
             try:
-                put_off()
                 _, behind = names_around(crawler.settings, type(self))
                 self._examiner = Examiner(crawler, self.settings, self._items, self._run, self._workers, behind=behind)
                 await self._run.open()

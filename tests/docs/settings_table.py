@@ -22,7 +22,7 @@ from tests.docs.pages import ROOT
 PAGE = ROOT / "docs" / "settings.md"
 TYPED: tuple[type[Any], ...] = (RuleSettings, DedupSettings, ItemSettings)
 # Read from the environment, or by the add-on alone.
-OTHERS = ("DEDUP_AFTER", "DEDUP_CACHE_DIR", "CRAWLER_CONTACT")
+OTHERS = ("DEDUP_AFTER", "CRAWLER_CONTACT")
 _FEW_NAMES = 3
 _ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 
