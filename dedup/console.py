@@ -23,7 +23,6 @@ from dedup.signature.normalise import clean, without_piles
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bar
-    from rich.text import Text
 
 
 ELLIPSIS = "…"
@@ -297,19 +296,6 @@ def _renderer(console: Console) -> Callable[[Part], str]:
         return (style.update_link(part.link) if part.link else style).render(part.text, color_system=system)
 
     return render
-
-
-def as_text(line: str) -> Text:
-    """Return a line as rich knows it."""
-    from rich.style import Style  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    text = Text(no_wrap=True)
-    for part in _parts(line):
-        style = Style.parse(part.style)
-        text.append(part.text, style.update_link(part.link) if part.link else style)
-    text.rstrip()
-    return text
 
 
 def _without_end(line: str) -> Iterator[Part]:

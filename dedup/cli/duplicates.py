@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import closing
 from dataclasses import replace
 
@@ -45,9 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: the last two of the same site that came to their end)",
     )
     parser.add_argument(
-        "--watch", action="store_true", help="show the run again and again, while it goes on; Ctrl-C ends it"
-    )
-    parser.add_argument(
         "--format", metavar="|".join(Format), help="how to write it (default: by the name of FILE, else table)"
     )
     parser.add_argument("-o", "--output", default="", metavar="FILE", help="write to FILE instead of the terminal")
@@ -73,17 +69,12 @@ def selected(options: argparse.Namespace, usual: Selection) -> Selection:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Report on a run, compare two of them, or follow one."""
+    """Report on a run, or compare two of them."""
     output_format = _format(options)
     selection = _selection(options, selection_for(output_format))
     _require_one_view(options)
     with closing(open_existing_database(url_or_usual(options.database))) as database:
-        if options.watch:
-            # A twentieth of a second, for a terminal alone.
-            from dedup.report.watching import watch  # noqa: PLC0415
-
-            watch(database, selection, sys.stdout)
-        elif options.changes is not None:
+        if options.changes is not None:
             _write_changes(database, options, output_format)
         else:
             _write_report(database, selection, options.output, output_format)
@@ -92,8 +83,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _require_one_view(options: argparse.Namespace) -> None:
     """Refuse options that go with another view than the one that is asked for."""
-    if options.watch and (options.output or options.format or options.all_runs or options.changes is not None):
-        raise SettingsError("--watch draws one run on the terminal: leave out -o, --format, --all-runs and --changes")
     if options.changes is None:
         return
     if options.run or options.all_runs:

