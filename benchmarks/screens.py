@@ -60,14 +60,12 @@ def run(*, out: Path | None = None) -> None:
             return
         _decide_more(url)
         _command("duplicates", "--database", url, "--run", "demo", "-o", str(report))
-        changes = folder / "changes.html"
-        _command("duplicates", "--database", url, "--changes", "monday", "tuesday", "-o", str(changes))
         out.mkdir(parents=True, exist_ok=True)
         with _reviewed(url, "demo") as review:
             for width, height in WIDTHS.items():
                 for mode in ("light", "dark"):
                     tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=mode)
-                    for view in _views(tab, report, changes, review):
+                    for view in _views(tab, report, review):
                         tab.screenshot(path=out / f"{view}-{width}-{mode}.png")
                     tab.close()
     print(f"written: {out}")
@@ -81,7 +79,7 @@ def _picture_of_readme(browser: Browser, report: Path, output: Path) -> None:
     print(f"written: {output}")
 
 
-def _views(tab: Page, report: Path, changes: Path, review: str) -> Iterator[str]:
+def _views(tab: Page, report: Path, review: str) -> Iterator[str]:
     """Show one view after the other, and yield the name of each while it is shown."""
     _open(tab, report.as_uri())
     for view in _VIEWS:
@@ -114,10 +112,6 @@ def _views(tab: Page, report: Path, changes: Path, review: str) -> Iterator[str]
     tab.press("dialog", "t")
     tab.wait_for_selector("section.full")
     yield "texts"
-    _open(tab, changes.as_uri())
-    yield "changes"
-    tab.locator("#list .row").first.press("Enter")
-    yield "change"
 
 
 def _close(tab: Page) -> None:
@@ -143,20 +137,13 @@ def _crawl(**settings: str) -> None:
 
 
 def _decide_more(url: str) -> None:
-    """Let the run of the demo site go on with other hosts, and add two runs to compare."""
-    pages = list(_pages())
+    """Let the run of the demo site go on with other hosts."""
     deduplicator = Deduplicator(DedupSettings(database_url=url))
     with closing(deduplicator.database):
-        decide = partial(_decide, deduplicator)
-        decide("demo", pages)
-        decide("monday", pages)
-        decide("tuesday", [(key, _edited(text, 9)) for key, text in pages[::2]])
-
-
-def _decide(deduplicator: Deduplicator, run: str, pages: list[tuple[str, str]]) -> None:
-    run_id = deduplicator.open_run(run)
-    deduplicator.decide([Document(key, make_signature(text), len(text.encode())) for key, text in pages], run_id)
-    deduplicator.close_run(run_id, "finished")
+        run_id = deduplicator.open_run("demo")
+        documents = [Document(key, make_signature(text), len(text.encode())) for key, text in _pages()]
+        deduplicator.decide(documents, run_id)
+        deduplicator.close_run(run_id, "finished")
 
 
 def _pages() -> Iterator[tuple[str, str]]:

@@ -84,6 +84,6 @@ class _Acts:
         outcomes = {key: name for name in ("unknown", "moved", "kept", "released") for key in getattr(found, name)}
         return [outcomes[key] for _, key in pairs]
 
-    def read_texts(self, keys: tuple[str, str]) -> dict[str, Any]:
+    def read_texts(self, keys: tuple[str, str], run: str) -> dict[str, Any]:
         with self._lock:
-            return texts_of(self._database, keys)
+            return texts_of(self._database, keys, run)

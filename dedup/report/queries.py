@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    FromClause,
     Select,
     and_,
     case,
@@ -56,6 +57,7 @@ _decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
 _originals = documents.alias("originals")
 _matches = documents.alias("matches")
 _seconds = documents.alias("seconds")
+_contents = runs.alias("contents")
 _is_duplicate = verdicts.c.verdict.in_(DUPLICATES)
 # What is kept and resembles an original belongs to no cluster, and the same text again under its own key makes none.
 _is_other = and_(_is_duplicate, verdicts.c.original_id != verdicts.c.document_id)
@@ -77,6 +79,11 @@ def last_run(connection: Connection) -> str:
 def is_of_host(key: ColumnElement[Any], host: str) -> ColumnElement[bool]:
     """Return the condition that a key is a URL of a host; of any key where there is no host."""
     return key.regexp_match(BEFORE_HOST + re.escape(host) + _AFTER_HOST) if host else true()
+
+
+def has_changed(document: FromClause) -> ColumnElement[bool]:
+    """Return the condition that a later run than that of the row of `runs` stored what a document holds."""
+    return exists().where(_contents.c.id == document.c.content_run_id, _contents.c.started > runs.c.started)
 
 
 def read_not_examined(connection: Connection, run: str | None) -> list[NotExamined]:
@@ -372,6 +379,7 @@ def _related(connection: Connection, where: ColumnElement[bool]) -> Iterator[Rel
             documents.c.title,
             _originals.c.title,
             _seconds.c.key,
+            or_(has_changed(documents), has_changed(_originals)),
         )
         .select_from(_decided)
         .join(_originals, _originals.c.id == verdicts.c.original_id)

@@ -156,6 +156,7 @@ def test_file_is_written_in_the_format_of_its_name_unless_another_is_given(tmp_p
         (["--top", "-1"], "--top '-1': expected a whole number from 0 up"),
         (["--changes", "a", "b", "c"], "--changes compares two runs, and 3 are named"),
         (["--changes", "--run", "a"], "--changes names its runs itself"),
+        (["--changes", "-o", "changes.html"], "--changes is written as table, json or csv"),
         (["--format", "xml"], "--format 'xml': expected one of table, json, csv"),
         (["-o", "report.xml"], "-o report.xml: there is no format 'xml' of a report"),
         (["--database", "mysql://x/y"], "databases of the kind 'mysql' are not supported"),

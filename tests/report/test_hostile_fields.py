@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dedup.console import columns_of, logged, plain, readable, write_lines
-from dedup.report.changes.queries import Change, ChangeRow, Changes
-from dedup.report.changes.render import write_changes
+from dedup.report.changes import Change, ChangedPage, write_changes
 from dedup.report.contents import RelatedRow
 from dedup.report.explanation.words import Place, WordDiff
 from dedup.report.render import Format, csv_cell
@@ -94,11 +93,10 @@ def test_a_pile_of_marks_is_cut_down() -> None:
 @given(KEYS, KEYS, HOSTILE, HOSTILE)
 def test_changes_are_shown_whatever_they_hold(key: str, old: str, removed: str, added: str) -> None:
     difference = WordDiff(1, 1, 1, [Place(0, removed, removed, added, added, 1, 1)])
-    row = ChangeRow(Change.MOVED, key, old, Verdict.NEW, Verdict.UPDATED, old, removed, 1.0, difference)
+    page = ChangedPage(Change.MOVED, key, old, removed, difference)
 
     def written(output_format: Format, stream: io.StringIO) -> str:
-        counts = dict.fromkeys(Change, 0) | {Change.MOVED: 1}
-        write_changes(Changes(("a\x1b[2J", removed), "", counts, 0, iter([row])), output_format, stream)
+        write_changes(("a\x1b[2J", removed), iter([page]), output_format, stream)
         return stream.getvalue()
 
     table = written(Format.TABLE, io.StringIO())

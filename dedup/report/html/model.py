@@ -185,6 +185,7 @@ def _columns(rows: list[RelatedRow], texts: Texts, titles: Texts) -> dict[str, A
         "places": [row.places or 0 for row in rows],
         "title": [titles.number(row.title) if row.title else None for row in rows],
         "original_title": [titles.number(row.original_title) if row.original_title else None for row in rows],
+        "changed": [int(row.has_changed) for row in rows],
         # Last, as they are numbered above.
         "verdicts": list(verdicts),
         "rules": list(rules),

@@ -32,8 +32,8 @@ Pairs = Sequence[tuple[str, str]]
 Mark = Callable[[Pairs, bool], list[str]]
 """Acts on pairs that a person says are none, or takes that back; returns what became of each, in a word."""
 
-ReadTexts = Callable[[tuple[str, str]], dict[str, Any]]
-"""Returns the texts of a pair, as `dedup.report.html.full_texts.texts_of` does."""
+ReadTexts = Callable[[tuple[str, str], str], dict[str, Any]]
+"""Returns the texts of a pair at the time of a run, as `dedup.report.html.full_texts.texts_of` does."""
 
 
 class ReviewServer(ThreadingHTTPServer):
@@ -80,10 +80,10 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._is_allowed(path, "texts"):
             return
         asked = parse_qs(query, keep_blank_values=True)
-        if {name: len(values) for name, values in asked.items()} != {"a": 1, "b": 1}:
+        if {name: len(values) for name, values in asked.items()} != {"a": 1, "b": 1, "run": 1}:
             self._refuse(HTTPStatus.BAD_REQUEST)
             return
-        self._answer(lambda: self.server.read_texts((asked["a"][0], asked["b"][0])))
+        self._answer(lambda: self.server.read_texts((asked["a"][0], asked["b"][0]), asked["run"][0]))
 
     def do_POST(self) -> None:
         if not self._is_allowed(self.path, "marks"):

@@ -12,7 +12,6 @@ from dedup.sql.database import Database
 
 if TYPE_CHECKING:
     # What compares words takes time to load.
-    from dedup.report.changes.queries import Changes
     from dedup.report.explanation.words import WordDiff
 
 
@@ -52,15 +51,3 @@ def write_page_of(
             return track(found, "comparing", len(rows)) if is_followed else found
 
         write_page(report, compare, stream, is_served=is_served)
-
-
-def write_changes_in_any_format(changes: Changes, output_format: Format, stream: TextIO) -> None:
-    """Write what changed between two runs, whose rows are used up."""
-    if output_format is Format.HTML:
-        from dedup.report.html.page import write_changes_page  # noqa: PLC0415 -- as above
-
-        write_changes_page(changes, stream)
-        return
-    from dedup.report.changes.render import write_changes  # noqa: PLC0415 -- as above
-
-    write_changes(changes, output_format, stream)

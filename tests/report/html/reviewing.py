@@ -19,16 +19,16 @@ class Asked:
     """What a server was asked for."""
 
     marked: list[tuple[list[tuple[str, str]], bool]] = field(default_factory=list)
-    read: list[tuple[str, str]] = field(default_factory=list)
+    read: list[tuple[str, str, str]] = field(default_factory=list)
 
     def mark(self, pairs: Sequence[tuple[str, str]], is_undone: bool) -> list[str]:
         self.marked.append((list(pairs), is_undone))
         return ["released"] * len(pairs)
 
-    def read_texts(self, keys: tuple[str, str]) -> dict[str, Any]:
+    def read_texts(self, keys: tuple[str, str], run: str) -> dict[str, Any]:
         if keys == ("away", "away"):
             raise DatabaseError("the database is away")
-        self.read.append(keys)
+        self.read.append((*keys, run))
         return TEXTS
 
 

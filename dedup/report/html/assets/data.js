@@ -43,6 +43,7 @@ class Pairs {
       places: c.places[row],
       title: word(data.titles, c.title[row]),
       originalTitle: word(data.titles, c.original_title[row]),
+      hasChanged: c.changed[row] === 1,
       difference: data.differences[row] ?? null,
     };
   }
