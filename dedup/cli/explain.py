@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +14,7 @@ from dedup.cli.settings_options import (
     with_scheme_of,
 )
 from dedup.cli.warm_up import compile_first
-from dedup.console import cut, plain, print_answer, width_of
+from dedup.console import plain, print_answer, shortened
 from dedup.errors import InputError
 from dedup.report.explanation.build import Explanation, explain, explain_dropped
 from dedup.report.explanation.render import as_object, lines
@@ -36,7 +35,6 @@ from dedup.signature.schemes import find_scheme
 from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_of, url_or_usual, usual_database
 from dedup.warming import SIGNATURES
 
-_NARROWEST, _USUAL, _WIDEST = 80, 100, 1000
 _SHOWN = 60
 
 
@@ -65,14 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bits", action="store_true", help="show fingerprints and shared keys, too")
     add_settings_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--width", help=f"columns to fill, at least {_NARROWEST}; default: the terminal's, at most {_USUAL}"
-    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Explain two documents, or a page that was dropped or is similar."""
-    width = _width(options.width)
     given = read_settings_options(options)
     # What cannot be used is refused before anything is read.
     make_settings(given)
@@ -84,17 +78,9 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--dropped explains one page of the database: give no other documents")
     compile_first("explain", *SIGNATURES)
     explanation = _explain_pair(options, given) if options.dropped is None else _explain_dropped(options, given)
-    told = lines(explanation, width, with_bits=options.bits)
+    told = lines(explanation, with_bits=options.bits)
     print_answer(as_object(explanation), told, as_json=options.json)
     return 0
-
-
-def _width(text: str | None) -> int:
-    if text is None:
-        return max(_NARROWEST, min(_USUAL, width_of(sys.stdout) or _USUAL))
-    if not (text.isascii() and text.isdecimal()) or not _NARROWEST <= int(text) <= _WIDEST:
-        raise InputError(f"--width {text!r}: give a whole number from {_NARROWEST} to {_WIDEST}")
-    return int(text)
 
 
 def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
@@ -134,6 +120,6 @@ def _find(name: str, url: str, encoding: str) -> tuple[Material | Side, MadeWith
     if any(map(str.isspace, name)):
         return Material(name, Origin.TEXT, name), None
     raise InputError(
-        f"'{cut(plain(name), _SHOWN)}' is no file, {where}, and no text, since it has no white space: "
+        f"'{shortened(plain(name), _SHOWN)}' is no file, {where}, and no text, since it has no white space: "
         f"write {TEXT_PREFIX}... for a text, or name a --database"
     )

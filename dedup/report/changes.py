@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TextIO
 
 from sqlalchemy import Connection, Select, and_, column, exists, func, or_, select, table
 
-from dedup.console import ADDED, NEAR, QUIET, REMOVED, SIMILAR, Styled, plain, styled, write_lines
+from dedup.console import ADDED, NEAR, QUIET, REMOVED, SIMILAR, Line, joined, linked, plain, styled, write_lines
 from dedup.errors import DedupError, InputError
 from dedup.ledger.runs import no_run
 from dedup.report.explanation.render import place_line
@@ -20,7 +20,6 @@ from dedup.report.explanation.stored import find_text_as_of, read_made_with
 from dedup.report.explanation.words import WordDiff, are_too_long, diff_words, tokens_of
 from dedup.report.queries import is_of_host, last_run
 from dedup.report.render import Format, csv_cell, write_json
-from dedup.report.table import address
 from dedup.rules.documents import Verdict
 from dedup.sql.database import Database
 from dedup.sql.schema import GIVEN_DIGEST, documents, runs, skipped, verdicts
@@ -30,7 +29,6 @@ _GONE = ("http 404", "http 410", "noindex")
 # What was forgotten meanwhile is decided once more, whether its text is another or not: the stored texts tell.
 _MAY_HAVE_CHANGED = (Verdict.NEW, Verdict.SIMILAR, Verdict.UPDATED)
 _INDENT = 9
-_WIDTH = 120
 
 # The crawler's tables; this library stands without them.
 _VISITS = table("visits", *map(column, ("url_digest", "url", "run", "gone", "moved_to_digest")))
@@ -202,27 +200,27 @@ def write_changes(runs: Sequence[str], pages: Iterator[ChangedPage], output_form
         rows = csv.writer(stream, lineterminator="\n")
         rows.writerow(ChangedPage._fields)
         for page in pages:
-            rows.writerow(map(csv_cell, (*page[:-1], "\n".join(map(str.strip, _places(page))))))
+            rows.writerow(map(csv_cell, (*page[:-1], "\n".join(str(place).strip() for place in _places(page)))))
     else:
         write_lines(_lines(runs, pages), stream)
 
 
-def _lines(runs: Sequence[str], pages: Iterator[ChangedPage]) -> Iterator[str]:
+def _lines(runs: Sequence[str], pages: Iterator[ChangedPage]) -> Iterator[Line]:
     yield f"from run {plain(runs[0])} to run {plain(runs[1])}"
     yield ""
     counts: Counter[str] = Counter()
     for page in pages:
         counts[page.change] += 1
-        yield Styled.of(styled(f"{page.change:{_INDENT}}", _STYLES[page.change]), address(page.key, None))
+        yield joined(styled(f"{page.change:{_INDENT}}", _STYLES[page.change]), linked(page.key))
         if page.moved_from:
-            yield Styled.of(" " * _INDENT, styled("from ", QUIET), address(page.moved_from, None))
+            yield joined(" " * _INDENT, styled("from ", QUIET), linked(page.moved_from))
         if page.why:
-            yield Styled.of(" " * _INDENT, styled(plain(page.why), QUIET))
+            yield joined(" " * _INDENT, styled(plain(page.why), QUIET))
         yield from _places(page)
         if page.change is Change.UPDATED and page.difference is None:
             yield styled(f"{'':{_INDENT}}which words changed is not known: one of the texts is not stored", QUIET)
     yield ", ".join(f"{counts[change]:,} {change}" for change in Change)
 
 
-def _places(page: ChangedPage) -> Iterator[str]:
-    return (place_line(place, _WIDTH) for place in page.difference.places) if page.difference else iter(())
+def _places(page: ChangedPage) -> Iterator[Line]:
+    return map(place_line, page.difference.places if page.difference else ())

@@ -112,12 +112,12 @@ def test_what_the_rule_does_not_ask_is_no_limit() -> None:
 def test_similar_texts_are_told_with_what_it_takes_to_drop_one(tmp_path: Path) -> None:
     texts = (f"text:{TEXT}", f"text:{FORM}")
     lines = explained(tmp_path, *texts).splitlines()
-    assert lines[0] == "verdict      similar: B is kept beside A"
+    assert lines[0] == "verdict       similar: B is kept beside A"
     start = lines.index("to be dropped")
     content = data(tmp_path, *texts)
     assert lines[start + 1 : lines.index("", start)] == [
-        f"             replaced {content['replaced']:.3g} of 100 words: at most 1.25 (DEDUP_CAUTION)",
-        "             numbers .00 in both: at least .40 (DEDUP_CAUTION)",
+        f"              replaced {content['replaced']:.3g} of 100 words: at most 1.25 (DEDUP_CAUTION)",
+        "              numbers .00 in both: at least .40 (DEDUP_CAUTION)",
     ]
     assert content["verdict"] == "similar"
     assert [(each["setting"], each["value"], each["needed"]) for each in content["missed"]] == [
@@ -143,7 +143,7 @@ def test_of_unlike_texts_nobody_is_told_how_to_drop_one(tmp_path: Path) -> None:
 def test_a_stored_page_that_is_similar_is_explained_with_the_rule_that_is_stored(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{A: TEXT, B: FORM}, {A: TEXT, B: FORM}])
     output = explained(tmp_path, "--dropped", B)
-    assert output.startswith("verdict      similar: B is kept beside A\n")
+    assert output.startswith("verdict       similar: B is kept beside A\n")
     assert ", rule: replaced\n" in output
     content = data(tmp_path, "--dropped", B)
     # It was seen again since.
@@ -159,7 +159,7 @@ def test_a_stored_page_that_is_similar_is_explained_with_the_rule_that_is_stored
 def test_an_updated_page_that_is_similar_is_explained(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{A: TEXT, B: document(200, "other")}, {B: FORM}])
     output = explained(tmp_path, "--dropped", B)
-    assert output.startswith("verdict      updated, and similar: B is kept beside A\n")
+    assert output.startswith("verdict       updated, and similar: B is kept beside A\n")
     assert "to be dropped\n" in output
 
 

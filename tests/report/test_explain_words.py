@@ -140,7 +140,7 @@ def test_other_signs_are_shown(tmp_path: Path) -> None:
         content = data(tmp_path, *options)
         assert (content["verdict"], content["rule"]) == ("similar", Rule.SIGNS)
         assert content["signs"] == [["c++", "c#"]]
-        assert "other signs  A: c++   B: c#\n" in explained(tmp_path, *options)
+        assert "other signs   A: c++   B: c#\n" in explained(tmp_path, *options)
 
 
 def test_noise_is_named_and_has_no_numbers(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_another_text_in_the_same_frame_shows_what_was_rewritten(tmp_path: Path)
     options = [f"text:{text}" for text in texts]
     content = data(tmp_path, *options)
     assert content["rewritten"] == pytest.approx(60 / 360)
-    assert "rewritten    .17 of the shorter text, in long stretches (at most .10)\n" in explained(tmp_path, *options)
+    assert "rewritten     .17 of the shorter text, in long stretches (at most .10)\n" in explained(tmp_path, *options)
 
 
 def test_of_short_texts_the_words_are_what_is_needed(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_short_texts_with_other_numbers_say_so(tmp_path: Path) -> None:
     assert (content["verdict"], content["rule"], content["has_other_numbers"]) == ("similar", Rule.RENUMBERED, True)
     assert content["short_similarity"] > 0.7
     output = explained(tmp_path, *options)
-    assert "             the numbers are not the same\n" in output
+    assert "              the numbers are not the same\n" in output
     assert "other numbers in 22 tokens: at least 64\n" in output
     assert "noise" not in output
     unlike = data(tmp_path, f"text:{document(30)}", f"text:{document(30, 'other')}")

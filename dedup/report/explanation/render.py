@@ -6,22 +6,40 @@ import math
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dedup.console import ADDED, ELLIPSIS, REMOVED, Styled, columns_of, counted, cut, joined, plain, similarity, styled
+from dedup.console import (
+    ADDED,
+    HEADING,
+    LABEL,
+    REMOVED,
+    Line,
+    counted,
+    joined,
+    labelled,
+    linked,
+    plain,
+    shortened,
+    similarity,
+    styled,
+)
 from dedup.index import TableDesign
 from dedup.report.explanation.build import Comparison, Explanation, WordComparison
 from dedup.report.explanation.stored import Side
 from dedup.report.explanation.words import MOST_PLACES, Place
-from dedup.report.table import LABEL, STYLES, label_of, labelled, labelled_name
+from dedup.report.table import STYLES
 from dedup.rules.documents import Verdict
 from dedup.rules.settings import Limits, Mode, RuleSettings
 from dedup.rules.verification import is_comparable
 from dedup.signature.schemes import SCHEMES, Scheme, find_scheme
 from dedup.signature.signature import BANDS, BITS
 
+if TYPE_CHECKING:
+    from rich.text import Text
+
 _COUNT = 6
-_CONTEXT_SHARE = 5
+# Characters.
+_PASSAGE = 300
 
 
 _RUN = 30
@@ -40,7 +58,7 @@ _SETTINGS_SHOWN = (
 )
 
 
-def difference_lines(explanation: Explanation, width: int) -> Iterator[str]:
+def difference_lines(explanation: Explanation) -> Iterator[Line]:
     """Yield the places in which two texts differ; nothing where that is not known."""
     diff = explanation.diff
     if diff is None:
@@ -49,48 +67,28 @@ def difference_lines(explanation: Explanation, width: int) -> Iterator[str]:
     if not diff.place_count:
         is_same = explanation.verdict is Verdict.EXACT_DUPLICATE
         what = "nothing" if is_same else "no token, only what stands between them"
-        yield Styled.of(label_of("what differs"), what)
+        yield labelled([("what differs", what)])
         return
-    yield from labelled(
-        "what differs",
-        f"{counted(diff.place_count, 'place')}: {diff.tokens_removed:,} of {explanation.pair.a.tokens:,} tokens of A, "
-        f"{diff.tokens_added:,} of {explanation.pair.b.tokens:,} of B",
-        width,
-    )
+    tokens = explanation.pair.a.tokens, explanation.pair.b.tokens
+    told = f"{diff.tokens_removed:,} of {tokens[0]:,} tokens of A, {diff.tokens_added:,} of {tokens[1]:,} of B"
+    yield labelled([("what differs", f"{counted(diff.place_count, 'place')}: {told}")])
     for place in diff.places:
-        yield place_line(place, width)
+        yield place_line(place)
     if diff.place_count > len(diff.places):
         yield f"  and {diff.place_count - len(diff.places):,} more"
 
 
-def place_line(place: Place, width: int) -> Styled:
-    """Write one place of a difference in a line of so many columns."""
-    head = f"  {f'-{place.tokens_removed:,}':>{_COUNT}} {f'+{place.tokens_added:,}':<{_COUNT}} "
-    context = (width - len(head)) // _CONTEXT_SHARE
-    before, after = plain(place.before), plain(place.after)
-    # The words next to the change say most.
-    if columns_of(before) > context:
-        before = ELLIPSIS + _fitting(before[::-1], context - 1)[::-1]
-    if columns_of(after) > context:
-        after = _fitting(after, context - 1) + ELLIPSIS
-    removed, added = plain(place.removed), plain(place.added)
-    marks = " ".join(mark for mark, text in (("[--]", removed), ("{++}", added)) if text)
-    rest = width - columns_of(" ".join((head, before, after, marks))) - 1
-    shown_removed = cut(removed, max(rest // 2, rest - columns_of(added)))
-    shown_added = cut(added, rest - columns_of(shown_removed))
-    changed = [
-        styled(f"[-{shown_removed}-]", REMOVED) if removed else "",
-        styled(f"{{+{shown_added}+}}", ADDED) if added else "",
-    ]
-    return Styled.of(head, joined(" ", [part for part in (before, *changed, after) if part]))
-
-
-def _fitting(text: str, width: int) -> str:
-    """Return as many letters of the start of a text as fit."""
-    fitting = text[:width]
-    while columns_of(fitting) > width:
-        fitting = fitting[:-1]
-    return fitting
+def place_line(place: Place) -> Text:
+    """Write one place of a difference in a line."""
+    before, removed, added, after = (
+        shortened(plain(text), _PASSAGE) for text in (place.before, place.removed, place.added, place.after)
+    )
+    return joined(
+        f"  {f'-{place.tokens_removed:,}':>{_COUNT}} {f'+{place.tokens_added:,}':<{_COUNT}} {before} ",
+        styled(f"[-{removed}-] " if removed else "", REMOVED),
+        styled(f"{{+{added}+}} " if added else "", ADDED),
+        after,
+    )
 
 
 def as_object(explanation: Explanation) -> dict[str, Any]:
@@ -147,66 +145,72 @@ def _json_value(setting: object) -> object:
     return None if setting == math.inf else setting
 
 
-def lines(explanation: Explanation, width: int, *, with_bits: bool = False) -> Iterator[str]:
-    """Write an explanation in lines of so many columns, at least 80; nothing in them can upset a terminal.
+def lines(explanation: Explanation, *, with_bits: bool = False) -> Iterator[Line]:
+    """Write an explanation; nothing in it can upset a terminal.
 
     Args:
         explanation: what is written.
-        width: the columns.
         with_bits: whether fingerprints and keys are shown, too.
     """
     style = STYLES.get(explanation.verdict, "") if explanation.is_certain else ""
     verdict = _OUTCOMES[explanation.verdict] if explanation.is_certain else "not known: it takes the words of both"
-    yield from labelled("verdict", verdict, width, style)
+    yield labelled([("verdict", styled(verdict, style))])
     if explanation.is_certain:
-        yield from labelled("rule", explanation.rule, width)
+        yield labelled([("rule", explanation.rule)])
     for letter, side in (("A", explanation.pair.a), ("B", explanation.pair.b)):
-        yield labelled_name(letter, side.name, width)
+        yield labelled([(letter, linked(side.name, _shown_name(side.name)))])
         counts = f"{counted(side.tokens, 'token')}, {counted(side.signature.sketch.shingles, 'shingle')}"
-        yield from labelled("", f"{side.origin}; {counts}", width)
-    yield from difference_lines(explanation, width)
+        yield labelled([("", f"{side.origin}; {counts}")])
+    yield from difference_lines(explanation)
     for first, second in explanation.pair.signs[:MOST_PLACES]:
-        yield from labelled("other signs", f"A: {plain(first)}   B: {plain(second)}", width)
-    yield from _missed(explanation, width)
+        yield labelled([("other signs", f"A: {plain(first)}   B: {plain(second)}")])
+    yield from _missed(explanation)
     yield ""
     yield from _similarity(explanation)
-    yield from _words(explanation, width)
-    yield from _record(explanation, width, with_bits=with_bits)
+    yield from _words(explanation)
+    yield from _record(explanation, with_bits=with_bits)
     if with_bits:
         yield ""
-        yield from _fingerprints(explanation, width)
+        yield from _fingerprints(explanation)
     for note in explanation.notes:
         yield ""
-        yield from labelled("note", note, width)
+        yield labelled([("note", note)])
 
 
-def _missed(explanation: Explanation, width: int) -> Iterator[str]:
+def _shown_name(name: str) -> str:
+    return shortened(plain(" ".join(name.split())), _PASSAGE)
+
+
+def _missed(explanation: Explanation) -> Iterator[Line]:
     # Where nothing is alike, no setting would be the way to have it dropped.
     if not explanation.missed or explanation.verdict is Verdict.NEW:
         return
     yield ""
-    yield label_of("to be dropped")
+    yield styled("to be dropped", HEADING)
     for missed in explanation.missed:
-        yield from labelled("", missed.text, width)
+        yield labelled([("", missed.text)])
 
 
-def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterator[str]:
+def _record(explanation: Explanation, *, with_bits: bool) -> Iterator[Line]:
     record = explanation.record
     if record is None:
         return
     yield ""
     when = datetime.fromtimestamp(record.decided, UTC)
-    yield from labelled("decided", f"{when:%Y-%m-%d %H:%M:%S} UTC, run {cut(plain(record.run), _RUN)}", width)
+    yield labelled([("decided", f"{when:%Y-%m-%d %H:%M:%S} UTC, run {shortened(plain(record.run), _RUN)}")])
     rule = f", rule: {record.rule.replace('_', ' ')}" if record.rule else ""
-    yield from labelled(
-        "recorded",
-        f"distance {record.distance}, estimated Jaccard similarity {similarity(record.similarity)}{rule}",
-        width,
+    yield labelled(
+        [
+            (
+                "recorded",
+                f"distance {record.distance}, estimated Jaccard similarity {similarity(record.similarity)}{rule}",
+            )
+        ]
     )
     member = explanation.member
     if member is None:
         return
-    yield labelled_name("found by", member.a.name, width)
+    yield labelled([("found by", linked(member.a.name, _shown_name(member.a.name)))])
     settings, exact = explanation.settings, member.exact
     alike = (
         ""
@@ -215,22 +219,16 @@ def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterato
         f"length ratio {similarity(exact.length_ratio)}"
     )
     words = "" if member.words is None else f", {_replaced(member.words)} replaced"
-    yield from labelled(
-        "", f"to it: distance {member.decision.distance}{alike}{words}; the rule is about this pair", width
-    )
+    yield labelled([("", f"to it: distance {member.decision.distance}{alike}{words}; the rule is about this pair")])
     if with_bits:
-        yield from labelled("", f"keys shared with it: {_counted_keys(member, settings)}", width)
-    yield from labelled(
-        "",
-        f"to the original Jaccard {similarity(settings.leader_jaccard)} or containment "
-        f"{similarity(settings.leader_containment)} is asked for besides",
-        width,
-    )
+        yield labelled([("", f"keys shared with it: {_counted_keys(member, settings)}")])
+    limits = f"Jaccard {similarity(settings.leader_jaccard)} or containment {similarity(settings.leader_containment)}"
+    yield labelled([("", f"to the original {limits} is asked for besides")])
 
 
-def _fingerprints(explanation: Explanation, width: int) -> Iterator[str]:
+def _fingerprints(explanation: Explanation) -> Iterator[Line]:
     """Yield both fingerprints in binary, differing bits marked, and the keys that bring one document for the other."""
-    yield from labelled("scheme", _shown_scheme(find_scheme(explanation.settings.scheme)), width)
+    yield labelled([("scheme", _shown_scheme(find_scheme(explanation.settings.scheme)))])
     pair, differing = explanation.pair, _differing_bits(explanation.pair)
     # The most significant bits come first.
     bits = range(BITS - 1, -1, -1)
@@ -240,8 +238,8 @@ def _fingerprints(explanation: Explanation, width: int) -> Iterator[str]:
         yield _grouped("  differ", ("^" if bit in differing else " " for bit in bits))
     radius = explanation.settings.radius
     where = "within" if len(differing) <= radius else "beyond"
-    yield from labelled("distance", f"{counted(len(differing), 'bit')}, {where} the radius of {radius}", width)
-    yield from labelled("keys shared", _keys(pair, explanation.settings), width)
+    yield labelled([("distance", f"{counted(len(differing), 'bit')}, {where} the radius of {radius}")])
+    yield labelled([("keys shared", _keys(pair, explanation.settings))])
 
 
 def _shown_scheme(scheme: Scheme) -> str:
@@ -252,7 +250,7 @@ def _shown_scheme(scheme: Scheme) -> str:
 def _grouped(label: str, letters: Iterator[str]) -> str:
     row = "".join(letters)
     groups = " ".join(row[start : start + _GROUP] for start in range(0, len(row), _GROUP))
-    return f"{label:<{LABEL}}{groups}".rstrip()
+    return f"{label:<{LABEL + 2}}{groups}".rstrip()
 
 
 def _keys(pair: Comparison, settings: RuleSettings) -> str:
@@ -270,30 +268,30 @@ def _counted_keys(pair: Comparison, settings: RuleSettings) -> str:
     return f"{tables}, {'bands are not known' if pair.bands is None else f'{len(pair.bands)} of {BANDS} bands'}"
 
 
-def _similarity(explanation: Explanation) -> Iterator[str]:
+def _similarity(explanation: Explanation) -> Iterator[Line]:
     pair, settings = explanation.pair, explanation.settings
     estimated, exact, words, tokens = pair.decision.similarity, pair.exact, pair.words, pair.tokens
     is_checked = settings.mode is not Mode.PAPER and is_comparable(tokens, settings)
     # Of short texts words and pairs of words are compared, and shingles play no part.
     is_short = tokens < settings.short_tokens
-    yield Styled.of(label_of("similarity"), " exact  needed  estimated")
+    yield joined(styled(f"{'similarity':<{LABEL}}", HEADING), "   exact  needed  estimated")
     for label, name in (("Jaccard", "jaccard"), ("containment", "containment"), ("length ratio", "length_ratio")):
         needed = getattr(settings, f"min_{name}") if is_checked and not is_short else None
         yield _row(label, None if exact is None else getattr(exact, name), needed, getattr(estimated, name))
     if is_short and words is not None:
         yield _row("words, pairs", words.short_similarity, settings.short_jaccard if is_checked else None, None)
     if exact is not None:
-        yield f"{'':<{LABEL}}in both: {counted(exact.shared, 'shingle')} of three tokens"
+        yield f"{'':<{LABEL + 2}}in both: {counted(exact.shared, 'shingle')} of three tokens"
     if words is not None and words.has_other_numbers:
-        yield f"{'':<{LABEL}}the numbers are not the same"
+        yield f"{'':<{LABEL + 2}}the numbers are not the same"
 
 
 def _row(label: str, exact: float | None, needed: float | None, estimated: float | None) -> str:
     cells = ("-" if value is None else similarity(value) for value in (exact, needed, estimated))
-    return f"  {label:<{LABEL - 1}}{next(cells):>5}{next(cells):>8}{next(cells):>11}"
+    return f"  {label:<{LABEL}}{next(cells):>5}{next(cells):>8}{next(cells):>11}"
 
 
-def _words(explanation: Explanation, width: int) -> Iterator[str]:
+def _words(explanation: Explanation) -> Iterator[Line]:
     words, settings = explanation.pair.words, explanation.settings
     if words is None or settings.mode is Mode.PAPER or explanation.verdict is Verdict.EXACT_DUPLICATE:
         return
@@ -321,7 +319,7 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
         ]
     for label, value, text in told:
         if value:
-            yield from labelled(label, text, width)
+            yield labelled([(label, text)])
 
 
 def _at_most(limit: float) -> str:
