@@ -19,9 +19,8 @@ from typing import Any, Protocol, Self
 
 from dedup.console import Line, plain, shortened, track
 from dedup.errors import InputError
-from dedup.report.explanation.render import place_line
-from dedup.report.explanation.stored import find_texts
-from dedup.report.explanation.words import are_too_long, diff_words, tokens_of
+from dedup.report.texts import find_texts
+from dedup.report.words import are_too_long, diff_words, place_line, tokens_of
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import RuleSettings
 from dedup.rules.word_comparison import jaccard, shingles_of

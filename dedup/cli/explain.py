@@ -16,9 +16,8 @@ from dedup.cli.settings_options import (
 from dedup.cli.warm_up import compile_first
 from dedup.console import plain, print_answer, shortened
 from dedup.errors import InputError
-from dedup.report.explanation.build import Explanation, explain, explain_dropped
-from dedup.report.explanation.render import as_object, lines
-from dedup.report.explanation.stored import (
+from dedup.report.explanation import Explanation, as_object, explain, explain_dropped, lines
+from dedup.report.texts import (
     ENCODING_HELP,
     TEXT_PREFIX,
     MadeWith,

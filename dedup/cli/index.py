@@ -27,7 +27,7 @@ from dedup.corpus.reading.documents import Keep
 from dedup.corpus.reading.files import KNOWN
 from dedup.corpus.tally import about_settings
 from dedup.errors import InputError, SettingsError
-from dedup.report.explanation.stored import ENCODING_HELP, TEXT_PREFIX, Material, read_named, require_encoding
+from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Material, read_named, require_encoding
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS

@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from dedup.cli.lookups import whole
 from dedup.console import counted, plain, print_answer, shortened, similarity
 from dedup.errors import InputError
-from dedup.report.explanation.stored import ENCODING_HELP, TEXT_PREFIX, Origin, read_named, require_encoding
+from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Origin, read_named, require_encoding
 from dedup.simhash import HASHES, MOST_BITS, bigrams, cosine, distance, fingerprint_of, hashed, keywords, sums, words
 
 _FEATURES = re.compile(r"(bigrams|words)|(keywords|textrank)(?::([0-9]{1,6}))?")

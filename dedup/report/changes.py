@@ -15,11 +15,10 @@ from sqlalchemy import Connection, Select, and_, column, exists, func, or_, sele
 from dedup.console import ADDED, NEAR, QUIET, REMOVED, SIMILAR, Line, joined, linked, plain, styled, write_lines
 from dedup.errors import DedupError, InputError
 from dedup.ledger.runs import no_run
-from dedup.report.explanation.render import place_line
-from dedup.report.explanation.stored import find_text_as_of, read_made_with
-from dedup.report.explanation.words import WordDiff, are_too_long, diff_words, tokens_of
 from dedup.report.queries import is_of_host, last_run
 from dedup.report.render import Format, csv_cell, write_json
+from dedup.report.texts import find_text_as_of, read_made_with
+from dedup.report.words import WordDiff, are_too_long, diff_words, place_line, tokens_of
 from dedup.rules.documents import Verdict
 from dedup.sql.database import Database
 from dedup.sql.schema import GIVEN_DIGEST, documents, runs, skipped, verdicts

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from dedup.console import logged, plain, readable, write_lines
 from dedup.report.changes import Change, ChangedPage, write_changes
 from dedup.report.contents import RelatedRow
-from dedup.report.explanation.words import Place, WordDiff
 from dedup.report.render import Format, csv_cell
 from dedup.report.table import pair_lines
+from dedup.report.words import Place, WordDiff
 from dedup.rules.documents import Verdict
 from tests.terminals import Terminal, seen
 

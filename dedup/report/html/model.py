@@ -12,7 +12,7 @@ from typing import Any
 
 from dedup.console import readable
 from dedup.report.contents import RelatedRow, Report, is_doubtful, order_of_doubt
-from dedup.report.explanation.words import WordDiff
+from dedup.report.words import WordDiff
 from dedup.rules.documents import Rule, Verdict, join_clusters
 from dedup.rules.scope import host_of
 

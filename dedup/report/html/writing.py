@@ -12,7 +12,7 @@ from dedup.sql.database import Database
 
 if TYPE_CHECKING:
     # What compares words takes time to load.
-    from dedup.report.explanation.words import WordDiff
+    from dedup.report.words import WordDiff
 
 
 def write_in_any_format(
@@ -41,8 +41,8 @@ def write_page_of(
 ) -> None:
     """Write an open report as a page, see `write_in_any_format`; is_served: that of `dedup.report.html.serving`."""
     # Templates, and all that a comparison of words takes, for which other formats need not wait.
-    from dedup.report.explanation.stored import stored_differences  # noqa: PLC0415
     from dedup.report.html.page import write_page  # noqa: PLC0415
+    from dedup.report.texts import stored_differences  # noqa: PLC0415
 
     with database.read() as connection:
 

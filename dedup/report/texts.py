@@ -21,8 +21,8 @@ from dedup.index import TableDesign
 from dedup.ledger import document_rows
 from dedup.ledger.document_rows import find_words, given_key_of
 from dedup.report.contents import RelatedRow
-from dedup.report.explanation.words import WordDiff, diff_words, rejoin
 from dedup.report.queries import has_changed
+from dedup.report.words import WordDiff, diff_words, rejoin
 from dedup.rules.documents import DUPLICATES, Kept, StoredDocument, Verdict
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.normalise import clean, normalise
