@@ -122,17 +122,23 @@ class WordDiff:
     telling: int = 0
 
 
-def place_line(place: Place) -> Text:
-    """Write one place of a difference in a line."""
+def place_text(place: Place) -> Text:
+    """Write one place of a difference, such as `leaves at [-seven-] {+eight+} in the morning`."""
     before, removed, added, after = (
         shortened(plain(text), _PASSAGE) for text in (place.before, place.removed, place.added, place.after)
     )
     return joined(
-        f"  {f'-{place.tokens_removed:,}':>{_COUNT}} {f'+{place.tokens_added:,}':<{_COUNT}} {before} ",
+        f"{before} " if before else "",
         styled(f"[-{removed}-] " if removed else "", REMOVED),
         styled(f"{{+{added}+}} " if added else "", ADDED),
         after,
     )
+
+
+def place_line(place: Place) -> Text:
+    """Write one place of a difference in a line that begins with how many tokens were removed and added."""
+    counts = f"  {f'-{place.tokens_removed:,}':>{_COUNT}} {f'+{place.tokens_added:,}':<{_COUNT}} "
+    return joined(counts, place_text(place))
 
 
 def tokens_of(text: str, scheme: Scheme) -> Tokens:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dedup.console import logged, plain, readable, write_lines
-from dedup.report.changes import Change, ChangedPage, write_changes
+from dedup.report.changes import ChangedPage, write_changes
 from dedup.report.contents import RelatedRow
 from dedup.report.render import Format, csv_cell
 from dedup.report.table import pair_lines
@@ -92,7 +92,7 @@ def test_a_pile_of_marks_is_cut_down() -> None:
 @given(KEYS, KEYS, HOSTILE, HOSTILE)
 def test_changes_are_shown_whatever_they_hold(key: str, old: str, removed: str, added: str) -> None:
     difference = WordDiff(1, 1, 1, [Place(0, removed, removed, added, added, 1, 1)])
-    page = ChangedPage(Change.MOVED, key, old, removed, difference)
+    page = ChangedPage("moved", key, old, removed, difference)
 
     def written(output_format: Format, stream: io.StringIO) -> str:
         write_changes(("a\x1b[2J", removed), iter([page]), output_format, stream)
