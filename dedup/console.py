@@ -205,15 +205,18 @@ def labelled(rows: Iterable[tuple[str, str | Text]]) -> Table:
 
 def write_lines(lines: Iterable[Line], stream: TextIO) -> None:
     """Write lines and tables: to a terminal with their styles, elsewhere plain and as wide as they are."""
+    from rich.text import Text  # noqa: PLC0415 -- as above
+
     # Written to a stream that is not there any more, a console would end the program.
     drawn = io.StringIO()
     console = make_console(drawn, is_terminal=stream.isatty())
     for line in lines:
-        if isinstance(line, str):
-            stream.write(f"{line.rstrip()}\n")
+        is_text = isinstance(line, Text)
+        if isinstance(line, str) or (is_text and not stream.isatty()):
+            stream.write(f"{str(line).rstrip()}\n")
             continue
         # The terminal wraps a text itself, so that it can be copied as one line.
-        console.print(line, soft_wrap=hasattr(line, "plain"))
+        console.print(line, soft_wrap=is_text)
         stream.writelines(f"{each.rstrip()}\n" for each in drawn.getvalue().removesuffix("\n").split("\n"))
         drawn.seek(0)
         drawn.truncate()
