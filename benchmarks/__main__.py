@@ -21,7 +21,6 @@ from dedup.errors import DedupError
 
 BENCHMARKS = {
     "all": "suite",
-    "terminal": "screens:terminal",
     "crawl": "crawl",
     "long-crawl": "long_crawl",
     "chain": "stage_costs:chain",

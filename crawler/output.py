@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple, Self, TextIO
+from typing import TYPE_CHECKING, NamedTuple, Self, TextIO
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
@@ -25,17 +25,18 @@ from crawler.politeness.hosts import Hosts
 from crawler.runs import line_to_continue, name_of_run, without_password
 from dedup.console import (
     HEADING,
-    Styled,
-    columns_of,
+    Line,
     counted,
     duration,
-    link_to,
+    joined,
+    labelled,
+    linked,
     lost_text,
-    padded,
     plain,
     program,
     readable,
     styled,
+    table,
     write_lines,
 )
 from dedup.errors import DatabaseError
@@ -44,6 +45,9 @@ from dedup.signature.normalise import clean
 from dedup.sql.database import open_existing_database, shown_url
 from dedup.stage.failures import mark_failed
 from dedup.stage.pipelines import RUN_GOES_ON, STAT_OF_KEPT, NearDuplicatePipeline
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 logger = logging.getLogger(__name__)
 
@@ -106,8 +110,8 @@ def skip(crawler: Crawler, url: str, reason: str, detail: str = "", *, request: 
         named.append(page)
 
 
-def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
-    """Say what a crawl did, in some ten lines, styled for a terminal.
+def summarise(crawler: Crawler, reason: str, seconds: float) -> list[Line]:
+    """Return what a crawl did, in some ten lines, styled for a terminal.
 
     Args:
         crawler: the crawl, after its end.
@@ -149,9 +153,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
     # What is read first when a command has ended is what stands last.
     screen = _skipped_pages(crawler, sum(skipped.values()))
     screen += _largest_clusters(crawler) if any(dropped.values()) else []
-    return screen + [
-        Styled.of(styled(f"{label:{_LABEL_WIDTH}}", HEADING), f"  {text}") for label, text in lines if text
-    ]
+    return [*screen, labelled((label, text) for label, text in lines if text)]
 
 
 def take_verdicts_of_run(crawler: Crawler) -> None:
@@ -213,14 +215,14 @@ def _next(crawler: Crawler, reason: str) -> tuple[str, str]:
     return "next", command
 
 
-def _largest_clusters(crawler: Crawler) -> list[str]:
+def _largest_clusters(crawler: Crawler) -> list[Line]:
     """Name the largest clusters of three pages or more."""
     try:
         with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
             largest = read_largest_clusters(database, name_of_run(crawler), _CLUSTERS_NAMED)
     except DatabaseError:  # it has failed during the crawl, which has been said
         return []
-    lines = [Styled.of(f"{each.duplicates + 1:4}  ", _address(each.leader)) for each in largest if each.duplicates > 1]
+    lines = [joined(f"{each.duplicates + 1:4}  ", _address(each.leader)) for each in largest if each.duplicates > 1]
     return [styled("largest clusters", HEADING), *lines, ""] if lines else []
 
 
@@ -240,22 +242,18 @@ def _pages(number: int, parts: list[str]) -> str:
     return counted(number, "page") + (f"   {', '.join(parts)}" if number and parts else "")
 
 
-def _skipped_pages(crawler: Crawler, count: int) -> list[str]:
+def _skipped_pages(crawler: Crawler, count: int) -> list[Line]:
     """Name the first pages that were skipped, and where a link to each of them stands."""
-    rows = [(page, _address(page.url)) for page in _named.get(crawler, ())]
-    width = max((columns_of(url) for _, url in rows), default=0)
-    lines = []
-    for page, url in rows:
-        origin = ["   linked from ", _address(page.referrer)] if page.referrer else []
-        lines.append(Styled.of(f"{page.reason.replace('_', ' '):{_LABEL_WIDTH}}  ", padded(url, width), *origin))
-    if count > len(lines) and lines:
-        lines.append(styled(f"{'':{_LABEL_WIDTH}}  and {count - len(lines):,} more"))
-    return [styled("skipped pages", HEADING), *lines, ""] if lines else []
+    named = _named.get(crawler, ())
+    if not named:
+        return []
+    rows = [(page.reason.replace("_", " "), _address(page.url), _address(page.referrer)) for page in named]
+    more = [f"and {count - len(named):,} more"] if count > len(named) else []
+    return [table(("skipped", "page", "linked from"), rows), *more, ""]
 
 
-def _address(url: str) -> Styled:
-    shown = without_password(url)
-    return styled(readable(shown), link=link_to(shown))
+def _address(url: str | None) -> Text:
+    return linked(without_password(url or ""))
 
 
 def _saved(stats: StatsCollector) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import fields, replace
 from itertools import chain, islice
@@ -245,9 +245,9 @@ def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decisio
     with tempfile.TemporaryDirectory(prefix="dedup-") as folder:
         # To load the compiler takes a second, and to compile some more: few texts do without.
         with Deduplicator(_of_crawl(rules, f"sqlite:///{folder}/few.db")) as deduplicator:
-            for number, (key, text) in enumerate(islice(pairs, _FEW)):
-                few.append((key, text))
-                yield _named(deduplicator.decide(str(number), text), [key for key, _ in few])
+            for pair in islice(pairs, _FEW):
+                few.append(pair)
+                yield from deduplicator.decide_all([pair], separate=True)
         if len(few) == _FEW and (following := next(pairs, None)) is not None:
             yield from _of_many(few, chain([following], pairs), rules, Path(folder))
 
@@ -271,15 +271,6 @@ def _of_many(
 def _of_crawl(rules: RuleSettings, database_url: str) -> DedupSettings:
     given = {each.name: getattr(rules, each.name) for each in fields(rules)}
     return DedupSettings(database_url=database_url, **given)
-
-
-def _named(decision: Decision, keys: Sequence[str]) -> Decision:
-    """Return a decision whose keys are numbers with the keys that these stand for."""
-    original, matched, second = (
-        None if number is None else keys[int(number)]
-        for number in (decision.original, decision.matched, decision.second)
-    )
-    return replace(decision, key=keys[int(decision.key)], original=original, matched=matched, second=second)
 
 
 def _in_database(texts: Iterable[object], settings: DedupSettings) -> Iterator[Decision]:

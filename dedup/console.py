@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
-import shutil
 import sys
 import time
-import unicodedata
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
-from itertools import accumulate, takewhile
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self, TextIO, TypeVar
+from typing import TYPE_CHECKING, Self, TextIO, TypeAlias, TypeVar
 from urllib.parse import quote, unquote_to_bytes
 
 from dedup.files import open_output
 from dedup.signature.normalise import clean, without_piles
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
     from rich.progress import Progress as Bar
+    from rich.table import Table
     from rich.text import Text
 
 
-ELLIPSIS = "…"
-
 _ESCAPED = re.compile("(?:%[89a-f][0-9a-f])+", re.IGNORECASE)
-_HOST_PART = re.compile("(?:[a-z]+://)?[^/]+/", re.IGNORECASE)
-_LARGEST_HEAD_SHARE = 0.7
-_SHOWN_OF_DIFFERENCE = 6
 _LONGEST_LOGGED = 2_000
 _UNITS = ((10_000_000_000, "GB", 1_000_000_000), (10_000_000, "MB", 1_000_000), (10_000, "kB", 1000))
 
@@ -45,12 +37,20 @@ WARNING = "bold red"
 REMOVED = "red"
 ADDED = "green"
 
+LABEL = 12
+"""Columns of the labels at the left."""
+
+# Of what is no terminal: nothing is folded.
+_UNBOUNDED = 1_000_000
 # Terminals cut longer ones, or refuse them.
 _LONGEST_LINK = 2_000
 _LINKED = ("http://", "https://")
 _OF_URLS = "".join(letter for letter in map(chr, range(0x21, 0x7F)) if letter not in '"<>\\^`{|}')
 
 T = TypeVar("T")
+
+Line: TypeAlias = "str | Text | Table"
+"""What is written below each other: text, with or without styles, and tables."""
 
 TERMINAL_INTERVAL = 0.5
 LINE_INTERVAL = 10.0
@@ -65,7 +65,7 @@ def plain(key: str) -> str:
 
 def logged(key: str) -> str:
     """Return a key as it may stand in a line of a log."""
-    return cut(plain(key), _LONGEST_LOGGED)
+    return shortened(plain(key), _LONGEST_LOGGED)
 
 
 def readable(key: str) -> str:
@@ -77,39 +77,9 @@ def readable(key: str) -> str:
     return plain(_ESCAPED.sub(_unescape, key))
 
 
-def columns_of(text: str) -> int:
-    """Return how many columns a terminal needs for a text."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
-
-
-def cut(text: str, width: int, beside: str = "") -> str:
-    """Take letters out of the middle of a text until it fits.
-
-    Args:
-        text: what to cut.
-        width: columns that it may have.
-        beside: a text that it is shown with: where the two begin to differ stays visible, if it can.
-
-    Returns:
-        The text, with an ellipsis where letters were taken out; its end is always there.
-    """
-    if columns_of(text) <= width:
-        return text
-    # The host and the end of the path say most, unless the difference is in between.
-    host = _HOST_PART.match(text)
-    start, end = _gap(text, width, min(columns_of(host[0]) if host else width, width // 2))
-    differs = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, beside, strict=False)))
-    if beside and start <= differs < end:
-        behind_difference = columns_of(text[:differs]) + _SHOWN_OF_DIFFERENCE
-        before_difference = columns_of(text[: max(0, differs - (end - start) - 1)])
-        for head in (behind_difference, before_difference):
-            if not 0 < head <= width * _LARGEST_HEAD_SHARE:
-                continue
-            shifted = _gap(text, width, head)
-            if not shifted[0] <= differs < shifted[1]:
-                start, end = shifted
-                break
-    return text[:start] + ELLIPSIS + text[end:]
+def shortened(text: str, most: int) -> str:
+    """Return a text of so many characters at most, with an ellipsis in the place of its end where it is longer."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def similarity(value: float) -> str:
@@ -165,21 +135,6 @@ def _range(least: str, most: str) -> str:
     return least if least == most else f"{least}-{most}"
 
 
-def _gap(text: str, width: int, head: int) -> tuple[int, int]:
-    """Return from where to where letters have to go so that `head` columns before them stay."""
-    before = list(accumulate(map(_columns, text), initial=0))
-    start = bisect_right(before, head) - 1
-    end = bisect_left(before, before[-1] - (width - before[start] - 1))
-    return start, end
-
-
-@lru_cache(maxsize=10_000)
-def _columns(letter: str) -> int:
-    if unicodedata.category(letter) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in ("W", "F") else 1
-
-
 def _unescape(escaped: re.Match[str]) -> str:
     try:
         letters = unquote_to_bytes(escaped[0]).decode()
@@ -188,37 +143,25 @@ def _unescape(escaped: re.Match[str]) -> str:
     return letters if letters.isprintable() else escaped[0]
 
 
-class Part(NamedTuple):
-    """A piece of a line, how it is shown (words of `rich.style.Style`), and where a click on it leads, or ""."""
+def styled(text: str, style: str = "", link: str = "") -> Text:
+    """Return a text with a style (words of `rich.style.Style`), and with an address that it leads to, if any."""
+    # A twentieth of a second, and what is imported by every project needs none of it.
+    from rich.style import Style  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
-    text: str
-    style: str = ""
-    link: str = ""
-
-
-class Styled(str):
-    """A text that knows how a terminal shows it; what is made of it by methods of `str` is plain.
-
-    Attributes:
-        parts: the pieces that it consists of.
-    """
-
-    __slots__ = ("parts",)
-    parts: tuple[Part, ...]
-
-    @classmethod
-    def of(cls, *pieces: str) -> Self:
-        """Join texts, of which some may be styled."""
-        styled = cls("".join(pieces))
-        styled.parts = tuple(part for piece in pieces for part in _parts(piece))
-        return styled
+    return Text(text, Style.parse(style) + Style(link=link or None), end="")
 
 
-def styled(text: str, style: str = "", link: str = "") -> Styled:
-    """Return a text with a style, and with an address that it leads to where there is one, see `link_to`."""
-    whole = Styled(text)
-    whole.parts = (Part(text, style, link),)
-    return whole
+def joined(*parts: str | Text) -> Text:
+    """Join texts, of which some are styled."""
+    from rich.text import Text  # noqa: PLC0415 -- as above
+
+    return Text.assemble(*parts, end="")
+
+
+def linked(key: str, shown: str = "") -> Text:
+    """Return a key, readable, or what is shown in its place, as a link to where it leads."""
+    return styled(shown or readable(key), link=link_to(key))
 
 
 def link_to(key: str) -> str:
@@ -230,34 +173,56 @@ def link_to(key: str) -> str:
     return address if len(address) <= _LONGEST_LINK else ""
 
 
-def joined(gap: str, pieces: Iterable[str]) -> Styled:
-    """Join texts, of which some may be styled, with a gap between them."""
-    separated = [each for piece in pieces for each in (gap, piece)]
-    return Styled.of(*separated[1:])
+def table(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
+    """Return a table whose cells are folded where the terminal has too few columns for them.
+
+    Args:
+        headings: what stands over the columns; those with `>` before them are numbers, and stand at the right.
+        rows: as many cells each.
+    """
+    from rich.table import Table  # noqa: PLC0415 -- as above
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=HEADING)
+    for heading in headings:
+        justify: JustifyMethod = "right" if heading.startswith(">") else "left"
+        made.add_column(heading.removeprefix(">"), justify=justify, overflow="fold")
+    for row in rows:
+        made.add_row(*row)
+    return made
 
 
-def padded(text: str, width: int, *, right: bool = False) -> Styled:
-    """Fill a text up with spaces to this many columns, behind it or before it."""
-    space = " " * (width - columns_of(text))
-    return Styled.of(space, text) if right else Styled.of(text, space)
+def labelled(rows: Iterable[tuple[str, str | Text]]) -> Table:
+    """Return texts with labels at their left; a text that is longer than a line goes on beside its label."""
+    from rich.table import Table  # noqa: PLC0415 -- as above
+
+    made = Table.grid(padding=(0, 2, 0, 0))
+    made.add_column(style=HEADING, min_width=LABEL, no_wrap=True)
+    made.add_column(overflow="fold")
+    for row in rows:
+        made.add_row(*row)
+    return made
 
 
-def width_of(stream: TextIO) -> int | None:
-    """Return how many columns the terminal has that a stream goes to; None where it goes to none."""
-    return shutil.get_terminal_size().columns if stream.isatty() else None
+def write_lines(lines: Iterable[Line], stream: TextIO) -> None:
+    """Write lines and tables: to a terminal with their styles, elsewhere plain and as wide as they are."""
+    from rich.text import Text  # noqa: PLC0415 -- as above
 
-
-def write_lines(lines: Iterable[str], stream: TextIO) -> None:
-    """Write lines, with their styles if the stream goes to a terminal."""
-    if not stream.isatty():
-        stream.writelines(f"{line.rstrip()}\n" for line in lines)
-        return
-    render = _renderer(make_console(stream))
+    # Written to a stream that is not there any more, a console would end the program.
+    drawn = io.StringIO()
+    console = make_console(drawn, is_terminal=stream.isatty())
     for line in lines:
-        stream.write("".join(map(render, _without_end(line))) + "\n")
+        is_text = isinstance(line, Text)
+        if isinstance(line, str) or (is_text and not stream.isatty()):
+            stream.write(f"{str(line).rstrip()}\n")
+            continue
+        # The terminal wraps a text itself, so that it can be copied as one line.
+        console.print(line, soft_wrap=is_text)
+        stream.writelines(f"{each.rstrip()}\n" for each in drawn.getvalue().removesuffix("\n").split("\n"))
+        drawn.seek(0)
+        drawn.truncate()
 
 
-def print_answer(value: object, lines: Iterable[str], *, as_json: bool) -> None:
+def print_answer(value: object, lines: Iterable[Line], *, as_json: bool) -> None:
     """Write what a command answers to standard output.
 
     Args:
@@ -269,60 +234,12 @@ def print_answer(value: object, lines: Iterable[str], *, as_json: bool) -> None:
         write_lines([json.dumps(value, indent=2)] if as_json else lines, stream)
 
 
-def make_console(stream: TextIO) -> Console:
+def make_console(stream: TextIO, *, is_terminal: bool) -> Console:
     """Return a console of rich, which takes nothing in a text for a mark of its own."""
-    # A twentieth of a second, and only terminals need it.
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415 -- as above
 
-    return Console(file=stream, markup=False, highlight=False, emoji=False)
-
-
-def _renderer(console: Console) -> Callable[[Part], str]:
-    """Return what writes a part as a console's terminal knows it: ten times as fast as the console itself."""
-    from rich.color import ColorSystem  # noqa: PLC0415
-    from rich.style import Style  # noqa: PLC0415
-
-    systems = {"standard": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "truecolor": ColorSystem.TRUECOLOR}
-    system = systems.get(console.color_system or "")
-
-    @cache
-    def style_of(name: str) -> Style:
-        style = Style.parse(name)
-        return style.without_color if console.no_color else style
-
-    def render(part: Part) -> str:
-        if system is None or not (part.style or part.link):
-            return part.text
-        style = style_of(part.style)
-        return (style.update_link(part.link) if part.link else style).render(part.text, color_system=system)
-
-    return render
-
-
-def as_text(line: str) -> Text:
-    """Return a line as rich knows it."""
-    from rich.style import Style  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    text = Text(no_wrap=True)
-    for part in _parts(line):
-        style = Style.parse(part.style)
-        text.append(part.text, style.update_link(part.link) if part.link else style)
-    text.rstrip()
-    return text
-
-
-def _without_end(line: str) -> Iterator[Part]:
-    """Yield the parts of a line without the white space at its end, which could make it too long."""
-    left = len(line.rstrip())
-    for part in _parts(line):
-        if left > 0:
-            yield part._replace(text=part.text[:left])
-        left -= len(part.text)
-
-
-def _parts(piece: str) -> Sequence[Part]:
-    return piece.parts if isinstance(piece, Styled) else (Part(piece),)
+    width = None if is_terminal else _UNBOUNDED
+    return Console(file=stream, width=width, force_terminal=is_terminal, markup=False, highlight=False, emoji=False)
 
 
 class Progress:
@@ -402,7 +319,7 @@ class Progress:
             # Without a thread of its own, since processes may be forked meanwhile, and without a hand on other streams.
             self._bar = Bar(
                 *columns,
-                console=make_console(self._stream),
+                console=make_console(self._stream, is_terminal=True),
                 transient=True,
                 auto_refresh=False,
                 redirect_stdout=False,

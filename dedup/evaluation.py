@@ -17,11 +17,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from dedup.console import cut, plain, track
+from dedup.console import Line, plain, shortened, track
 from dedup.errors import InputError
-from dedup.report.explanation.render import place_line
-from dedup.report.explanation.stored import find_texts
-from dedup.report.explanation.words import are_too_long, diff_words, tokens_of
+from dedup.report.texts import find_texts
+from dedup.report.words import are_too_long, diff_words, place_line, tokens_of
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import RuleSettings
 from dedup.rules.word_comparison import jaccard, shingles_of
@@ -403,7 +402,7 @@ def _half(cluster: str) -> int:
 
 def table(name: str, results: Sequence[SetResult], pooled: SetResult) -> str:
     """Return the results of a method as a table: sets, their kinds of pairs, all pairs, both halves."""
-    lines = [cut(plain(name), _WIDTH), _HEAD]
+    lines = [shortened(plain(name), _WIDTH), _HEAD]
     for result in results:
         lines.append(_row(result.name, result.quality))
         lines += [_row(f"  {kind}", quality) for kind, quality in result.kinds.items() if len(result.kinds) > 1]
@@ -419,7 +418,7 @@ def comparison(results: Sequence[tuple[str, SetResult]]) -> str:
     return "\n".join(["compared, all sets", _HEAD, *(_row(name, pooled.quality) for name, pooled in results)])
 
 
-def differences(errors: Sequence[Decided], limit: int) -> Iterator[str]:
+def differences(errors: Sequence[Decided], limit: int) -> Iterator[Line]:
     """Yield the first wrong decisions in lines, with what differs between the texts."""
     for error in errors[:limit]:
         yield ""
@@ -446,7 +445,7 @@ def _figures(quality: Quality) -> dict[str, Any]:
 
 
 def _row(name: str, quality: Quality) -> str:
-    head = f"{cut(plain(name), _NAME_WIDTH):{_NAME_WIDTH}}"
+    head = f"{shortened(plain(name), _NAME_WIDTH):{_NAME_WIDTH}}"
     if not quality.pairs:
         return f"{head}  {'none':>7}"
     return (
@@ -455,7 +454,7 @@ def _row(name: str, quality: Quality) -> str:
     )
 
 
-def _error_lines(error: Decided) -> Iterator[str]:
+def _error_lines(error: Decided) -> Iterator[Line]:
     pair = error.pair
     yield f"{'missed' if pair.is_duplicate else 'wrong'}  {plain(pair.a)}  {plain(pair.b)}  {plain(pair.kind)}"
     yield f"  {error.reason}"
@@ -463,6 +462,6 @@ def _error_lines(error: Decided) -> Iterator[str]:
     if are_too_long(len(first), len(second)):
         return
     found = diff_words(first, second)
-    yield from (place_line(place, _WIDTH) for place in found.places[:_SHOWN_DIFFERENCES])
+    yield from (place_line(place) for place in found.places[:_SHOWN_DIFFERENCES])
     if found.place_count > _SHOWN_DIFFERENCES:
         yield f"  and {found.place_count - _SHOWN_DIFFERENCES:,} more differences"

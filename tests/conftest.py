@@ -46,7 +46,6 @@ _ON_POSTGRESQL = {
     "ledger/test_key_table.py",
     "ledger/test_notes.py",
     "ledger/test_race.py",
-    "report/html/test_following.py",
     "report/test_report.py",
     "sql/test_versions.py",
 }

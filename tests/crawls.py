@@ -62,14 +62,14 @@ def crawl_twice(crawls: Crawls) -> None:
     )
 
 
-def store_pages(database_url: str, texts: dict[str, str]) -> None:
+def store_pages(database_url: str, texts: dict[str, str], run: str | None = None) -> None:
     """Store texts as the crawl does with pages that are kept."""
     store = PageStore(Database(database_url), Outages(0))
     now = datetime.now(UTC)
     kept = [
         Settled(
             Visit(url, 0, None, None, None, 0.0, None),
-            {"url": url, "text": text, "html": b"", "fetched": now, "depth": 0},
+            {"url": url, "text": text, "html": b"", "fetched": now, "depth": 0, "run": run},
         )
         for url, text in texts.items()
     ]

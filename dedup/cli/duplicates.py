@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import closing
 from dataclasses import replace
 
 from dedup.errors import SettingsError
 from dedup.files import open_output
 from dedup.report.contents import Selection
-from dedup.report.html.writing import write_changes_in_any_format, write_in_any_format
+from dedup.report.html.writing import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, format_of, selection_for
 from dedup.sql.database import USUAL_DATABASE, Database, open_existing_database, url_or_usual
@@ -39,11 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--changes",
         nargs="*",
         metavar="RUN",
-        help="instead: what changed from a run to a later one "
-        "(default: the last two of the same site that came to their end)",
-    )
-    parser.add_argument(
-        "--watch", action="store_true", help="show the run again and again, while it goes on; Ctrl-C ends it"
+        help="instead: which pages were added or updated, have moved or are gone since the run before, or between two "
+        "runs",
     )
     parser.add_argument(
         "--format", metavar="|".join(Format), help="how to write it (default: by the name of FILE, else table)"
@@ -71,33 +67,28 @@ def selected(options: argparse.Namespace, usual: Selection) -> Selection:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Report on a run, compare two of them, or follow one."""
+    """Report on a run, or compare two of them."""
     output_format = _format(options)
     selection = _selection(options, selection_for(output_format))
-    _require_one_view(options)
+    _require_one_view(options, output_format)
     with closing(open_existing_database(url_or_usual(options.database))) as database:
-        if options.watch:
-            # A twentieth of a second, for a terminal alone.
-            from dedup.report.watching import watch  # noqa: PLC0415
-
-            watch(database, selection, sys.stdout)
-        elif options.changes is not None:
+        if options.changes is not None:
             _write_changes(database, options, output_format)
         else:
             _write_report(database, selection, options.output, output_format)
     return 0
 
 
-def _require_one_view(options: argparse.Namespace) -> None:
+def _require_one_view(options: argparse.Namespace, output_format: Format) -> None:
     """Refuse options that go with another view than the one that is asked for."""
-    if options.watch and (options.output or options.format or options.all_runs or options.changes is not None):
-        raise SettingsError("--watch draws one run on the terminal: leave out -o, --format, --all-runs and --changes")
     if options.changes is None:
         return
     if options.run or options.all_runs:
         raise SettingsError("--changes names its runs itself, as in --changes monday tuesday: leave out the others")
     if len(options.changes) > _RUNS_COMPARED:
         raise SettingsError(f"--changes compares two runs, and {len(options.changes)} are named")
+    if output_format is Format.HTML:
+        raise SettingsError("--changes is written as table, json or csv")
 
 
 def _write_report(database: Database, selection: Selection, output: str, output_format: Format) -> None:
@@ -109,14 +100,11 @@ def _write_report(database: Database, selection: Selection, output: str, output_
 
 def _write_changes(database: Database, options: argparse.Namespace, output_format: Format) -> None:
     # What compares words takes time to load.
-    from dedup.report.changes.queries import open_changes  # noqa: PLC0415
-    from dedup.report.changes.render import followed as followed_changes  # noqa: PLC0415
+    from dedup.report.changes import open_changes, write_changes  # noqa: PLC0415
 
     # What differs is told in the tokens that signatures are made of.
-    first, second = [*options.changes, "", ""][:_RUNS_COMPARED]
-    with open_changes(database, first, second, options.host) as changes, open_output(options.output) as stream:
-        told = changes if stream.isatty() else followed_changes(changes)
-        write_changes_in_any_format(told, output_format, stream)
+    with open_changes(database, options.changes, options.host) as changes, open_output(options.output) as stream:
+        write_changes(*changes, output_format, stream)
 
 
 def _selection(options: argparse.Namespace, usual: Selection) -> Selection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -14,11 +13,10 @@ from dedup.cli.settings_options import (
     read_settings_options,
     with_scheme_of,
 )
-from dedup.console import cut, plain, print_answer, width_of
+from dedup.console import plain, print_answer, shortened
 from dedup.errors import InputError
-from dedup.report.explanation.build import Explanation, explain, explain_dropped
-from dedup.report.explanation.render import as_object, lines
-from dedup.report.explanation.stored import (
+from dedup.report.explanation import Explanation, as_object, explain, explain_dropped, lines
+from dedup.report.texts import (
     ENCODING_HELP,
     TEXT_PREFIX,
     MadeWith,
@@ -34,7 +32,6 @@ from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_of, url_or_usual, usual_database
 
-_NARROWEST, _USUAL, _WIDEST = 80, 100, 1000
 _SHOWN = 60
 
 
@@ -63,14 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bits", action="store_true", help="show fingerprints and shared keys, too")
     add_settings_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--width", help=f"columns to fill, at least {_NARROWEST}; default: the terminal's, at most {_USUAL}"
-    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Explain two documents, or a page that was dropped or is similar."""
-    width = _width(options.width)
     given = read_settings_options(options)
     # What cannot be used is refused before anything is read.
     make_settings(given)
@@ -81,17 +74,9 @@ def run(options: argparse.Namespace) -> int:
     if options.dropped is not None and options.documents:
         raise InputError("--dropped explains one page of the database: give no other documents")
     explanation = _explain_pair(options, given) if options.dropped is None else _explain_dropped(options, given)
-    told = lines(explanation, width, with_bits=options.bits)
+    told = lines(explanation, with_bits=options.bits)
     print_answer(as_object(explanation), told, as_json=options.json)
     return 0
-
-
-def _width(text: str | None) -> int:
-    if text is None:
-        return max(_NARROWEST, min(_USUAL, width_of(sys.stdout) or _USUAL))
-    if not (text.isascii() and text.isdecimal()) or not _NARROWEST <= int(text) <= _WIDEST:
-        raise InputError(f"--width {text!r}: give a whole number from {_NARROWEST} to {_WIDEST}")
-    return int(text)
 
 
 def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
@@ -131,6 +116,6 @@ def _find(name: str, url: str, encoding: str) -> tuple[Material | Side, MadeWith
     if any(map(str.isspace, name)):
         return Material(name, Origin.TEXT, name), None
     raise InputError(
-        f"'{cut(plain(name), _SHOWN)}' is no file, {where}, and no text, since it has no white space: "
+        f"'{shortened(plain(name), _SHOWN)}' is no file, {where}, and no text, since it has no white space: "
         f"write {TEXT_PREFIX}... for a text, or name a --database"
     )

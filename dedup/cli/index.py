@@ -19,7 +19,7 @@ from dedup.cli.settings_options import (
     with_scheme_of,
 )
 from dedup.cli.warm_up import compile_first
-from dedup.console import counted, cut, in_unit, plain, print_answer, readable, similarity, width_of
+from dedup.console import Line, counted, in_unit, linked, plain, print_answer, shortened, similarity, table
 from dedup.corpus.index import SavedIndex, new_index, require_free
 from dedup.corpus.index_database import add_crawled, load, mode_of, scheme_of
 from dedup.corpus.index_tools import Contents, Hit, IndexQuery, find_near, read_contents
@@ -27,8 +27,7 @@ from dedup.corpus.reading.documents import Keep
 from dedup.corpus.reading.files import KNOWN
 from dedup.corpus.tally import about_settings
 from dedup.errors import InputError, SettingsError
-from dedup.report.explanation.stored import ENCODING_HELP, TEXT_PREFIX, Material, read_named, require_encoding
-from dedup.report.table import aligned, fit
+from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Material, read_named, require_encoding
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS
@@ -38,7 +37,7 @@ _LABEL = 14
 _RADIUS = 3
 _FINGERPRINT = re.compile("(?:0x)?[0-9a-f]{16}", re.IGNORECASE)
 _NAME_WIDTH = 60
-_HEADINGS = ("found", "distance", "similarity", "verdict", "rule", "leader")
+_HEADINGS = ("found", ">distance", ">similarity", "verdict", "rule", "leader")
 
 
 class _Command(NamedTuple):
@@ -209,13 +208,13 @@ def _query(options: argparse.Namespace) -> int:
     near = find_near(saved, asked, options.radius, options.limit)
     answers += zip((f"{fingerprint:016x}" for fingerprint in asked), near, strict=True)
     objects = [{"query": name, "found": [asdict(each) for each in found]} for name, found in answers]
-    print_answer(objects, _table(answers, width_of(sys.stdout)), as_json=options.json)
+    print_answer(objects, _lines(answers), as_json=options.json)
     return 0
 
 
 def _fingerprint(text: str, source: str) -> int:
     if not _FINGERPRINT.fullmatch(text):
-        shown = cut(plain(repr(text)), _NAME_WIDTH)
+        shown = shortened(plain(repr(text)), _NAME_WIDTH)
         raise InputError(f"{source} {shown}: expected 16 hexadecimal digits, such as 0f3a5c7e9b1d2f40")
     return int(text, 16)
 
@@ -234,7 +233,7 @@ def _read_fingerprints(name: str) -> list[int]:
 def _material(name: str, encoding: str) -> Material:
     material = read_named(name, encoding)
     if material is None:
-        shown = cut(plain(name), _NAME_WIDTH)
+        shown = shortened(plain(name), _NAME_WIDTH)
         raise InputError(f"{shown!r} is no file: write {TEXT_PREFIX}... for a text, --fingerprint for a fingerprint")
     return material
 
@@ -246,26 +245,26 @@ def _like(saved: SavedIndex, materials: Sequence[Material]) -> Iterator[tuple[st
         yield material.name, query.like(material.side(scheme).signature)
 
 
-def _table(answers: Sequence[tuple[str, list[Hit]]], width: int | None) -> Iterator[str]:
+def _lines(answers: Sequence[tuple[str, list[Hit]]]) -> Iterator[Line]:
     for number, (name, found) in enumerate(answers):
         if number:
             yield ""
-        yield f"query {cut(plain(name), _NAME_WIDTH)}"
+        yield f"query {shortened(plain(name), _NAME_WIDTH)}"
         if not found:
             yield "nothing found"
             continue
         rows = [
             (
-                readable(each.key),
+                linked(each.key),
                 str(each.distance),
                 "-" if each.similarity is None else similarity(each.similarity),
                 _verdict(each),
                 each.rule or "-",
-                "" if each.leader is None else fit(readable(each.leader), width and width // 3),
+                "" if each.leader is None else linked(each.leader),
             )
             for each in found
         ]
-        yield from aligned(_HEADINGS, rows, width)
+        yield table(_HEADINGS, rows)
 
 
 def _verdict(found: Hit) -> str:

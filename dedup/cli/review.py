@@ -1,7 +1,4 @@
-"""`dedup review`: the report as a page on this machine, on which a mark lets a page be stored after all.
-
-With `--follow` the page says how far a crawl is, and the report is written whenever it is asked for.
-"""
+"""`dedup review`: the report as a page on this machine, on which a mark lets a page be stored after all."""
 
 from __future__ import annotations
 
@@ -9,21 +6,17 @@ import argparse
 import io
 import sys
 import webbrowser
-from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import replace
-from functools import partial
 from threading import Lock
 from typing import Any
 
 from dedup.cli.duplicates import add_selection, selected
 from dedup.console import write_lines
-from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, SettingsError
+from dedup.errors import DedupError, SettingsError
 from dedup.ledger.store import release, take_back
 from dedup.report.contents import Selection
-from dedup.report.html.following import Follower
 from dedup.report.html.full_texts import texts_of
-from dedup.report.html.serving import HTML, Answers, Pairs, ReviewServer
+from dedup.report.html.serving import Pairs, ReviewServer
 from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
 from dedup.report.render import Format, selection_for
@@ -39,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "once: the next crawl that sees it keeps it. Both texts of a pair stand in full there. Ctrl-C ends it."
     )
     add_selection(parser)
-    parser.add_argument("--follow", action="store_true", help="show a crawl while it goes on, also one yet to begin")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")
     parser.add_argument("--no-browser", action="store_true", help="name the address, and open no browser")
 
@@ -48,40 +40,15 @@ def run(options: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
     if not 0 <= options.port <= _LAST_PORT:
         raise SettingsError(f"--port {options.port}: expected a number from 0 to {_LAST_PORT:,}")
-    if options.follow and (options.all_runs or options.host):
-        raise SettingsError("--follow shows one run as a whole: leave out --all-runs and --host")
     selection = selected(options, selection_for(Format.HTML))
-    if options.follow:
-        _follow(options, selection)
-        return 0
     with closing(open_existing_database(url_or_usual(options.database), read_only=False)) as database:
-        _serve(_write(database, selection), _Acts(lambda: database), {}, options)
+        _serve(_write(database, selection), _Acts(database), options)
     return 0
 
 
-def _follow(options: argparse.Namespace, selection: Selection) -> None:
-    with closing(Follower(lambda: url_or_usual(options.database), options.run)) as follower:
-        try:
-            follower.open()
-        except DatabaseError as error:
-            # A crawl that is yet to begin makes it.
-            if isinstance(error, IncompatibleDatabaseError):
-                raise
-        # Templates, for which a wrong option need not wait.
-        from dedup.report.html.page import write_follow_page  # noqa: PLC0415
-
-        page = io.StringIO()
-        write_follow_page(page)
-        answers: Answers = {
-            "state": (follower.answer, "application/json"),
-            "report": (partial(_write_followed, follower, selection), HTML),
-        }
-        _serve(page.getvalue().encode(), _Acts(follower.open), answers, options)
-
-
-def _serve(page: bytes, acts: _Acts, answers: Answers, options: argparse.Namespace) -> None:
+def _serve(page: bytes, acts: _Acts, options: argparse.Namespace) -> None:
     try:
-        server = ReviewServer(page, acts.mark, acts.read_texts, options.port, answers)
+        server = ReviewServer(page, acts.mark, acts.read_texts, options.port)
     except OSError as error:
         raise DedupError(f"--port {options.port}: {error.strerror}; leave it out for a free one") from None
     with server:
@@ -100,27 +67,23 @@ def _write(database: Database, selection: Selection) -> bytes:
     return page.getvalue().encode()
 
 
-def _write_followed(follower: Follower, selection: Selection) -> bytes:
-    return _write(follower.open(), replace(selection, run=follower.find_run()))
-
-
 class _Acts:
     """Handles the requests of the page, one at a time: comparing long texts takes memory."""
 
-    def __init__(self, open_database: Callable[[], Database]) -> None:
-        self._open_database = open_database
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._lock = Lock()
 
     def mark(self, pairs: Pairs, is_undone: bool) -> list[str]:
         with self._lock:
             if is_undone:
-                taken = set(take_back(self._open_database(), pairs))
+                taken = set(take_back(self._database, pairs))
                 return ["taken" if key in taken else "left" for _, key in pairs]
-            found = release(self._open_database(), pairs)
+            found = release(self._database, pairs)
         # Of a page that is a copy in one pair alone, the last of these is true.
         outcomes = {key: name for name in ("unknown", "moved", "kept", "released") for key in getattr(found, name)}
         return [outcomes[key] for _, key in pairs]
 
-    def read_texts(self, keys: tuple[str, str]) -> dict[str, Any]:
+    def read_texts(self, keys: tuple[str, str], run: str) -> dict[str, Any]:
         with self._lock:
-            return texts_of(self._open_database(), keys)
+            return texts_of(self._database, keys, run)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
+from typing import Any
 
-from dedup.console import NEAR, WARNING, counted, plain, print_answer, styled, width_of
+from dedup.console import NEAR, WARNING, Line, counted, plain, print_answer, styled, table
 from dedup.ledger.document_rows import CANCELLING
 from dedup.ledger.runs import Rollback, Run, cancel_run, read_runs
-from dedup.report.table import aligned
 from dedup.rules.documents import Verdict
 from dedup.sql.database import (
     USUAL_DATABASE,
@@ -64,7 +63,7 @@ def _list(options: argparse.Namespace) -> int:
     with closing(open_existing_database(url_or_usual(options.database))) as database:
         found = read_runs(database)
     value = {"database": database.name, "runs": [_object(each) for each in found]}
-    print_answer(value, _table(found, width_of(sys.stdout)), as_json=options.json)
+    print_answer(value, _lines(found), as_json=options.json)
     return 0
 
 
@@ -79,23 +78,18 @@ def _cancel(options: argparse.Namespace) -> int:
     return 0
 
 
-def _table(found: Sequence[Run], width: int | None) -> Iterator[str]:
+def _lines(found: Sequence[Run]) -> Iterator[Line]:
     if not found:
         yield "no runs"
         return
-    heading = ("run", "started", "ended", "state", "documents", *(_SHORT.get(each, each.value) for each in Verdict))
-    rows = [
-        (
-            plain(each.name),
-            _shown(each.started),
-            "-" if each.finished is None else _shown(each.finished),
-            styled(plain(each.state), _STYLES.get(each.outcome or "", NEAR)),
-            f"{sum(each.documents.values()):,}",
-            *(f"{each.documents[verdict]:,}" for verdict in Verdict),
-        )
-        for each in found
-    ]
-    yield from aligned(heading, rows, width)
+    verdicts = (f">{_SHORT.get(each, each.value)}" for each in Verdict)
+    rows: list[list[Any]] = []
+    for each in found:
+        ended = "-" if each.finished is None else _shown(each.finished)
+        state = styled(plain(each.state), _STYLES.get(each.outcome or "", NEAR))
+        counts = (sum(each.documents.values()), *(each.documents[verdict] for verdict in Verdict))
+        rows.append([plain(each.name), _shown(each.started), ended, state, *map("{:,}".format, counts)])
+    yield table(("run", "started", "ended", "state", ">documents", *verdicts), rows)
 
 
 def _object(each: Run) -> dict[str, object]:
@@ -130,8 +124,8 @@ def _summary(name: str, taken: Rollback) -> Iterator[str]:
             yield f"{label:<12}{counted(count, what)}   {which}"
     if taken.verdicts:
         yield f"verdicts    {taken.verdicts:,} deleted"
-    for table, count in taken.rows.items():
+    for name_of_table, count in taken.rows.items():
         if count:
-            yield f"rows        {count:,} of table {plain(table)} deleted"
+            yield f"rows        {count:,} of table {plain(name_of_table)} deleted"
     if taken.let_go or taken.freed:
         yield "What was let go or freed is decided anew when it is seen again: crawl once more."

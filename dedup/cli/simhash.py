@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from rich.cells import cell_len, set_cell_size
+
 from dedup.cli.lookups import whole
-from dedup.console import columns_of, counted, cut, padded, plain, print_answer, similarity
+from dedup.console import counted, plain, print_answer, shortened, similarity
 from dedup.errors import InputError
-from dedup.report.explanation.stored import ENCODING_HELP, TEXT_PREFIX, Origin, read_named, require_encoding
+from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Origin, read_named, require_encoding
 from dedup.simhash import HASHES, MOST_BITS, bigrams, cosine, distance, fingerprint_of, hashed, keywords, sums, words
 
 _FEATURES = re.compile(r"(bigrams|words)|(keywords|textrank)(?::([0-9]{1,6}))?")
@@ -55,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         text = _read(name, options.encoding or "")
         features = _features(options.features, text)
         if not features:
-            raise InputError(f"'{cut(plain(name), _NAME)}': no {options.features} in it; take other --features")
+            raise InputError(f"'{shortened(plain(name), _NAME)}': no {options.features} in it; take other --features")
         rows = sorted(hashed(features, bits, options.hash), key=lambda row: -row[1])
         totals = sums(features, bits, options.hash)
         drawn.append(_Drawn(text, features, rows, totals, fingerprint_of(totals)))
@@ -69,7 +71,8 @@ def _read(name: str, encoding: str) -> str:
     material = read_named(name, encoding)
     if material is None:
         if name.isascii() and not any(map(str.isspace, name)):
-            raise InputError(f"'{cut(plain(name), _TEXT)}' is no file: write {TEXT_PREFIX}... for a text of one word")
+            shown = shortened(plain(name), _TEXT)
+            raise InputError(f"'{shown}' is no file: write {TEXT_PREFIX}... for a text of one word")
         return name
     if isinstance(material.content, str):
         # A file ends its lines as its system does, and the last one, too.
@@ -90,14 +93,14 @@ def _features(name: str, text: str) -> Mapping[str, float]:
 
 def _board(number: int, each: _Drawn, options: argparse.Namespace, bits: int) -> Iterator[str]:
     shown = each.hashed[:_SHOWN]
-    names = [cut(plain(str(feature)).replace(" ", "␣"), _NAME) for feature, _, _ in shown]
-    width = max(map(columns_of, names), default=0)
+    names = [shortened(plain(str(feature)).replace(" ", "␣"), _NAME) for feature, _, _ in shown]
+    width = max(map(cell_len, names), default=0)
     weights = _aligned([weight for _, weight, _ in shown])
-    left = [f"   {padded(name, width)}  {weight}  " for name, weight in zip(names, weights, strict=True)]
+    left = [f"   {set_cell_size(name, width)}  {weight}  " for name, weight in zip(names, weights, strict=True)]
     rows = [start + f"{value:0{bits}b}" for start, (_, _, value) in zip(left, shown, strict=True)]
     signs = [row[: len(row) - bits] + row[len(row) - bits :].translate(_SIGNS) for row in rows]
     more = [f"   and {len(each.hashed) - _SHOWN:,} more"] * (len(each.hashed) > _SHOWN)
-    yield f"text {number}       {cut(plain(each.text), _TEXT)}"
+    yield f"text {number}       {shortened(plain(each.text), _TEXT)}"
     yield f"1 features   {counted(len(each.hashed), 'feature')} with weights: {options.features}"
     yield from (f"2 hashes     {counted(bits, 'bit')} of {options.hash}", *rows, *more)
     yield from ("3 signs      plus the weight where the hash has 1, minus it where it has 0", *signs, *more)

@@ -16,10 +16,10 @@ from dedup.corpus.recording import REPORTED
 from dedup.corpus.tally import Tally
 from dedup.files import open_output
 from dedup.report.contents import LeftOut, RelatedRow, Report, Total
-from dedup.report.explanation.stored import differences_of
-from dedup.report.explanation.words import WordDiff
 from dedup.report.html.model import Compare
 from dedup.report.html.page import write_page
+from dedup.report.texts import differences_of
+from dedup.report.words import WordDiff
 from dedup.rules.documents import Verdict
 
 _FILES_NAMED = 3

@@ -138,20 +138,6 @@ def name_by_time() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def is_going_on(database: Database, name: str) -> bool:
-    """Say whether a run has not ended, as far as the database knows: it is going on, or was killed."""
-    with database.read() as connection:
-        return connection.scalar(select(runs.c.finished).where(runs.c.name == name)) is None
-
-
-def find_begun(database: Database) -> str:
-    """Return the name of the run that started last, if it has not ended; else ""."""
-    last = select(runs.c.name, runs.c.finished).order_by(runs.c.started.desc(), runs.c.id.desc()).limit(1)
-    with database.read() as connection:
-        row = connection.execute(last).first()
-    return row.name if row is not None and row.finished is None else ""
-
-
 def read_runs(database: Database) -> list[Run]:
     """Return all runs, the earliest first."""
     counted = select(verdicts.c.run_id, verdicts.c.verdict, func.count()).group_by(

@@ -139,6 +139,7 @@ class RelatedRow(NamedTuple):
         title: what the document is called; empty where nobody knows.
         original_title: likewise, of the original.
         second: the key of a second original that the document is a copy of, too: their clusters are counted as one.
+        has_changed: whether one of the two has another text since, which a later run found.
     """
 
     verdict: Verdict
@@ -156,6 +157,7 @@ class RelatedRow(NamedTuple):
     title: str = ""
     original_title: str = ""
     second: str | None = None
+    has_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    FromClause,
     Select,
     and_,
     case,
@@ -56,6 +57,7 @@ _decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
 _originals = documents.alias("originals")
 _matches = documents.alias("matches")
 _seconds = documents.alias("seconds")
+_contents = runs.alias("contents")
 _is_duplicate = verdicts.c.verdict.in_(DUPLICATES)
 # What is kept and resembles an original belongs to no cluster, and the same text again under its own key makes none.
 _is_other = and_(_is_duplicate, verdicts.c.original_id != verdicts.c.document_id)
@@ -77,6 +79,11 @@ def last_run(connection: Connection) -> str:
 def is_of_host(key: ColumnElement[Any], host: str) -> ColumnElement[bool]:
     """Return the condition that a key is a URL of a host; of any key where there is no host."""
     return key.regexp_match(BEFORE_HOST + re.escape(host) + _AFTER_HOST) if host else true()
+
+
+def has_changed(document: FromClause) -> ColumnElement[bool]:
+    """Return the condition that a later run than that of the row of `runs` stored what a document holds."""
+    return exists().where(_contents.c.id == document.c.content_run_id, _contents.c.started > runs.c.started)
 
 
 def read_not_examined(connection: Connection, run: str | None) -> list[NotExamined]:
@@ -182,25 +189,6 @@ def read_largest_clusters(database: Database, run: str, limit: int) -> list[Clus
     with database.read() as connection:
         where = _condition(run)
         return _largest_clusters(connection, where, limit, _groups(connection, where))
-
-
-def read_latest(database: Database, run: str, host: str, limit: int) -> list[RelatedRow]:
-    """Return the latest duplicates of a run, the last one first; `host` is that of a `Selection`."""
-    # For each verdict by itself the index of runs has them in their order, of however many.
-    newest = union_all(
-        *(
-            select(verdicts.c.id)
-            .select_from(_decided if host else verdicts)
-            .where(_condition(run, host), verdicts.c.verdict == verdict.value)
-            .order_by(verdicts.c.id.desc())
-            .limit(limit)
-            .subquery()
-            .select()
-            for verdict in DUPLICATES
-        )
-    )
-    with database.read() as connection:
-        return list(_related(connection, verdicts.c.id.in_(newest), limit))
 
 
 def _batched(values: Iterable[int]) -> Iterator[list[int]]:
@@ -372,9 +360,8 @@ def _similar(connection: Connection, where: ColumnElement[bool]) -> Iterator[Rel
         yield row._replace(kept=Verdict.SIMILAR.value)
 
 
-def _related(connection: Connection, where: ColumnElement[bool], latest: int | None = None) -> Iterator[RelatedRow]:
-    """Yield the documents of which verdicts name an original: those with the same one together, or the latest."""
-    order = (verdicts.c.original_id, verdicts.c.id) if latest is None else (verdicts.c.id.desc(),)
+def _related(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
+    """Yield the documents of which verdicts name an original, those with the same one together."""
     statement = (
         select(
             verdicts.c.verdict,
@@ -392,6 +379,7 @@ def _related(connection: Connection, where: ColumnElement[bool], latest: int | N
             documents.c.title,
             _originals.c.title,
             _seconds.c.key,
+            or_(has_changed(documents), has_changed(_originals)),
         )
         .select_from(_decided)
         .join(_originals, _originals.c.id == verdicts.c.original_id)
@@ -399,8 +387,7 @@ def _related(connection: Connection, where: ColumnElement[bool], latest: int | N
         .join(runs, runs.c.id == verdicts.c.run_id)
         .outerjoin(_seconds, _seconds.c.id == verdicts.c.second_id)
         .where(where)
-        .order_by(*order)
-        .limit(latest)
+        .order_by(verdicts.c.original_id, verdicts.c.id)
     )
     for verdict, *rest in _stream(connection, statement):
         yield RelatedRow(Verdict(verdict), *rest)

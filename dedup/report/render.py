@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
-from dedup.console import track, width_of, write_lines
+from dedup.console import track, write_lines
 from dedup.errors import SettingsError
 from dedup.report.contents import RelatedRow, Report, Selection
 from dedup.report.table import table_lines
@@ -81,7 +81,7 @@ def selection_for(output_format: Format) -> Selection:
 
 
 def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
-    """Write an open report, whose rows are used up; a table is cut to the width of the terminal, if it is one.
+    """Write an open report, whose rows are used up.
 
     Pages are written by `dedup.report.html`.
     """
@@ -95,7 +95,7 @@ def followed(report: Report) -> Report:
 
 
 def _write_table(report: Report, stream: TextIO) -> None:
-    write_lines(table_lines(report, width_of(stream)), stream)
+    write_lines(table_lines(report), stream)
 
 
 def _write_json(report: Report, stream: TextIO) -> None:

@@ -17,6 +17,7 @@ from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import are_siblings, called_otherwise, is_told_by
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import (
+    Measure,
     belongs_to_cluster,
     check_documents,
     fewest_tokens,
@@ -163,13 +164,14 @@ class Matcher:
                 similar = match
         return Answer(similar=similar)
 
-    def decide(self, query: Query, match: Match, their_words: Words) -> Rule:
+    def decide(self, query: Query, match: Match, their_words: Words, measured: list[Measure] | None = None) -> Rule:
         """Say what decides on a document and a candidate, near enough to the leader of whose cluster it has to be.
 
         Args:
             query: the document.
             match: the candidate as member, and its leader; one and the same object if it leads itself.
             their_words: gives the words of the candidate.
+            measured: is given what is measured, see `dedup.rules.verification.check`.
         """
         member = match.member
         # A member may be a mirror of the leader, at another host.
@@ -183,6 +185,7 @@ class Matcher:
             self._settings,
             siblings=siblings,
             other_titles=_are_called_otherwise(query, match),
+            measured=measured,
         )
         if rule is Rule.WITHIN_PAGE and not self._tells_both_titles(query, ours, member, theirs):
             return Rule.THIN_TEXT
@@ -190,7 +193,8 @@ class Matcher:
             return Rule.OTHER_FIELDS
         if not rule.is_duplicate or match.leader is member:
             return rule
-        return rule if self._is_near(query.sketch, match.leader.sketch) else Rule.FAR_FROM_LEADER
+        is_near = self._is_near(query.sketch, match.leader.sketch, measured)
+        return rule if is_near else Rule.FAR_FROM_LEADER
 
     @staticmethod
     def _tells_both_titles(query: Query, ours: bytes, member: StoredDocument, theirs: bytes) -> bool:
@@ -218,8 +222,8 @@ class Matcher:
                     break
         return None
 
-    def _is_near(self, sketch: Sketch, leader: Sketch) -> bool:
-        return belongs_to_cluster(compare(sketch, leader), self._settings)
+    def _is_near(self, sketch: Sketch, leader: Sketch, measured: list[Measure] | None = None) -> bool:
+        return belongs_to_cluster(compare(sketch, leader), self._settings, measured)
 
 
 def _are_called_otherwise(query: Query, match: Match) -> bool:

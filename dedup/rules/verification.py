@@ -6,6 +6,7 @@ is a near-duplicate only where the words of both texts say so: by the shingles t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Set
 from typing import NamedTuple
 
@@ -50,6 +51,27 @@ _MANY_NUMBERS = _SOME_REPLACED = 0.75
 _MORE_NUMBERS = 0.1
 # Tokens: in a longer text of another title it is the frame that differs here and there.
 _FEW_SENTENCES = 200
+
+
+class Measure(NamedTuple):
+    """What was measured of two documents, and the limit that it was held against.
+
+    Attributes:
+        name: the setting that holds the limit; `max_` are not to be exceeded, all others are to be reached.
+        value: what was measured.
+        limit: the limit, as it is for these two documents.
+        what: what was measured, where that is not the words of both.
+    """
+
+    name: str
+    value: float
+    limit: float
+    what: str = ""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the value is within the limit."""
+        return self.value <= self.limit if self.name.startswith("max_") else self.value >= self.limit
 
 
 class Thresholds(NamedTuple):
@@ -127,7 +149,13 @@ def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: Ru
 
 
 def check(
-    ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool = False, other_titles: bool = False
+    ours: bytes,
+    theirs: bytes,
+    settings: RuleSettings,
+    *,
+    siblings: bool = False,
+    other_titles: bool = False,
+    measured: list[Measure] | None = None,
 ) -> Rule:
     """Say whether two documents are near-duplicates, and why.
 
@@ -141,6 +169,7 @@ def check(
         settings: the thresholds.
         siblings: whether they are at sibling addresses, where it takes more evidence: see `dedup.rules.scope`.
         other_titles: whether they are of one site, which calls them otherwise: nothing that is replaced is noise then.
+        measured: is given what is measured, in its order; then no measure is left out to save time.
 
     Returns:
         The rule that decided: one of those by which a candidate is confirmed, or by which it is similar, or
@@ -149,22 +178,46 @@ def check(
     if not ours or not theirs:
         return Rule.NOT_ALIKE
     tokens = without_signs(ours), without_signs(theirs)
-    rule = _check_tokens(*tokens, settings, siblings=siblings, other_titles=other_titles)
+    rule = _check_tokens(*tokens, settings, siblings=siblings, other_titles=other_titles, measured=measured)
     return Rule.SIGNS if rule.is_duplicate and any(differing_signs(ours, theirs)) else rule
 
 
-def _check_tokens(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool, other_titles: bool) -> Rule:
+def _check_tokens(
+    ours: bytes,
+    theirs: bytes,
+    settings: RuleSettings,
+    *,
+    siblings: bool,
+    other_titles: bool,
+    measured: list[Measure] | None,
+) -> Rule:
     counts = ours.count(b"\n") + 1, theirs.count(b"\n") + 1
     if min(counts) < settings.short_tokens:
-        return _check_short(ours, theirs, settings, other_titles=other_titles)
+        return _check_short(ours, theirs, settings, other_titles=other_titles, measured=measured)
     bounds = _bounds(ours, theirs)
-    rule = _RULES[alike_by(bounds.jaccard, bounds.containment, min(counts) / max(counts), settings)]
+    rule = _check_shared(Similarity(bounds.jaccard, bounds.containment, min(counts) / max(counts)), settings, measured)
     if not rule.is_duplicate or max(counts) > settings.max_compared:
         return rule
-    if _is_surely_one(bounds, settings) and not other_titles:
+    if measured is None and _is_surely_one(bounds, settings) and not other_titles:
         return rule
     difference = WordDifference(ours, theirs)
-    return _other_thing(difference, settings, siblings=siblings, other_titles=other_titles) or rule
+    other = _other_thing(difference, settings, siblings=siblings, other_titles=other_titles, measured=measured)
+    return other or rule
+
+
+def _check_shared(
+    similarity: Similarity, settings: RuleSettings, measured: list[Measure] | None, what: str = ""
+) -> Rule:
+    """Say by which rule two documents are alike by the shingles that they share; what: of what these are."""
+    found = alike_by(similarity.jaccard, similarity.containment, similarity.length_ratio, settings)
+    if measured is not None:
+        names = ("jaccard", "containment", "length_ratio")
+        # One of the two ways is enough.
+        told = names[:1] if found == BY_JACCARD else names[1:] if found == BY_CONTAINMENT else names
+        measured += [
+            Measure(f"min_{name}", getattr(similarity, name), getattr(settings, f"min_{name}"), what) for name in told
+        ]
+    return _RULES[found]
 
 
 def check_documents(
@@ -176,6 +229,7 @@ def check_documents(
     *,
     siblings: bool = False,
     other_titles: bool = False,
+    measured: list[Measure] | None = None,
 ) -> Rule:
     """Say what `check` does of two documents, and what their sketches say besides where the text of a page is thin.
 
@@ -183,22 +237,39 @@ def check_documents(
     text, see `dedup.signature.extraction.sign_page`. Where the texts alone are alike, what is evidence is that one page
     stands in the other one, however much that has besides.
     """
-    rule = check(ours, theirs, settings, siblings=siblings, other_titles=other_titles)
+    rule = check(ours, theirs, settings, siblings=siblings, other_titles=other_titles, measured=measured)
     if rule not in _NOT_ALL_ALIKE or not (is_thin(a, ours) or is_thin(b, theirs)):
         return rule
-    similarity = compare(a, b)
-    jaccard, containment, ratio = similarity.jaccard, similarity.containment, similarity.length_ratio
-    if alike_by(jaccard, containment, ratio, settings) not in (BY_JACCARD, BY_CONTAINMENT):
+    of_texts: list[Measure] = []
+    if not _check_shared(compare(a, b), settings, of_texts, "of the texts that were found, estimated").is_duplicate:
         return rule
     our_tokens, their_tokens = without_signs(ours), without_signs(theirs)
-    if _bounds(our_tokens, their_tokens).containment < settings.leader_containment:
+    of_texts.append(
+        Measure(
+            "leader_containment",
+            _bounds(our_tokens, their_tokens).containment,
+            settings.leader_containment,
+            "of the pages in each other",
+        )
+    )
+    if measured is not None:
+        # What the words of the pages say is not what decides.
+        measured[:] = of_texts
+    if not of_texts[-1].is_met:
         return Rule.THIN_TEXT
     if any(differing_signs(ours, theirs)):
         return Rule.SIGNS
     if max(our_tokens.count(b"\n"), their_tokens.count(b"\n")) >= settings.max_compared:
         return Rule.WITHIN_PAGE
     difference = WordDifference(our_tokens, their_tokens)
-    other = _other_thing(difference, settings, siblings=siblings, other_titles=other_titles, besides=_NOT_ALL_ALIKE)
+    other = _other_thing(
+        difference,
+        settings,
+        siblings=siblings,
+        other_titles=other_titles,
+        measured=measured,
+        besides=_NOT_ALL_ALIKE,
+    )
     return other or Rule.WITHIN_PAGE
 
 
@@ -233,27 +304,29 @@ def _other_thing(
     *,
     siblings: bool,
     other_titles: bool,
+    measured: list[Measure] | None,
     besides: Set[Rule] = frozenset(),
 ) -> Rule | None:
     """Say by which rule, besides some, two alike documents are two things in the same frame; None: by none."""
     is_another = other_titles and difference.tokens < _FEW_SENTENCES
     is_noise = difference.is_noise and not is_another
     max_replaced = settings.max_replaced / 2 if is_another else settings.max_replaced
-    reasons = (
-        (Rule.REWRITTEN, difference.rewritten > settings.max_rewritten),
-        (Rule.REPLACED, difference.replaced > max_replaced and not is_noise),
-        (Rule.ADDED, difference.added > settings.max_added),
-        (Rule.SWAPPED, difference.swapped > settings.max_swapped),
-        (Rule.RENUMBERED, _has_few_numbers(difference, settings, siblings=siblings)),
-    )
-    return next((rule for rule, holds in reasons if holds and rule not in besides), None)
-
-
-def _has_few_numbers(difference: WordDifference, settings: RuleSettings, *, siblings: bool) -> bool:
+    replaced = Measure("max_replaced", difference.replaced, max_replaced)
+    reasons = [
+        (Rule.REWRITTEN, Measure("max_rewritten", difference.rewritten, settings.max_rewritten)),
+        (Rule.REPLACED, replaced._replace(limit=math.inf, what="(noise)") if is_noise else replaced),
+        (Rule.ADDED, Measure("max_added", difference.added, settings.max_added)),
+        (Rule.SWAPPED, Measure("max_swapped", difference.swapped, settings.max_swapped)),
+    ]
     is_renamed = siblings and difference.has_other_name
     least = least_numbers(difference.numbers_gone, difference.replaced, settings, is_renamed_sibling=is_renamed)
     # To count the numbers of whole texts takes time.
-    return least > 0 and difference.numbers_shared < least
+    if least > 0:
+        reasons.append((Rule.RENUMBERED, Measure("min_numbers", difference.numbers_shared, least)))
+    reasons = [(rule, measure) for rule, measure in reasons if rule not in besides]
+    if measured is not None:
+        measured += [measure for _, measure in reasons]
+    return next((rule for rule, measure in reasons if not measure.is_met), None)
 
 
 def least_numbers(
@@ -277,18 +350,37 @@ def least_numbers(
     return settings.min_numbers + _MORE_NUMBERS * with_words
 
 
-def belongs_to_cluster(to_leader: Similarity, settings: RuleSettings) -> bool:
+def belongs_to_cluster(to_leader: Similarity, settings: RuleSettings, measured: list[Measure] | None = None) -> bool:
     """Say whether a document that matched a member is close enough to the cluster's leader.
 
     Without this, chains of small edits would drift to texts that have nothing in common.
+
+    Args:
+        to_leader: how similar it is to the leader.
+        settings: the limits, of which one has to be reached.
+        measured: is given both measures.
     """
+    if measured is not None:
+        what = "to the original, estimated"
+        measured += [
+            Measure("leader_jaccard", to_leader.jaccard, settings.leader_jaccard, what),
+            Measure("leader_containment", to_leader.containment, settings.leader_containment, what),
+        ]
     return to_leader.jaccard >= settings.leader_jaccard or to_leader.containment >= settings.leader_containment
 
 
-def _check_short(ours: bytes, theirs: bytes, settings: RuleSettings, *, other_titles: bool) -> Rule:
-    if short_similarity(ours, theirs) < settings.short_jaccard:
+def _check_short(
+    ours: bytes, theirs: bytes, settings: RuleSettings, *, other_titles: bool, measured: list[Measure] | None
+) -> Rule:
+    alike = Measure("short_jaccard", short_similarity(ours, theirs), settings.short_jaccard)
+    if measured is not None:
+        measured.append(alike)
+    if not alike.is_met:
         return Rule.NOT_ALIKE
     if not has_same_numbers(ours, theirs):
         return Rule.RENUMBERED
     max_replaced = 0 if other_titles else settings.max_replaced
-    return Rule.REPLACED if WordDifference(ours, theirs).replaced > max_replaced else Rule.SHORT_ALIKE
+    replaced = Measure("max_replaced", WordDifference(ours, theirs).replaced, max_replaced)
+    if measured is not None:
+        measured.append(replaced)
+    return Rule.SHORT_ALIKE if replaced.is_met else Rule.REPLACED

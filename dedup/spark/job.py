@@ -26,9 +26,9 @@ from dedup.corpus.tally import NAMED, Tally
 from dedup.errors import InputError
 from dedup.report import contents
 from dedup.report.contents import LeftOut, RelatedRow
-from dedup.report.explanation.stored import differences_of
-from dedup.report.explanation.words import WordDiff
 from dedup.report.html.model import MOST_ROWS
+from dedup.report.texts import differences_of
+from dedup.report.words import WordDiff
 from dedup.rules.documents import Rule, Verdict
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import digest

@@ -109,13 +109,13 @@ def test_a_run_that_decided_nothing_says_what_it_did_not(crawl: Crawl) -> None:
         "",
         "no documents",
         "",
-        "       items  not examined",
-        "       2,000  Quote: no text",
-        "              has author, tags: set DEDUP_TEXT_FIELD",
+        "items  not examined  why      fields        set",
+        "2,000  Quote         no text  author, tags  DEDUP_TEXT_FIELD",
         "",
         "skipped: 1 not found, 1 timed out",
-        "not found (404)  http://news.example/gone  linked from http://news.example/",
-        "timed out  http://other.example/slow",
+        "why              page                       linked from",
+        "not found (404)  http://news.example/gone   http://news.example/",
+        "timed out        http://other.example/slow",
     ]
 
 

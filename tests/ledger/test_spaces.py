@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from dedup.ledger.runs import cancel_run
-from dedup.report.explanation.stored import find_dropped, find_page
+from dedup.report.texts import find_dropped, find_page
 from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.signature import digest

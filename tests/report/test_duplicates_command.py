@@ -70,7 +70,7 @@ def test_table_of_the_last_run_outside_a_project(encoding: str, shown: str, tmp_
     finished = scrapy_duplicates(tmp_path, "--database", database_url, env=environment)
     assert (finished.stderr, finished.returncode) == ("", 0)
     assert finished.stdout.startswith("run tuesday\n")
-    assert f"exact           0        1.00  same_text  https://news.example/{shown}?copy" in finished.stdout
+    assert f"exact   1.00  0 bits  same_text    https://news.example/{shown}?copy\n" in finished.stdout
 
 
 @pytest.mark.slow
@@ -154,10 +154,9 @@ def test_file_is_written_in_the_format_of_its_name_unless_another_is_given(tmp_p
         (["--run", "x", "--all-runs"], "--run and --all-runs exclude each other: give one of them"),
         (["--top", "many"], "--top 'many': expected a whole number from 0 up"),
         (["--top", "-1"], "--top '-1': expected a whole number from 0 up"),
-        (["--watch", "-o", "x.csv"], "--watch draws one run on the terminal: leave out -o, --format"),
-        (["--watch", "--all-runs"], "--watch draws one run on the terminal: leave out -o, --format, --all-runs"),
         (["--changes", "a", "b", "c"], "--changes compares two runs, and 3 are named"),
         (["--changes", "--run", "a"], "--changes names its runs itself"),
+        (["--changes", "-o", "changes.html"], "--changes is written as table, json or csv"),
         (["--format", "xml"], "--format 'xml': expected one of table, json, csv"),
         (["-o", "report.xml"], "-o report.xml: there is no format 'xml' of a report"),
         (["--database", "mysql://x/y"], "databases of the kind 'mysql' are not supported"),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dedup.cli.main import main
-from dedup.report.explanation.stored import read_named
+from dedup.report.texts import read_named
 from tests.report.test_explain import data, explained
 from tests.saved_indexes import save_index
 from tests.texts import CHINESE, chinese, chinese_words, document

@@ -114,10 +114,7 @@ def test_table_is_printable_wherever_it_goes(crawled: Crawl) -> None:
     addresses = links_in(sent)
     assert len(addresses) > len(MARKS)
     assert all(address.isascii() and address.isprintable() and " " not in address for address in addresses)
-    # What is to be pasted is never cut.
-    *lines, command_to_paste = seen(sent).splitlines()
-    assert max(map(len, lines)) <= 100
-    assert command_to_paste.startswith("next  ")
+    assert seen(sent).splitlines()[-1].startswith("next  ")
 
 
 def test_json_and_csv_hold_the_keys_as_they_are(crawled: Crawl) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dedup import DedupError
-from dedup.console import columns_of, cut, in_unit, readable
+from dedup.console import in_unit, readable
 from dedup.files import open_output
 
 # Keys and numbers
@@ -27,38 +27,6 @@ from dedup.files import open_output
 )
 def test_readable_key(key: str, shown: str) -> None:
     assert readable(key) == shown
-
-
-@pytest.mark.parametrize(("text", "columns"), [("abc", 3), ("港口", 4), ("ＡＢ", 4), ("e\u0301", 1), ("é", 1)])
-def test_columns_of_a_text(text: str, columns: int) -> None:
-    assert columns_of(text) == columns
-
-
-def test_cut_keeps_host_and_end() -> None:
-    url = "https://news.example/2026/11/a-long-title-of-a-page.html"
-    assert cut(url, 44) == "https://news.example/…g-title-of-a-page.html"
-
-
-@pytest.mark.parametrize("width", range(12, 60))
-def test_cut_text_has_the_width_and_the_end(width: int) -> None:
-    text = "https://news.example/zh/港口大桥重新开放的消息-200.html"
-    shortened = cut(text, width)
-    assert width - 1 <= columns_of(shortened) <= width or shortened == text
-    assert shortened.endswith("html")
-
-
-def test_cut_shows_where_two_keys_differ() -> None:
-    path = "2026/11/international-summit-on-bridges-reopens.html"
-    original = f"https://news.example/archive/de/{path}"
-    dropped = f"https://news.example/archive/en/{path}"
-    assert "/en/" in cut(dropped, 50, original)
-    assert cut(dropped, 50, original) != cut(original, 50, dropped)
-
-
-def test_cut_shows_a_difference_close_to_the_end() -> None:
-    host, path = "https://news.example/2026-11-20/", "/slug-of-the-page-of-the-day"
-    original, dropped = f"{host}de{path}", f"{host}en{path}"
-    assert "…/en/" in cut(dropped, 40, original)
 
 
 def test_units_are_chosen_by_size() -> None:

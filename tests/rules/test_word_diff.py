@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.report.explanation.words import merge_neighbours
+from dedup.report.words import merge_neighbours
 from dedup.rules.word_comparison import TokenChange, find_changes, refine
 
 

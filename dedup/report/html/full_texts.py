@@ -10,8 +10,8 @@ from typing import Any
 
 import regex
 
-from dedup.report.explanation.stored import Origin, find_texts
-from dedup.report.explanation.words import are_too_long, merge_neighbours
+from dedup.report.texts import Origin, find_texts
+from dedup.report.words import are_too_long, merge_neighbours
 from dedup.rules.word_comparison import TokenChange, find_changes
 from dedup.signature.normalise import normalise
 from dedup.sql.database import Database
@@ -20,7 +20,7 @@ MOST_CHARACTERS = 5_000_000
 """Of a text, that are shown."""
 
 # What the page calls them.
-_KINDS = {Origin.PAGE: "text", Origin.WORDS: "words"}
+_KINDS = {Origin.PAGE: "text", Origin.WORDS: "words", Origin.LATER: "later"}
 
 # Characters. Shorter lines share a row, so that no text has more rows than a browser makes.
 _SHORT_ROW = 120
@@ -74,22 +74,24 @@ def _words_of(chunk: str) -> tuple[list[bytes], list[tuple[int, int]]]:
     return words, spans if len(spans) == len(words) else [(0, len(chunk))] * len(words)
 
 
-def texts_of(database: Database, keys: Sequence[str]) -> dict[str, Any]:
+def texts_of(database: Database, keys: Sequence[str], run: str = "") -> dict[str, Any]:
     """Return what the page shows of the texts of two documents, all of which can be JSON.
 
     Args:
         database: where they are.
         keys: those of original and document.
+        run: the run of whose time they are; empty: the latest.
 
     Returns:
-        `sides`, whether each is a stored "text", "words" or "nothing", and how many of its characters are left out;
+        `sides`, whether each is a stored "text", "words", "later", where only a later text is stored, which is not
+        shown, or "nothing", and how many of its characters are left out;
         `is_compared`, whether differences are marked; `rows`, each with the parts of both texts that stand in it:
         every second part differs, the first one does not.
 
     Raises:
         DatabaseError: the database cannot be read.
     """
-    texts = find_texts(database, keys)
+    texts = find_texts(database, keys, run)
     found = [(_KINDS[texts[key][0]], texts[key][1]) if key in texts else ("nothing", "") for key in keys]
     shown = [text[:MOST_CHARACTERS] for _, text in found]
     rows, is_compared = side_by_side(shown[0], shown[1])

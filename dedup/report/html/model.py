@@ -12,7 +12,7 @@ from typing import Any
 
 from dedup.console import readable
 from dedup.report.contents import RelatedRow, Report, is_doubtful, order_of_doubt
-from dedup.report.explanation.words import WordDiff
+from dedup.report.words import WordDiff
 from dedup.rules.documents import Rule, Verdict, join_clusters
 from dedup.rules.scope import host_of
 
@@ -185,6 +185,7 @@ def _columns(rows: list[RelatedRow], texts: Texts, titles: Texts) -> dict[str, A
         "places": [row.places or 0 for row in rows],
         "title": [titles.number(row.title) if row.title else None for row in rows],
         "original_title": [titles.number(row.original_title) if row.original_title else None for row in rows],
+        "changed": [int(row.has_changed) for row in rows],
         # Last, as they are numbered above.
         "verdicts": list(verdicts),
         "rules": list(rules),

@@ -6,52 +6,33 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import islice
 from typing import Any, TextIO
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dedup.console import in_unit
-from dedup.report.changes.queries import ChangeRow, Changes
 from dedup.report.contents import Report
-from dedup.report.html.model import LONGEST_KEY, MOST_ROWS, Compare, Texts, difference_of, page_of
+from dedup.report.html.model import Compare, page_of
 
-_STYLES = ("page.css", "list.css", "charts.css", "follow.css")
-_COMMON = ("text.js", "unpack.js", "differences.js", "dialog.js", "list.js")
-_OF_REPORT = ("data.js", "marks.js", "full.js", "pair.js", "tables.js", "charts.js", "main.js")
+_STYLES = ("page.css", "list.css", "charts.css")
+_SCRIPTS = (
+    "text.js",
+    "unpack.js",
+    "differences.js",
+    "dialog.js",
+    "list.js",
+    "data.js",
+    "marks.js",
+    "full.js",
+    "pair.js",
+    "tables.js",
+    "charts.js",
+    "main.js",
+)
 _ASSETS = files("dedup.report.html") / "assets"
-
-
-def data_of_changes(changes: Changes) -> dict[str, Any]:
-    """Read what changed, whose rows are used up; all of what is returned can be JSON."""
-    texts = Texts()
-    return {
-        "runs": list(changes.runs),
-        "counts": {change.value: count for change, count in changes.counts.items()},
-        "rows": [_object(row, texts) for row in islice(changes.rows, MOST_ROWS)],
-        "rows_cut": sum(1 for _ in changes.rows),
-        # Last, as the rows number them.
-        "keys": list(texts.all),
-        "shown": texts.shown(),
-    }
-
-
-def _object(row: ChangeRow, texts: Texts) -> dict[str, Any]:
-    return {
-        "change": row.change.value,
-        "key": texts.number(row.key),
-        "moved_from": None if row.moved_from is None else texts.number(row.moved_from),
-        "before": row.before and row.before.value,
-        "now": row.now and row.now.value,
-        "original": None if row.original is None else texts.number(row.original),
-        "why": row.why[:LONGEST_KEY],
-        "decided": round(row.decided, 1),
-        "difference": row.difference and difference_of(row.difference),
-    }
 
 
 @dataclass(frozen=True)
@@ -83,7 +64,7 @@ def write_page(report: Report, compare: Compare, stream: TextIO, about: str = ""
     data["is_served"] = is_served
     # What is about files says so, and has no database that `dedup review` could ask.
     data["has_database"] = not about
-    scripts = [_Inline.of("chartist.umd.js"), _Inline.of(*_COMMON, *_OF_REPORT)]
+    scripts = [_Inline.of("chartist.umd.js"), _Inline.of(*_SCRIPTS)]
     saved, total = (data["counts"][name] for name in ("saved_bytes", "text_bytes"))
     shown = {
         "is_served": is_served,
@@ -94,37 +75,10 @@ def write_page(report: Report, compare: Compare, stream: TextIO, about: str = ""
         "total": in_unit(total),
         "licence": (_ASSETS / "chartist.LICENSE").read_text(encoding="utf-8").strip(),
     }
-    _write("page.html.j2", scripts, data, shown, stream)
-
-
-def write_changes_page(changes: Changes, stream: TextIO) -> None:
-    """Write what changed between two runs, whose rows are used up, as one page that needs nothing else."""
-    shown = {
-        "is_served": False,
-        "runs": changes.runs,
-        "host": changes.host,
-        "counts": {change.value: count for change, count in changes.counts.items()},
-        "changed": sum(changes.counts.values()),
-        "unchanged": changes.unchanged,
-        "licence": "",
-    }
-    _write("changes.html.j2", [_Inline.of(*_COMMON, "changes.js")], data_of_changes(changes), shown, stream)
-
-
-def write_follow_page(stream: TextIO) -> None:
-    """Write the page that asks `dedup.report.html.following` what a run is at."""
-    shown = {"is_served": True, "licence": ""}
-    _write("follow.html.j2", [_Inline.of("text.js", "unpack.js", "tables.js", "follow.js")], {}, shown, stream)
-
-
-def _write(
-    template: str, scripts: Sequence[_Inline], data: dict[str, Any], shown: Mapping[str, Any], stream: TextIO
-) -> None:
-    environment = Environment(
-        loader=PackageLoader("dedup.report.html", "assets"), autoescape=True, undefined=StrictUndefined
-    )
     values = {**shown, "style": _Inline.of(*_STYLES), "scripts": scripts, "data": _compressed(data)}
-    stream.writelines(environment.get_template(template).generate(values))
+    loader = PackageLoader("dedup.report.html", "assets")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    stream.writelines(environment.get_template("page.html.j2").generate(values))
 
 
 def _run_of(report: Report) -> str:

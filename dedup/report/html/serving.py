@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -14,7 +14,6 @@ from urllib.parse import parse_qs
 from dedup.errors import DedupError
 
 ADDRESS = "127.0.0.1"
-HTML = "text/html; charset=utf-8"
 MOST_BYTES = 2_000_000
 """Of what a page sends: the keys of some hundred pairs."""
 
@@ -33,11 +32,8 @@ Pairs = Sequence[tuple[str, str]]
 Mark = Callable[[Pairs, bool], list[str]]
 """Acts on pairs that a person says are none, or takes that back; returns what became of each, in a word."""
 
-ReadTexts = Callable[[tuple[str, str]], dict[str, Any]]
-"""Returns the texts of a pair, as `dedup.report.html.full_texts.texts_of` does."""
-
-Answers = Mapping[str, tuple[Callable[[], bytes], str]]
-"""What is served beside the page, by names: what makes it when it is asked for, and its kind."""
+ReadTexts = Callable[[tuple[str, str], str], dict[str, Any]]
+"""Returns the texts of a pair at the time of a run, as `dedup.report.html.full_texts.texts_of` does."""
 
 
 class ReviewServer(ThreadingHTTPServer):
@@ -51,7 +47,6 @@ class ReviewServer(ThreadingHTTPServer):
         mark: what marks do.
         read_texts: what is shown of the texts of a pair.
         port: where; 0: a free one.
-        answers: what else is served; called by several requests at a time.
 
     Attributes:
         url: its address, with the secret.
@@ -59,10 +54,8 @@ class ReviewServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(
-        self, page: bytes, mark: Mark, read_texts: ReadTexts, port: int = 0, answers: Answers | None = None
-    ) -> None:
-        self.answers: Answers = {"": (lambda: page, HTML), **(answers or {})}
+    def __init__(self, page: bytes, mark: Mark, read_texts: ReadTexts, port: int = 0) -> None:
+        self.page = page
         self.mark = mark
         self.read_texts = read_texts
         self.path = f"/{secrets.token_urlsafe(16)}/"
@@ -78,27 +71,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")
-        name = path.rpartition("/")[2]
-        if name == "texts":
+        if path.endswith("/texts"):
             self._answer_texts(path, query)
-            return
-        make, kind = self.server.answers.get(name, (None, ""))
-        if not self._is_allowed(self.path, name if make else ""):
-            return
-        assert make is not None
-        try:
-            self._send(HTTPStatus.OK, make(), kind)
-        except DedupError as error:
-            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+        elif self._is_allowed(self.path, ""):
+            self._send(HTTPStatus.OK, self.server.page, "text/html; charset=utf-8")
 
     def _answer_texts(self, path: str, query: str) -> None:
         if not self._is_allowed(path, "texts"):
             return
         asked = parse_qs(query, keep_blank_values=True)
-        if {name: len(values) for name, values in asked.items()} != {"a": 1, "b": 1}:
+        if {name: len(values) for name, values in asked.items()} != {"a": 1, "b": 1, "run": 1}:
             self._refuse(HTTPStatus.BAD_REQUEST)
             return
-        self._answer(lambda: self.server.read_texts((asked["a"][0], asked["b"][0])))
+        self._answer(lambda: self.server.read_texts((asked["a"][0], asked["b"][0]), asked["run"][0]))
 
     def do_POST(self) -> None:
         if not self._is_allowed(self.path, "marks"):
@@ -136,9 +121,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._refuse(HTTPStatus.FORBIDDEN)
         return False
 
-    def _refuse(self, status: HTTPStatus, why: str = "") -> None:
+    def _refuse(self, status: HTTPStatus) -> None:
         self.close_connection = True
-        self._send(status, (why or status.phrase).encode("utf-8", "replace"), "text/plain; charset=utf-8")
+        self._send(status, status.phrase.encode(), "text/plain; charset=utf-8")
 
     def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
         self.send_response(status)

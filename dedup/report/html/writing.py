@@ -12,8 +12,7 @@ from dedup.sql.database import Database
 
 if TYPE_CHECKING:
     # What compares words takes time to load.
-    from dedup.report.changes.queries import Changes
-    from dedup.report.explanation.words import WordDiff
+    from dedup.report.words import WordDiff
 
 
 def write_in_any_format(
@@ -42,8 +41,8 @@ def write_page_of(
 ) -> None:
     """Write an open report as a page, see `write_in_any_format`; is_served: that of `dedup.report.html.serving`."""
     # Templates, and all that a comparison of words takes, for which other formats need not wait.
-    from dedup.report.explanation.stored import stored_differences  # noqa: PLC0415
     from dedup.report.html.page import write_page  # noqa: PLC0415
+    from dedup.report.texts import stored_differences  # noqa: PLC0415
 
     with database.read() as connection:
 
@@ -52,15 +51,3 @@ def write_page_of(
             return track(found, "comparing", len(rows)) if is_followed else found
 
         write_page(report, compare, stream, is_served=is_served)
-
-
-def write_changes_in_any_format(changes: Changes, output_format: Format, stream: TextIO) -> None:
-    """Write what changed between two runs, whose rows are used up."""
-    if output_format is Format.HTML:
-        from dedup.report.html.page import write_changes_page  # noqa: PLC0415 -- as above
-
-        write_changes_page(changes, stream)
-        return
-    from dedup.report.changes.render import write_changes  # noqa: PLC0415 -- as above
-
-    write_changes(changes, output_format, stream)

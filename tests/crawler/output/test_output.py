@@ -40,12 +40,12 @@ def test_similar_pages_are_kept_stored_and_counted(tmp_path: Path) -> None:
     assert not {"skipped", "not followed", "lost"} & result.summary.keys()
     assert result.summary["dropped"] == "1 page   1 exact"
     assert "largest clusters" not in result.stdout
-    assert "skipped pages" not in result.stdout
+    assert "linked from" not in result.stdout
     # What the last line says can be given as it is.
     [*_, last] = result.stdout.splitlines()
     assert last == f"next          {result.summary['next']}"
     report = run(shlex.split(result.summary["next"]))
-    assert "similar, kept: look at these" in report.stdout
+    assert "similar pages, kept; please review" in report.stdout
 
 
 def test_pages_are_counted_where_the_stage_is_off(tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_pages_are_counted_where_the_stage_is_off(tmp_path: Path) -> None:
 
 def block(result: Crawl) -> list[str]:
     """The lines about skipped pages."""
-    _, _, rest = f"\n{result.stdout}".partition("\nskipped pages\n")
-    return rest.split("\n\n")[0].splitlines()
+    lines = result.stdout.split("\n\n")[0].splitlines()
+    return lines[next(at for at, line in enumerate(lines) if line.endswith("linked from")) + 1 :]
 
 
 def test_screen_and_report_name_skipped_pages_and_where_they_are_linked_from(tmp_path: Path) -> None:
@@ -76,9 +76,9 @@ def test_screen_and_report_name_skipped_pages_and_where_they_are_linked_from(tmp
     report = json.loads(run(command).stdout)
     told = {re.sub(" {2,}", "  ", line) for line in block(result)}
     assert told == {
-        f"http 404  {site.url}/gone  linked from {site.url}/list",
-        f"empty  {site.url}/nothing  linked from {site.url}/moved",
-        f"not html  {site.url}/桥  linked from {site.url}/list",
+        f"http 404  {site.url}/gone  {site.url}/list",
+        f"empty  {site.url}/nothing  {site.url}/moved",
+        f"not html  {site.url}/桥  {site.url}/list",
     }
     reported = [(row["key"], row["reason"], row["detail"], row["referrer"]) for row in report["skipped"]]
     assert sorted(reported) == [
@@ -95,7 +95,7 @@ def test_screen_names_five_and_counts_the_others(tmp_path: Path) -> None:
     with LocalSite(pages) as site:
         result = crawl(tmp_path / "crawl.db", {"CONCURRENT_REQUESTS": 1}, url=f"{site.url}/typo,{site.url}/")
     lines = block(result)
-    assert lines[0] == f"http 404      {site.url}/typo"
+    assert lines[0] == f"http 404  {site.url}/typo"
     assert len(lines) == 6
     assert lines[-1].strip() == "and 4 more"
     assert result.says(f"skipped {site.url}/6: http 404")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from dedup.report.contents import HostTotal, RelatedRow, Report, Total
-from dedup.report.explanation.words import Place, WordDiff
 from dedup.report.html.model import Compare
 from dedup.report.html.page import write_page
+from dedup.report.words import Place, WordDiff
 from dedup.rules.documents import Verdict
 from dedup.rules.scope import host_of
 

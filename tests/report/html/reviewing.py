@@ -19,28 +19,23 @@ class Asked:
     """What a server was asked for."""
 
     marked: list[tuple[list[tuple[str, str]], bool]] = field(default_factory=list)
-    read: list[tuple[str, str]] = field(default_factory=list)
+    read: list[tuple[str, str, str]] = field(default_factory=list)
 
     def mark(self, pairs: Sequence[tuple[str, str]], is_undone: bool) -> list[str]:
         self.marked.append((list(pairs), is_undone))
         return ["released"] * len(pairs)
 
-    def read_texts(self, keys: tuple[str, str]) -> dict[str, Any]:
+    def read_texts(self, keys: tuple[str, str], run: str) -> dict[str, Any]:
         if keys == ("away", "away"):
             raise DatabaseError("the database is away")
-        self.read.append(keys)
+        self.read.append((*keys, run))
         return TEXTS
-
-    def state(self) -> bytes:
-        self.read.append(("state", ""))
-        return b"{}"
 
 
 @contextmanager
 def serving(page: bytes = b"<p>page</p>", **given: Any) -> Iterator[tuple[ReviewServer, Asked]]:
     asked = Asked()
-    usual = {"read_texts": asked.read_texts, "answers": {"state": (asked.state, "application/json")}}
-    with ReviewServer(page, asked.mark, **{**usual, **given}) as server:
+    with ReviewServer(page, asked.mark, **{"read_texts": asked.read_texts, **given}) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         yield server, asked

@@ -11,7 +11,7 @@ import pytest
 
 from dedup.evaluation import LabelledPair, read_pairs
 from dedup.report.contents import NotExamined, OverLimit, Report, SkippedPage
-from dedup.report.explanation.words import Place, WordDiff
+from dedup.report.words import Place, WordDiff
 from tests.report.html.browsing import OpenFile, Seen, needs_chromium
 from tests.report.html.reports import DAY, EXACT, FERRY, NOON, SIMILAR, many, report_of, row, write
 

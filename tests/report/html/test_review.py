@@ -11,8 +11,9 @@ import pytest
 
 from dedup.report.html.full_texts import texts_of
 from dedup.report.html.serving import MOST_BYTES, ReviewServer
+from dedup.report.texts import stored_differences
 from tests.commands import run_dedup
-from tests.crawls import BRIDGE, Crawls, crawl_twice, store_pages, text_of
+from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, report_on, store_pages, text_of
 from tests.report.html.reviewing import TEXTS, serving
 from tests.waiting import HANG
 
@@ -45,14 +46,16 @@ def test_page_is_served_and_takes_marks() -> None:
 
 def test_texts_of_a_pair_are_served() -> None:
     with serving() as (server, asked):
-        status, body = ask(server, "GET", server.path + "texts?" + urlencode({"a": "x y&b", "b": "\u6e2f"}))
+        status, body = ask(
+            server, "GET", server.path + "texts?" + urlencode({"a": "x y&b", "b": "\u6e2f", "run": "monday"})
+        )
         assert (status, json.loads(body)) == (200, TEXTS)
-        assert asked.read == [("x y&b", "\u6e2f")]
-        status, body = ask(server, "GET", server.path + "texts?a=away&b=away")
+        assert asked.read == [("x y&b", "\u6e2f", "monday")]
+        status, body = ask(server, "GET", server.path + "texts?a=away&b=away&run=x")
         assert (status, json.loads(body)) == (503, {"error": "the database is away"})
 
 
-@pytest.mark.parametrize("query", ["", "?", "?a=x", "?a=x&b=y&b=z", "?a=x&b=y&c=z"])
+@pytest.mark.parametrize("query", ["", "?", "?a=x", "?a=x&b=y", "?a=x&b=y&b=z&run=r", "?a=x&b=y&run=r&c=z"])
 def test_what_names_no_pair_has_no_texts(query: str) -> None:
     with serving() as (server, asked):
         assert ask(server, "GET", f"{server.path}texts{query}")[0] == 400
@@ -77,14 +80,11 @@ def test_another_page_can_neither_read_nor_mark(headers: dict[str, str], path: s
     with serving() as (server, asked):
         told = path or server.path
         assert ask(server, "GET", told, headers)[0] == 403
-        assert ask(server, "GET", f"{told}state", headers)[0] == 403
-        assert ask(server, "POST", f"{told}state", JSON | headers, {})[0] == 403
-        assert ask(server, "GET", f"{told}texts?a=x&b=y", headers)[0] == 403
+        assert ask(server, "GET", f"{told}texts?a=x&b=y&run=r", headers)[0] == 403
         assert ask(server, "POST", f"{told}marks", JSON | headers, MARK)[0] == 403
         # Whoever may not write is not told either what they may.
         assert ask(server, "OPTIONS", f"{told}marks", headers)[0] == 501
         assert (asked.marked, asked.read) == ([], [])
-        assert ask(server, "GET", f"{server.path}state") == (200, b"{}")
 
 
 @pytest.mark.parametrize(
@@ -152,4 +152,26 @@ def test_texts_are_read_of_any_database(tmp_path: Path) -> None:
     assert [part for _, right in found["rows"] for part in right[1::2]] == ["changed0"]
     found = texts_of(database, ("https://nobody.example/", "https://short.example/"))
     assert (found["sides"], found["is_compared"]) == ([("nothing", 0), ("nothing", 0)], False)
+    database.close()
+
+
+def test_report_on_an_earlier_run_shows_the_texts_of_its_time(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    crawls = Crawls(url)
+    database = crawls.deduplicator.database
+    crawls.run("monday", (BRIDGE, text_of(1)), (PRINT, text_of(1, changed=1)), (BUDGET, text_of(1, changed=2)))
+    store_pages(url, {BRIDGE: text_of(1)}, "monday")
+    with report_on(database) as report:
+        assert not any(row.has_changed for row in report.duplicates)
+    crawls.run("tuesday", (BRIDGE, text_of(2)), (PRINT, text_of(3)))
+    store_pages(url, {BRIDGE: text_of(2), PRINT: text_of(3)}, "tuesday")
+    found = texts_of(database, (BRIDGE, PRINT), "monday")
+    # The copy was not stored then, and nothing of its later text is shown.
+    assert found["sides"] == [("text", 0), ("later", 0)]
+    assert ("".join(found["rows"][0][0]), found["rows"][0][1]) == (text_of(1), [""])
+    assert texts_of(database, (BRIDGE, PRINT), "tuesday")["sides"] == [("text", 0), ("text", 0)]
+    with report_on(database, run="monday") as report, database.read() as connection:
+        rows = list(report.duplicates)
+        assert {row.dropped: row.has_changed for row in rows} == {PRINT: True, BUDGET: True}
+        assert list(stored_differences(connection, rows)) == [None, None]
     database.close()

@@ -17,12 +17,6 @@ class Pairs {
     return this.data.keys[number];
   }
 
-  /** Return the number of the first pair whose document has a key, written as in an address; -1 for none. */
-  find(written) {
-    const number = this.data.keys.findIndex((key) => encodeURIComponent(key) === written);
-    return number < 0 ? NaN : this.columns.dropped.indexOf(number);
-  }
-
   /** Return a key as people read it: with letters in the place of their escapes. */
   shown(number) {
     return this.data.shown[number] ?? this.data.keys[number];
@@ -49,6 +43,7 @@ class Pairs {
       places: c.places[row],
       title: word(data.titles, c.title[row]),
       originalTitle: word(data.titles, c.original_title[row]),
+      hasChanged: c.changed[row] === 1,
       difference: data.differences[row] ?? null,
     };
   }

@@ -4,6 +4,7 @@ const ROWS_AT_ONCE = 40;
 const KINDS = {
   text: "stored text",
   words: "only the words are stored: without case, punctuation and lines",
+  later: "the text of this run is not stored, a later run found another one",
   nothing: "neither its text nor its words are stored",
 };
 // Letters of some scripts join by what cannot be seen, and so do pictures of several signs.
@@ -26,7 +27,7 @@ class FullTexts {
       "section.full",
       { "aria-label": "Both texts in full" },
       make("div.sides.titles", {}, ...found.sides.map((side, at) => title(names[at], side))),
-      found.is_compared || found.sides.some(([kind]) => kind === "nothing") ? null : make("p.muted", {}, "What differs is not marked: the texts are too long for that."),
+      found.is_compared || found.sides.some(([kind]) => kind === "nothing" || kind === "later") ? null : make("p.muted", {}, "What differs is not marked: the texts are too long for that."),
       this.box,
       this.end,
     );
@@ -62,7 +63,7 @@ function fullTextsOf(pairs, pair, names) {
     button.disabled = true;
     button.textContent = "Both texts are read …";
     try {
-      const keys = new URLSearchParams({ a: pairs.key(pair.original), b: pairs.key(pair.dropped) });
+      const keys = new URLSearchParams({ a: pairs.key(pair.original), b: pairs.key(pair.dropped), run: pair.run });
       const found = await answerOf(await fetch(`texts?${keys}`));
       // By then another pair may stand there.
       if (!button.isConnected) return;

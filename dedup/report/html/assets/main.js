@@ -33,15 +33,10 @@ class ReportPage {
     this.openLinked();
   }
 
-  /** Open the pair that the address of the page names, by its number, or by the key of what was dropped. */
+  /** Open the pair whose number is in the address of the page, if there is one. */
   openLinked() {
-    const [, kind, name] = /^#(pair|copy)-(.+)$/.exec(location.hash) ?? [];
-    const row = kind === "copy" ? this.pairs.find(name) : parseInt(name, 10);
-    if (!(row < this.pairs.size)) {
-      byId("trouble").hidden = kind !== "copy";
-      byId("trouble").textContent = "The copy that the address names is not in this report.";
-      return;
-    }
+    const row = parseInt(/^#pair-(\d+)$/.exec(location.hash)?.[1], 10);
+    if (!(row < this.pairs.size)) return;
     this.show(this.pairs.isDuplicate(row) ? "dropped" : "similar");
     this.dialog.open(this.list, this.list.items.indexOf(row));
   }

@@ -14,7 +14,7 @@ function pairRow(pairs, marks, row) {
       {},
       make("div.line", {}, opener(titleOf(pair.title), addressOf(pairs.shown(pair.dropped)))),
       make("div.line.muted", {}, make("span.relation", {}, `${relation} `), titleOf(pair.originalTitle === pair.title ? null : pair.originalTitle), addressOf(pairs.shown(pair.original)), make("span.rule", {}, pairs.plainRule(pair.rule))),
-      make("div.line.third", {}, tellingDifference(pair.difference) ?? make("span.differs.none", {}, pair.verdict === "exact duplicate" ? "the same text" : "which words differ is not known")),
+      make("div.line.third", {}, tellingDifference(pair.difference) ?? make("span.differs.none", {}, pair.hasChanged ? "one of the two has another text since" : pair.verdict === "exact duplicate" ? "the same text" : "which words differ is not known")),
     ),
     make("div.said", {}, marks.told(row)),
   );
@@ -97,6 +97,7 @@ class PairDialog extends RowDialog {
   }
 
   whyNothing(pair) {
+    if (pair.hasChanged) return "A later run found another text on one of the two pages, so the words that differed are not known any more.";
     if (pair.verdict === "exact duplicate") return "Both have the same text.";
     const most = whole(this.pairs.data.most_compared);
     return `Which words differ is not in this page: it has that of the ${most} most doubtful pairs, where the words of both are stored. dedup explain shows it.`;

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dedup.console import ADDED, REMOVED, joined, plain, shortened, styled
 from dedup.rules.word_comparison import TokenChange, find_changes
 from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import without_signs
 from dedup.signature.signing import tokenise
 from dedup.signature.tokens import HAN, KANA, KIND, UNSPACED, Tokens, character_classes
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _PAIR = 2
 
@@ -26,6 +31,8 @@ _MOST_PAIRS_OF_TOKENS = 1_000_000_000
 _CONTEXT = 4
 # Tokens.
 _SENTENCE = 10
+# Columns, and characters.
+_COUNT, _PASSAGE = 6, 300
 # One word that stayed between two that were changed is read as one change more easily.
 _FEWEST_BETWEEN = 2
 
@@ -113,6 +120,25 @@ class WordDiff:
     tokens_added: int
     places: list[Place]
     telling: int = 0
+
+
+def place_text(place: Place) -> Text:
+    """Write one place of a difference, such as `leaves at [-seven-] {+eight+} in the morning`."""
+    before, removed, added, after = (
+        shortened(plain(text), _PASSAGE) for text in (place.before, place.removed, place.added, place.after)
+    )
+    return joined(
+        f"{before} " if before else "",
+        styled(f"[-{removed}-] " if removed else "", REMOVED),
+        styled(f"{{+{added}+}} " if added else "", ADDED),
+        after,
+    )
+
+
+def place_line(place: Place) -> Text:
+    """Write one place of a difference in a line that begins with how many tokens were removed and added."""
+    counts = f"  {f'-{place.tokens_removed:,}':>{_COUNT}} {f'+{place.tokens_added:,}':<{_COUNT}} "
+    return joined(counts, place_text(place))
 
 
 def tokens_of(text: str, scheme: Scheme) -> Tokens:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +21,8 @@ from dedup.index import TableDesign
 from dedup.ledger import document_rows
 from dedup.ledger.document_rows import find_words, given_key_of
 from dedup.report.contents import RelatedRow
-from dedup.report.explanation.words import WordDiff, diff_words, rejoin
+from dedup.report.queries import has_changed
+from dedup.report.words import WordDiff, diff_words, rejoin
 from dedup.rules.documents import DUPLICATES, Kept, StoredDocument, Verdict
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.normalise import clean, normalise
@@ -29,7 +30,7 @@ from dedup.signature.schemes import Scheme, scheme_named
 from dedup.signature.signature import Signature, digest
 from dedup.signature.signing import bands_of_words, make_signature
 from dedup.sql.database import Database, read_properties
-from dedup.sql.schema import runs, verdicts
+from dedup.sql.schema import documents, runs, verdicts
 
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -153,6 +154,7 @@ class Origin(StrEnum):
     PAGE = "stored page"
     WORDS = "stored words, its text is not stored"
     FINGERPRINT = "stored fingerprint and sketch, its text is not stored"
+    LATER = "text of a later run, that of this one is not stored"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,10 +310,20 @@ def find_page(database: Database, key: str) -> tuple[Side, MadeWith] | None:
         return _side(connection, found, made_with), made_with
 
 
-def find_texts(database: Database, keys: Iterable[str]) -> dict[str, tuple[Origin, str]]:
+def find_texts(database: Database, keys: Iterable[str], run: str = "") -> dict[str, tuple[Origin, str]]:
     """Return where the texts of pages are from, and the texts, or the words of those that are not stored, joined again.
 
-    Those pages are missing of which the database has neither.
+    Args:
+        database: where they are.
+        keys: those of the pages.
+        run: the texts are those of the time of this run, and empty where only a later one is stored; without a name
+            they are the latest.
+
+    Returns:
+        Both by the keys; those pages are missing of which the database has neither.
+
+    Raises:
+        DatabaseError: the database cannot be read.
     """
     found: dict[str, tuple[Origin, str]] = {}
     with database.read() as connection:
@@ -320,11 +332,28 @@ def find_texts(database: Database, keys: Iterable[str]) -> dict[str, tuple[Origi
             stored = find_document(connection, key)
             if stored is None:
                 continue
-            if (text := find_text(connection, stored, scope)) is not None:
+            changed = select(has_changed(documents)).join_from(documents, runs, runs.c.name == run)
+            if connection.scalar(changed.where(documents.c.id == stored.id)):
+                text = _text_of_run(connection, stored, run)
+                found[key] = (Origin.LATER, "") if text is None else (Origin.PAGE, text)
+            elif (text := find_text(connection, stored, scope)) is not None:
                 found[key] = Origin.PAGE, text
             elif words := document_rows.find_words(connection, stored.text_digest):
                 found[key] = Origin.WORDS, rejoin(words).data.decode()
     return found
+
+
+def _text_of_run(connection: Connection, stored: StoredDocument, run: str) -> str | None:
+    """Return what a page held at the end of a run; None where it was a copy then, whose text is not stored."""
+    until = select(runs.c.started).where(runs.c.name == run).scalar_subquery()
+    names = {
+        row.id: row.name for row in connection.execute(select(runs.c.id, runs.c.name).where(runs.c.started <= until))
+    }
+    own = select(verdicts.c.verdict, verdicts.c.kept).where(verdicts.c.document_id == stored.id)
+    last = connection.execute(own.where(verdicts.c.run_id.in_(names)).order_by(verdicts.c.id.desc())).first()
+    if last is None or (last.kept is None and Verdict(last.verdict).is_duplicate):
+        return None
+    return find_text_as_of(connection, stored.key, names.values())
 
 
 def find_dropped(database: Database, key: str) -> Dropped:
@@ -443,6 +472,24 @@ def find_text(connection: Connection, stored: StoredDocument, scope: Scope) -> s
     return None
 
 
+def find_text_as_of(connection: Connection, key: str, runs: Collection[str]) -> str | None:
+    """Return what a page held when the last of some runs had ended; None where that is not stored, or not any more.
+
+    Args:
+        connection: inside a transaction.
+        key: that of the page.
+        runs: the names of that run and of all runs before it.
+    """
+    found = None
+    # The versions of a page from the earliest to the latest, which stands among the pages.
+    for stored in (VERSIONS, PAGES):
+        if connection.dialect.has_table(connection, stored.name):
+            own = select(stored.c.text, stored.c.run).where(stored.c.url_digest == document_rows.key_digest(key))
+            for text, run in connection.execute(own.order_by(stored.c.id)):
+                found = text if run is None or run in runs else found
+    return found
+
+
 def stored_differences(connection: Connection, rows: Iterable[RelatedRow]) -> Iterator[WordDiff | None]:
     """Yield what differs between documents of a database, see `differences_of`.
 
@@ -470,5 +517,6 @@ def differences_of(rows: Iterable[RelatedRow], words_of: Callable[[str], bytes])
     for row in rows:
         original, document = remembered(row.original), remembered(row.dropped)
         pairs = (original.count(b"\n") + 1) * (document.count(b"\n") + 1)
-        is_told = original and document and pairs <= _MOST_PAIRS_OF_TOKENS
+        # Words of a later text say nothing of why a page was dropped.
+        is_told = original and document and pairs <= _MOST_PAIRS_OF_TOKENS and not row.has_changed
         yield diff_words(rejoin(original), rejoin(document)) if is_told else None
