@@ -17,7 +17,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from sqlalchemy.engine import make_url
 from w3lib.url import file_uri_to_path
 
-from crawler.spider.arguments import SiteArguments
+from crawler.arguments import SiteArguments
 from dedup.console import counted, plain, program
 from dedup.errors import DedupError, SettingsError
 from dedup.ledger.runs import name_by_time

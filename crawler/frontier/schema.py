@@ -33,10 +33,9 @@ from sqlalchemy import (
 
 from crawler.page import ARCHIVED, KIND, PLACE, ROW, referrer_of
 from crawler.politeness.hosts import FAILED, host_of
-from dedup.ledger.runs import RunScopedTable
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
-from dedup.sql.database import TableSet
+from dedup.sql.database import RowsOfRuns, TableSet
 from dedup.sql.schema import Id
 
 SUSPECT = 2
@@ -249,15 +248,16 @@ parts = Table(
 )
 Index("frontier_part", parts.c.run_id, parts.c.part, unique=True)
 
-TABLES = TableSet("frontier", metadata)
-"""The tables of the frontier, and the version that they have."""
-
-_TABLES_OF_RUNS = ("frontier", "frontier_parts")
-ROWS_OF_RUNS = (
-    *(RunScopedTable(name, "run_id", runs_table="frontier_runs") for name in _TABLES_OF_RUNS),
-    RunScopedTable("frontier_runs", "name"),
+TABLES = TableSet(
+    "frontier",
+    metadata,
+    (
+        RowsOfRuns("frontier", "run_id", runs_table="frontier_runs"),
+        RowsOfRuns("frontier_parts", "run_id", runs_table="frontier_runs"),
+        RowsOfRuns("frontier_runs", "name"),
+    ),
 )
-"""What `dedup runs cancel` takes back of these tables."""
+"""The tables of the frontier."""
 
 OF_RUN = urls.c.run_id == bindparam("run")
 OF_PART = and_(OF_RUN, urls.c.part == bindparam("own_part"))

@@ -19,7 +19,6 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, insert, inspect
 
 from crawler.frontier import schema
 from crawler.frontier.schema import (
-    ROWS_OF_RUNS,
     TABLES,
     Changes,
     ExchangeResult,
@@ -37,7 +36,6 @@ from crawler.page import read_setting
 from crawler.runs import UnfinishedRun
 from dedup.console import plain
 from dedup.errors import DedupError, SettingsError
-from dedup.ledger.runs import register_rows
 from dedup.sql.database import Database, insert_into, open_tables
 from dedup.stage.failures import read_settings, refuse_to_start
 
@@ -207,7 +205,6 @@ class FrontierStore:
         # Only thus do both databases say how many were new.
         self._add = statement.returning(urls.c.id)
         open_tables(database, TABLES)
-        register_rows(database, ROWS_OF_RUNS)
 
     def is_over(self) -> bool:
         """Return whether the run of this name has finished; forget what is left of it if its process could not."""

@@ -13,6 +13,7 @@ from lxml.html import HtmlElement
 from scrapy.http import Response
 from w3lib.url import canonicalize_url, safe_url_string
 
+from crawler.arguments import ascii_host
 from crawler.pages.few_words import FRAMES, MOST_WORDS, FewWords
 from crawler.pages.moves import Refresh, read_refresh, read_script
 from dedup.signature.charsets import Decoded, decode_html
@@ -229,15 +230,6 @@ def _why_broken(decoded: Decoded) -> str | None:
         return None
     times = "once" if decoded.broken == 1 else f"{decoded.broken:,} times"
     return f"bytes that are no {decoded.charset} stand in the text as U+FFFD, {times}"
-
-
-def ascii_host(host: str) -> str:
-    """Return a host as it is looked up: in lower case, an international name in its ASCII form.
-
-    Raises:
-        ValueError: it is no name of a host.
-    """
-    return host.lower() if host.isascii() else host.encode("idna").decode("ascii")
 
 
 def host_and_port(network_location: str) -> tuple[str, int]:

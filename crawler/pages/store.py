@@ -34,8 +34,7 @@ from sqlalchemy import (
 
 from crawler.page import DESCRIBED, EXTRACTED
 from dedup.ledger.document_rows import key_digest
-from dedup.ledger.runs import RunScopedTable, register_rows
-from dedup.sql.database import Database, Outages, TableSet, insert_into, open_tables
+from dedup.sql.database import Database, Outages, RowsOfRuns, TableSet, insert_into, open_tables
 from dedup.sql.schema import Id
 
 P = ParamSpec("P")
@@ -65,15 +64,16 @@ visits = Table(
 _IS_MOVING = visits.c.moved_to_digest.is_not(None) & visits.c.gone.is_(None)
 Index("visits_moving", visits.c.moved_to_digest, sqlite_where=_IS_MOVING, postgresql_where=_IS_MOVING)
 
-_ROWS_OF_RUNS = (
-    RunScopedTable("pages", "run", key_column="url_digest"),
-    RunScopedTable("page_versions", "run"),
-    RunScopedTable("visits", "run", key_column="url_digest"),
+TABLES = TableSet(
+    "pages",
+    metadata,
+    (
+        RowsOfRuns("pages", "run", key_column="url_digest"),
+        RowsOfRuns("page_versions", "run"),
+        RowsOfRuns("visits", "run", key_column="url_digest"),
+    ),
 )
-"""What `dedup runs cancel` takes back of the tables of pages and visits."""
-
-TABLES = TableSet("pages", metadata)
-"""The tables of pages and visits, and the version that they have."""
+"""The tables of pages and visits."""
 
 
 def _contents() -> list[Column[object]]:
@@ -271,7 +271,6 @@ class PageStore:
             set_={**{name: visit.excluded[name] for name in _WRITTEN}, "gone": None, "moved_to_digest": None},
         )
         open_tables(database, TABLES)
-        register_rows(database, _ROWS_OF_RUNS)
 
     @_whole
     def settle(self, settled: Sequence[Settled]) -> list[list[str]]:

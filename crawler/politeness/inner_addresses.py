@@ -20,8 +20,9 @@ from twisted.internet import address as twisted_address
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
+from crawler.arguments import ascii_host
 from crawler.page import ARCHIVED, KIND, RESOURCE
-from crawler.pages.extraction import LinkRules, ascii_host, host_and_port, ports_for_all
+from crawler.pages.extraction import LinkRules, host_and_port, ports_for_all
 from crawler.politeness.hosts import host_of
 from dedup.errors import SettingsError
 from dedup.stage.failures import refuse_to_start

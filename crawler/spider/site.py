@@ -20,6 +20,7 @@ from scrapy.settings import BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
+from crawler.arguments import SiteArguments, as_texts
 from crawler.output import SKIPPED, Progress, skip
 from crawler.page import (
     ARCHIVED,
@@ -52,7 +53,6 @@ from crawler.pages.extraction import (
 from crawler.pages.pipeline import StoragePipeline
 from crawler.politeness.robots import own_name
 from crawler.runtime import Workers
-from crawler.spider.arguments import SiteArguments, as_texts
 from crawler.spider.browser import Browser, JavaScript, RenderingError
 from crawler.spider.conditional import is_known_duplicate, read_validators
 from crawler.spider.defaults import add_defaults

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
 from dedup.console import NEAR, WARNING, Line, counted, plain, print_answer, styled, table
+from dedup.ledger.cancelling import Cancelled, cancel_run
 from dedup.ledger.document_rows import CANCELLING
-from dedup.ledger.runs import Rollback, Run, cancel_run, read_runs
+from dedup.ledger.runs import Run, read_runs
 from dedup.rules.documents import Verdict
-from dedup.sql.database import (
-    USUAL_DATABASE,
-    Database,
-    open_existing_database,
-    require_file,
-    url_of,
-    url_or_usual,
-)
+from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_or_usual
 
 _DATABASE_HELP = f"a URL or an SQLite file; default: {USUAL_DATABASE}"
 _CANCEL_HELP = (
-    "Take a run back: documents, table entries, verdicts, pages and queued URLs that it brought. Documents that it "
-    "changed, and duplicates that hung on what goes, are decided anew when they are seen again. If it is stopped, "
-    "the same command goes on."
+    "Forget what a run brought: documents, table entries, verdicts, pages and queued URLs. What another run has seen "
+    "or found copies of stays; what the run changed is decided anew when it is seen again. If the command is stopped, "
+    "the same one goes on."
 )
 _STYLES = {"finished": "", CANCELLING: WARNING}
 """Of the states of runs; others have not come to their end."""
@@ -41,13 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cancel.add_argument("run", metavar="RUN", help="its name")
     cancel.add_argument(
         "--force", action="store_true", help="also if it has not ended, as far as the database knows: it was killed"
-    )
-    cancel.add_argument(
-        "--also",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="another database with rows of the run, such as that of CRAWLER_DATABASE_URL; may be given again",
     )
     # Without defaults, which would take the place of what stands before `cancel`.
     cancel.add_argument("--database", default=argparse.SUPPRESS, metavar="URL", help=_DATABASE_HELP)
@@ -68,12 +55,8 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _cancel(options: argparse.Namespace) -> int:
-    with ExitStack() as stack:
-        database = stack.enter_context(closing(open_existing_database(url_or_usual(options.database), read_only=False)))
-        others = [stack.enter_context(closing(Database(url_of(url)))) for url in options.also]
-        for other in others:
-            require_file(other)
-        taken = cancel_run(database, options.run, force=options.force, others=others)
+    with closing(open_existing_database(url_or_usual(options.database), read_only=False)) as database:
+        taken = cancel_run(database, options.run, force=options.force)
     print_answer({"run": options.run, **vars(taken)}, _summary(options.run, taken), as_json=options.json)
     return 0
 
@@ -111,13 +94,12 @@ def _shown(seconds: float) -> str:
     return f"{_moment(seconds):%Y-%m-%d %H:%M:%S}"
 
 
-def _summary(name: str, taken: Rollback) -> Iterator[str]:
+def _summary(name: str, taken: Cancelled) -> Iterator[str]:
     yield f"run {plain(name)} is taken back"
     counts = (
         ("removed", taken.removed, "document", "which it alone had seen"),
-        ("let go", taken.let_go, "document", "of other runs, whose content it had changed"),
-        ("freed", taken.freed, "duplicate", "of other runs, whose original went"),
-        ("kept", taken.kept, "document", "which another run knows as they are"),
+        ("undecided", taken.undecided, "document", "of other runs, whose content or original went"),
+        ("kept", taken.kept, "document", "which another run has seen, or found copies of"),
     )
     for label, count, what, which in counts:
         if count:
@@ -127,5 +109,5 @@ def _summary(name: str, taken: Rollback) -> Iterator[str]:
     for name_of_table, count in taken.rows.items():
         if count:
             yield f"rows        {count:,} of table {plain(name_of_table)} deleted"
-    if taken.let_go or taken.freed:
-        yield "What was let go or freed is decided anew when it is seen again: crawl once more."
+    if taken.undecided:
+        yield "What is undecided is decided anew when it is seen again: crawl once more."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sqlite3
@@ -12,7 +13,7 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, Text, create_engine, event, insert, select
+from sqlalchemy import Connection, Engine, MetaData, Table, create_engine, event, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
@@ -39,6 +40,8 @@ _SETTINGS = {"radius": "DEDUP_RADIUS", "table design": "DEDUP_TABLES", "scope": 
 
 # What the version of the tables is called among the properties of a database.
 _VERSION = "schema"
+# What only a database with verdicts has.
+_SCHEME = "scheme"
 _OTHER_VERSION = (
     f"made by another version of this program (this one has tables of version {schema.SCHEMA_VERSION}): begin anew, in "
     "a new database, or install that one"
@@ -56,14 +59,8 @@ _WAYS_OUT = {
 }
 
 
-_sets_metadata = MetaData()
-_sets = Table(
-    "dedup_table_sets",
-    _sets_metadata,
-    Column("name", Text, primary_key=True),
-    Column("version", Integer, nullable=False),
-    comment="which version the tables of others have, by the name of the set",
-)
+# What tables of others are called among the properties of a database: their version, and which rows belong to runs.
+_TABLES = "tables of the "
 
 _OF_PROJECT = ".scrapy/dedup/*.db"
 USUAL_DATABASE = "crawl.db, or that of the Scrapy project that is here"
@@ -189,12 +186,12 @@ def open_dedup_database(  # noqa: PLR0917
     """
     database = Database(url, lock_timeout)
     # Tables follow the radius, which is named first.
-    wanted = {"scheme": scheme, "radius": str(radius), "table design": design, "scope": scope, "mode": mode}
+    wanted = {_SCHEME: scheme, "radius": str(radius), "table design": design, "scope": scope, "mode": mode}
     wanted |= {LOADING: loading} if loading else {}
     try:
         with database.write() as connection:
             found = read_properties(connection)
-            if not found:
+            if _SCHEME not in found:
                 schema.metadata.create_all(connection)
                 found = {_VERSION: str(schema.SCHEMA_VERSION), **wanted}
                 stored = found | ({"word lists": word_lists} if word_lists else {})
@@ -234,7 +231,7 @@ def require_file(database: Database) -> None:
 
 
 def read_properties(connection: Connection) -> dict[str, str]:
-    """Return what a database was made with, by the names of the properties; nothing where it holds no verdicts."""
+    """Return what a database was made with, by the names of the properties."""
     if not connection.dialect.has_table(connection, schema.properties.name):
         return {}
     rows = connection.execute(select(schema.properties.c.name, schema.properties.c.value))
@@ -242,7 +239,7 @@ def read_properties(connection: Connection) -> dict[str, str]:
 
 
 def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> None:
-    if not found:
+    if _SCHEME not in found:
         raise DatabaseError(f"database {name} holds no verdicts: run a crawl first, or name another")
     if found.get(_VERSION) != str(schema.SCHEMA_VERSION):
         raise IncompatibleDatabaseError(f"database {name} was {_OTHER_VERSION}")
@@ -274,16 +271,35 @@ def _way_out(cause: str) -> str:
     return ""
 
 
+class RowsOfRuns(NamedTuple):
+    """A table whose rows belong to runs, and go when their run is cancelled.
+
+    Attributes:
+        table: its name.
+        run_column: the column that says which run: its name, or where `runs_table` is given the id of its row there.
+        runs_table: a table with the columns `id` and `name`, where runs have numbers of the table's own; empty: none.
+        key_column: a column with `dedup.ledger.document_rows.key_digest` of the document that the row is about; empty:
+            none. Where it is given, the row of a document that is still an original stays.
+    """
+
+    table: str
+    run_column: str
+    runs_table: str = ""
+    key_column: str = ""
+
+
 class TableSet(NamedTuple):
     """Tables of others in a database, such as those of a crawler.
 
     Attributes:
         name: what they are called together.
         metadata: the tables.
+        rows_of_runs: those whose rows belong to runs; one that others refer to comes behind them.
     """
 
     name: str
     metadata: MetaData
+    rows_of_runs: tuple[RowsOfRuns, ...] = ()
 
 
 def open_tables(database: Database, tables: TableSet) -> None:
@@ -293,18 +309,25 @@ def open_tables(database: Database, tables: TableSet) -> None:
         DatabaseError: the database cannot be reached or written.
         IncompatibleDatabaseError: another version of this program has made them.
     """
+    name, wanted = _TABLES + tables.name, json.dumps([schema.SCHEMA_VERSION, tables.rows_of_runs])
     with database.write() as connection:
-        has_table, found = connection.dialect.has_table, None
-        if has_table(connection, _sets.name):
-            found = connection.scalar(select(_sets.c.version).where(_sets.c.name == tables.name))
-        if found == schema.SCHEMA_VERSION:
+        found = read_properties(connection).get(name)
+        if found == wanted:
             return
-        if found is not None or any(has_table(connection, name) for name in tables.metadata.tables):
+        has_table = connection.dialect.has_table
+        if found is not None or any(has_table(connection, each) for each in tables.metadata.tables):
             raise IncompatibleDatabaseError(f"the {tables.name} of database {database.name} were {_OTHER_VERSION}")
-        _sets_metadata.create_all(connection)
+        schema.properties.create(connection, checkfirst=True)
         tables.metadata.create_all(connection)
-        insert_set = insert_into(_sets, connection.dialect.name).values(name=tables.name, version=schema.SCHEMA_VERSION)
-        connection.execute(insert_set.on_conflict_do_nothing())
+        connection.execute(insert(schema.properties).values(name=name, value=wanted))
+
+
+def read_rows_of_runs(connection: Connection) -> list[RowsOfRuns]:
+    """Return the tables of others whose rows belong to runs."""
+    found = read_properties(connection)
+    return [
+        RowsOfRuns(*each) for name, value in found.items() if name.startswith(_TABLES) for each in json.loads(value)[1]
+    ]
 
 
 def insert_into(table: Table, dialect: str) -> Any:

@@ -68,12 +68,12 @@ def test_cancel_says_what_it_took_back(database_url: str, tmp_path: Path, capsys
     assert done.stdout.splitlines() == [
         "run tuesday is taken back",
         "removed     6 documents   which it alone had seen",
-        "kept        1 document   which another run knows as they are",
+        "kept        1 document   which another run has seen, or found copies of",
         "verdicts    7 deleted",
     ]
     assert main(["runs", "--database", database_url, "cancel", "monday", "--json"]) == 0
     taken = json.loads(capsys.readouterr().out)
-    assert taken == {"run": "monday", "removed": 2, "let_go": 0, "kept": 0, "freed": 0, "verdicts": 2, "rows": {}}
+    assert taken == {"run": "monday", "removed": 2, "undecided": 0, "kept": 0, "verdicts": 2, "rows": {}}
     assert main(["runs", "--database", database_url]) == 0
     assert capsys.readouterr().out == "no runs\n"
     for table in ("documents", "words", "fingerprints", "verdicts", "runs"):
@@ -126,25 +126,38 @@ def test_a_page_that_a_later_run_saw_unchanged_stays_stored(tmp_path: Path) -> N
         assert [(row["url"], row["run"]) for row in pages(url)] == [(f"{site.url}/", "second")]
 
 
-def test_pages_and_frontier_in_another_database(database_url: str, tmp_path: Path) -> None:
-    other = f"sqlite:///{tmp_path / 'pages.db'}"
+@pytest.mark.slow
+def test_a_page_that_a_run_in_between_saw_stays_stored(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    with LocalSite() as site:
+        site.pages |= {"/": article("front", ["/a"]), "/a": article("a")}
+        for run in ("oldest", "between", "newest"):
+            crawl_site_here(url, {"DEDUP_RUN": run}, url=f"{site.url}/")
+    stored = pages(url, "url, text")
+    for run in ("newest", "oldest"):
+        assert main(["runs", "cancel", run, "--database", url]) == 0
+    assert pages(url, "url, text") == stored
+    assert {row["run"] for row in pages(url)} == {"between"}
+
+
+def test_what_is_queued_goes_with_its_run(database_url: str, tmp_path: Path) -> None:
     crawls = Crawls(database_url)
     crawls.run("run", (BUDGET, "some text of a page"))
     crawls.deduplicator.database.close()
-    stores = [FrontierStore(Database(other), run, "worker") for run in ("run", "another")]
+    stores = [FrontierStore(Database(database_url), run, "worker") for run in ("run", "another")]
     for store in stores:
         store.open()
         store.exchange(Changes([Entry(BUDGET, sha1(BUDGET.encode()).digest(), "h", "page", 0, 0, 0, None, None)]), 0)
         store.close()
-    also = tmp_path / "pages.db"
-    done = run_dedup("runs", "cancel", "run", "--database", database_url, "--also", also, folder=tmp_path)
+    done = run_dedup("runs", "cancel", "run", "--database", database_url, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-3:] == [
         "rows        1 of table frontier deleted",
         "rows        1 of table frontier_parts deleted",
         "rows        1 of table frontier_runs deleted",
     ]
-    assert ask(other, "SELECT r.name FROM frontier f JOIN frontier_runs r ON r.id = f.run_id") == [{"name": "another"}]
+    left = ask(database_url, "SELECT r.name FROM frontier f JOIN frontier_runs r ON r.id = f.run_id")
+    assert left == [{"name": "another"}]
 
 
 def test_what_cannot_be_cancelled_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,7 +170,6 @@ def test_what_cannot_be_cancelled_is_refused_in_one_line(tmp_path: Path, capsys:
         ("cancel", "none"): "holds no run 'none': the last ones are 'live', 'done'",
         ("cancel", "live"): "run 'live' has not ended: stop the crawl first; if it was killed and nobody is at work "
         "on it, repeat with --force",
-        ("cancel", "done", "--also", "absent.db"): "there is no database sqlite:///absent.db",
     }.items():
         assert main(["runs", *arguments, "--database", str(path)]) == 1
         printed = capsys.readouterr()

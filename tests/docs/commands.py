@@ -19,7 +19,7 @@ from scrapy.settings import Settings
 import crawler.commands
 import dedup.stage.commands
 from benchmarks.__main__ import BENCHMARKS, source_of
-from crawler.spider.arguments import NAMES
+from crawler.arguments import NAMES
 from dedup.cli.main import main
 from tests.docs.pages import ROOT
 from tests.docs.settings_table import known_settings

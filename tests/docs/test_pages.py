@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.spider.arguments import NAMES
+from crawler.arguments import NAMES
 from tests.docs.pages import DECISIONS, EXAMPLES, LANGUAGES, PAGES, ROOT, blocks_of, code_of, prose_of, read
 
 # The words of a page, of those of docs/ together, of what is only looked up.

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from sqlalchemy import select, text
 
 from dedup.errors import DatabaseError, DedupError
-from dedup.ledger import runs as cancelling
-from dedup.ledger.runs import Rollback, cancel_run, read_runs
+from dedup.ledger import cancelling
+from dedup.ledger.cancelling import Cancelled, cancel_run
+from dedup.ledger.runs import read_runs
 from dedup.rules.documents import Decision, Verdict
 from dedup.rules.settings import Mode
 from dedup.sql import schema
@@ -55,7 +56,7 @@ def see(crawl: Crawl, run: str, seen: list[Seen]) -> list[Decision | None]:
     return decisions
 
 
-def cancel(crawl: Crawl, run: str = THE_RUN, **options: Any) -> Rollback:
+def cancel(crawl: Crawl, run: str = THE_RUN, **options: Any) -> Cancelled:
     return cancel_run(crawl.database, run, **options)
 
 
@@ -123,9 +124,9 @@ def test_a_run_that_only_added_documents_is_as_if_it_had_never_been(
     without = state(crawl)
     see(crawl, THE_RUN, added)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cancelling, "VERDICTS_AT_ONCE", at_once)
+        patch.setattr(cancelling, "ROWS_AT_ONCE", at_once)
         taken = cancel(crawl)
-    assert (taken.removed, taken.let_go, taken.freed, taken.kept) == (len({key for key, *_ in added}), 0, 0, 0)
+    assert (taken.removed, taken.undecided, taken.kept) == (len({key for key, *_ in added}), 0, 0)
     assert state(crawl) == without
     again = see(crawl, "after", after)
     told = state(crawl)
@@ -151,18 +152,15 @@ def test_whatever_runs_did_what_is_left_holds_together(
         see(crawl, run, seen)
     held = {row.key: row.text_digest for row in crawl.query(select(schema.documents))}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cancelling, "VERDICTS_AT_ONCE", at_once)
-        patch.setattr(cancelling, "MEMBERS_AT_ONCE", at_once)
+        patch.setattr(cancelling, "ROWS_AT_ONCE", at_once)
         cancel(crawl)
     assert_whole(crawl)
     assert_nothing_left(crawl)
     others = {key for run, seen in runs if run != THE_RUN for key, *_ in seen}
     left = {row.key: row.text_digest for row in crawl.query(select(schema.documents))}
-    # Nothing that only this run saw is left but what other runs dropped something because of, and no content of it.
     assert others <= left.keys()
     for key, text_digest in left.items():
         assert text_digest in (None, held[key])
-        assert key in others or text_digest is None
     for run in ("first", "last"):
         if run in {row.name for row in crawl.query(select(schema.runs))}:
             cancel(crawl, run)
@@ -181,7 +179,7 @@ def test_what_the_run_changed_is_decided_anew(checked: Crawl) -> None:
     see(checked, "test", [("changed", BASE[0], b""), ("copy", TEXTS[1], b""), ("seen", BASE[1], b"")])
     see(checked, THE_RUN, [("changed", document(100, "error page"), b""), ("seen", BASE[1], b""), ("new", "...", b"")])
     taken = cancel(checked)
-    assert (taken.removed, taken.let_go, taken.kept, taken.verdicts) == (1, 1, 1, 3)
+    assert (taken.removed, taken.undecided, taken.kept, taken.verdicts) == (1, 1, 1, 3)
     assert_whole(checked)
     stored = checked.stored()
     assert "new" not in stored
@@ -191,20 +189,46 @@ def test_what_the_run_changed_is_decided_anew(checked: Crawl) -> None:
     assert [each and each.verdict for each in decisions] == [Verdict.NEW, Verdict.NEAR_DUPLICATE, Verdict.UNCHANGED]
 
 
-def test_duplicates_of_other_runs_are_freed_and_not_lost(checked: Crawl) -> None:
-    see(checked, THE_RUN, [("leader", BASE[0], b"")])
+def test_what_a_later_run_found_copies_of_stays_as_long_as_that_run(checked: Crawl) -> None:
+    see(checked, THE_RUN, [("leader", BASE[0], b""), ("other", BASE[1], b"")])
     see(checked, "later", [("copy", TEXTS[1], b""), ("twin", BASE[0], b"")])
-    assert {row.leader_id is None for key, row in checked.stored().items() if key != "leader"} == {False}
     taken = cancel(checked)
-    assert (taken.removed, taken.freed, taken.let_go) == (0, 2, 1)
+    assert (taken.removed, taken.undecided, taken.kept) == (1, 0, 1)
     assert_whole(checked)
-    # The verdicts of the later run still name the leader; nothing of its content is left.
-    assert checked.stored()["leader"].text_digest is None
-    assert checked.indexed() == {}
     decisions = see(checked, "next", [("copy", TEXTS[1], b""), ("twin", BASE[0], b"")])
-    assert [each and each.verdict for each in decisions] == [Verdict.NEW, Verdict.NEAR_DUPLICATE]
-    assert cancel(checked, "later").removed == 1
-    assert checked.stored().keys() == {"copy", "twin"}
+    assert [each and each.original for each in decisions] == ["leader", "leader"]
+    for run in ("later", "next"):
+        cancel(checked, run)
+        assert_whole(checked)
+    assert checked.stored() == {}
+
+
+def test_copies_of_an_earlier_run_are_decided_anew_without_their_original(checked: Crawl) -> None:
+    run_ids = [checked.deduplicator.open_run(run) for run in ("earlier", THE_RUN)]
+    # Two crawls at once.
+    checked.deduplicator.decide([checked.document("leader", BASE[0])], run_ids[1])
+    checked.deduplicator.decide([checked.document("copy", TEXTS[1])], run_ids[0])
+    taken = cancel(checked, force=True)
+    assert (taken.removed, taken.undecided) == (0, 1)
+    assert_whole(checked)
+    assert checked.indexed() == {}
+    (decision,) = see(checked, "next", [("copy", TEXTS[1], b"")])
+    assert decision is not None
+    assert decision.verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize("order", [("newest", "oldest"), ("oldest", "newest")])
+def test_runs_are_cancelled_in_any_order(checked: Crawl, order: tuple[str, str]) -> None:
+    for run in ("oldest", "between", "newest"):
+        see(checked, run, [("page", BASE[0], b""), ("copy", TEXTS[1], b"")])
+    without = state(checked)["documents"]
+    for run in order:
+        taken = cancel(checked, run)
+        assert (taken.removed, taken.undecided, taken.kept) == (0, 0, 2)
+        assert_whole(checked)
+    left = state(checked)["documents"]
+    assert {key: each[0] for key, each in left.items()} == {key: each[0] for key, each in without.items()}
+    assert {run for _, _, *its_runs in left.values() for run in its_runs} == {"between"}
 
 
 def test_what_a_later_run_has_seen_unchanged_stays(checked: Crawl) -> None:
@@ -222,7 +246,7 @@ def test_a_cancellation_that_was_killed_goes_on(checked: Crawl, monkeypatch: pyt
     see(checked, "test", [("old", BASE[0], b"")])
     without = state(checked)
     see(checked, THE_RUN, [(f"new {i}", text, b"") for i, text in enumerate(TEXTS)])
-    monkeypatch.setattr(cancelling, "VERDICTS_AT_ONCE", 2)
+    monkeypatch.setattr(cancelling, "ROWS_AT_ONCE", 2)
     write, calls = Database.write, count()
 
     def killed(database: Database) -> Any:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from dedup.ledger import store
-from dedup.ledger.runs import cancel_run
+from dedup.ledger.cancelling import cancel_run
 from dedup.rules.documents import Verdict
 from dedup.sql import schema
 from tests.deciding import Crawl

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from dedup.ledger.cancelling import cancel_run
 from dedup.ledger.notes import Skipped, note_skipped, note_unexamined, summarise
-from dedup.ledger.runs import cancel_run
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report

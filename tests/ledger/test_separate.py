@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dedup.errors import OutageError
-from dedup.ledger.runs import cancel_run
+from dedup.ledger.cancelling import cancel_run
 from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.scope import host_of
 from dedup.signature.signature import digest

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from dedup.ledger.runs import cancel_run
+from dedup.ledger.cancelling import cancel_run
 from dedup.report.texts import find_dropped, find_page
 from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.scope import Scope, Scopes

@@ -106,7 +106,7 @@ def test_commands_refuse_it_in_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tables", SETS, ids=lambda tables: tables.name)
 def test_a_set_of_tables_of_another_version_is_refused_and_left_alone(tables: TableSet, database_url: str) -> None:
     open_set(database_url, tables)
-    for other in ("UPDATE dedup_table_sets SET version = 2", "DROP TABLE dedup_table_sets"):
+    for other in ("UPDATE dedup_properties SET value = '[2, []]'", "DELETE FROM dedup_properties"):
         change(database_url, other)
         before = everything(database_url)
         with pytest.raises(IncompatibleDatabaseError) as refused:

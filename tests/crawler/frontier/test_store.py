@@ -284,6 +284,7 @@ class Played:
         for number in self.taken:
             self.model.state[number] = "queued"
         self.store.leave(Changes(), WorkerState(), is_finished=False)
+        self.workers.ended.add(f"worker {self.count}")
         self._reopen()
 
     def _reopen(self) -> None:
@@ -301,7 +302,7 @@ def play(database_url: str, actions: list[tuple[str, object]]) -> None:
         for name, argument in actions:
             getattr(played, name)(argument)
             assert workers.states() == played.model.state
-        played._reopen() if played.taken == {} else played.crash(None)
+        (played.crash if played.taken else played.stop)(None)
         while "queued" in played.model.state.values():
             played.take(4)
             played.done(0)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from scrapy.utils.test import get_crawler
 
+from crawler.arguments import SiteArguments, as_texts
 from crawler.frontier.scheduler import MOST_IN_VAIN
-from crawler.spider.arguments import SiteArguments, as_texts
 from crawler.spider.site import SiteSpider
 from dedup.errors import SettingsError
 from tests.crawler.conftest import Crawling

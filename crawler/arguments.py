@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from scrapy import Request
 
-from crawler.pages.extraction import ascii_host
 from dedup.errors import SettingsError
 from dedup.rules.scope import SECONDS
 from dedup.rules.setting_values import to_bool, to_int
@@ -203,3 +202,12 @@ def _age(name: str, text: str | None) -> float | None:
     if found is None:
         raise SettingsError(f"{name} {text!r} is no time; write it like 90s, 30m, 12h, 7d or 2w")
     return float(found[1]) * SECONDS[found[2]]
+
+
+def ascii_host(host: str) -> str:
+    """Return a host as it is looked up: in lower case, an international name in its ASCII form.
+
+    Raises:
+        ValueError: it is no name of a host.
+    """
+    return host.lower() if host.isascii() else host.encode("idna").decode("ascii")
