@@ -449,7 +449,7 @@ def _is_index(folder: Path) -> bool:
 def _settings_of(named: Mapping[str, str]) -> RuleSettings:
     """Return settings; the opposite of `dedup.corpus.tally.about_settings`."""
     values = {f"DEDUP_{name.upper()}": value for name, value in named.items()}
-    scheme = scheme_named(named["scheme"], named.get("word_lists", "")).spec
+    scheme = scheme_named(named["scheme"]).spec
     return RuleSettings.read({**values, "DEDUP_SCHEME": scheme, "DEDUP_DICTIONARY": NO_OTHER_DICTIONARY}.get)
 
 

@@ -29,7 +29,6 @@ from dedup.ledger.key_table import fill_keys
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import is_comparable, keys_of
-from dedup.signature.dictionaries import pack
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme, scheme_named
 from dedup.signature.signature import BANDS, Sketch
@@ -94,7 +93,6 @@ def load(saved: SavedIndex, url: str) -> Loaded:
         url,
         scheme.name,
         str(design),
-        word_lists=pack(scheme.word_lists),
         loading=saved.identity.hex(),
         mode=saved.settings.mode.value,
         radius=saved.settings.radius,
@@ -197,8 +195,7 @@ def scheme_of(database: Database) -> Scheme:
         DatabaseError: the database cannot be read.
     """
     with database.read() as connection:
-        values = read_properties(connection)
-    return scheme_named(values["scheme"], values.get("word lists", ""))
+        return scheme_named(read_properties(connection)["scheme"])
 
 
 def mode_of(database: Database) -> str:

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from dedup.errors import InputError
 from dedup.rules.documents import Decision, Verdict
 from dedup.rules.settings import RuleSettings
-from dedup.signature.dictionaries import pack
 from dedup.signature.schemes import find_scheme
 
 NAMED = 5
@@ -127,8 +126,7 @@ def about_settings(settings: RuleSettings) -> dict[str, str]:
     """Return the rules as they are saved; of the settings of a crawl nothing is."""
     # The scheme says which words the dictionary has; where its file is makes no difference.
     named = {each.name: str(getattr(settings, each.name)) for each in fields(RuleSettings) if each.name != "dictionary"}
-    scheme = find_scheme(settings.scheme)
-    return named | {"scheme": scheme.name} | ({"word_lists": pack(scheme.word_lists)} if scheme.word_lists else {})
+    return named | {"scheme": find_scheme(settings.scheme).name}
 
 
 def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path | str) -> None:
@@ -182,5 +180,5 @@ def differing_settings(saved: dict[str, str], wanted: dict[str, str]) -> str:
     return ", ".join(
         f"{name} {saved[name]} instead of {value}" if name in saved else f"no {name}"
         for name, value in wanted.items()
-        if saved.get(name) != value and name != "word_lists"  # the scheme names them, and by what is in them
+        if saved.get(name) != value
     )

@@ -33,7 +33,6 @@ from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import is_comparable, keys_of
 from dedup.rules.word_comparison import NOTHING_LOST
-from dedup.signature.dictionaries import pack
 from dedup.signature.schemes import find_scheme
 from dedup.sql.database import Database, open_dedup_database
 from dedup.sql.schema import documents, runs, verdicts
@@ -85,7 +84,6 @@ class Deduplicator:
             str(settings.tables),
             settings.lock_timeout,
             settings.scope.value,
-            pack(scheme.word_lists),
             mode=settings.mode.value,
             radius=settings.radius,
         )

@@ -19,7 +19,8 @@ from dedup.report.render import Format, csv_cell, write_json
 from dedup.report.texts import find_text_as_of, read_made_with
 from dedup.report.words import WordDiff, are_too_long, diff_words, place_line, place_text, tokens_of
 from dedup.rules.documents import Verdict
-from dedup.signature.schemes import Scheme
+from dedup.signature.dictionaries import registered
+from dedup.signature.schemes import DEFAULT, Scheme
 from dedup.sql.database import Database
 from dedup.sql.schema import GIVEN_DIGEST, documents, runs, skipped, verdicts
 
@@ -135,6 +136,9 @@ def _read(
 
     yield from (ChangedPage("added", key) for key in sorted(added - moved.keys()))
     scheme = read_made_with(connection, database).scheme
+    if not registered().keys() >= set(scheme.word_lists):
+        # Where its dictionary is not at hand, jieba's words show what differs, too.
+        scheme = DEFAULT
     changed = pages.where(~is_new, verdicts.c.run_id.in_(later), verdicts.c.verdict.in_(_MAY_HAVE_CHANGED))
     names = {run.name for run in before}, {run.name for run in (*before, *after)}
     yield from (page for page in _updated(connection, changed, names, scheme) if page.key not in gone)

@@ -425,13 +425,13 @@ def read_made_with(connection: Connection, database: str) -> MadeWith:
     """Return what a database of this name was made with."""
     values = read_properties(connection)
     tables = TableDesign.parse(values["table design"])
-    scheme = _scheme_of(values["scheme"], values.get("word lists", ""), database)
+    scheme = _scheme_of(values["scheme"], database)
     return MadeWith(database, scheme, tables, Scope(values["scope"]))
 
 
-def _scheme_of(stored: str, word_lists: str, database: str) -> Scheme:
+def _scheme_of(stored: str, database: str) -> Scheme:
     with suppress(SettingsError):
-        return scheme_named(stored, word_lists)
+        return scheme_named(stored)
     raise IncompatibleDatabaseError(
         f"database {database} was made with scheme {stored!r}, which this program does not know; "
         "install the version of this program that made it, or name another database"

@@ -8,12 +8,9 @@ dictionary.
 from __future__ import annotations
 
 import io
-import json
 import logging
 import re
 import sys
-import zlib
-from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -79,31 +76,15 @@ def content_of(name: str) -> bytes:
     try:
         return _lists[name]
     except KeyError:
-        raise SettingsError(f"the word list {name} is not known here; name its file") from None
+        raise SettingsError(
+            f"the word list {name} is not known here; name its file: --dictionary, or DEDUP_DICTIONARY"
+        ) from None
 
 
 def prepare(lists: Iterable[bytes]) -> None:
     """Make word lists known in this process."""
     for content in lists:
         register(content)
-
-
-def pack(names: Iterable[str]) -> str:
-    """Return the contents of word lists as text, to be stored with an index; nothing of none."""
-    contents = [content_of(name).decode() for name in names]
-    return "" if not contents else b64encode(zlib.compress(json.dumps(contents).encode())).decode()
-
-
-def unpack(packed: str) -> None:
-    """Make known what `pack` returned.
-
-    Raises:
-        SettingsError: it is not that.
-    """
-    try:
-        prepare(content.encode() for content in json.loads(zlib.decompress(b64decode(packed)) if packed else "[]"))
-    except (ValueError, TypeError, AttributeError, zlib.error) as error:
-        raise SettingsError(f"its word lists cannot be read ({error})") from None
 
 
 def vocabulary_of(setting: str) -> Vocabulary:

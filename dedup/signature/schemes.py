@@ -18,8 +18,6 @@ from dedup.signature.dictionaries import (
     Vocabulary,
     read_dictionary_file,
     read_user_words,
-    registered,
-    unpack,
     vocabulary_of,
 )
 
@@ -66,7 +64,7 @@ class Scheme:
 
     @property
     def word_lists(self) -> list[str]:
-        """The names of the word lists that signatures depend on, to be stored with every index."""
+        """The names of the word lists that signatures depend on."""
         return [name for name in self.vocabulary if name]
 
     @property
@@ -113,21 +111,20 @@ def _scheme_of(name: str) -> Scheme:
     scheme = next((each for own, each in SCHEMES.items() if first == (each.features if is_spec else own)), None)
     if scheme is None:
         raise SettingsError(f"no scheme '{name}': take {' or '.join(SCHEMES)}")
-    return _with_words(scheme, options) if options else scheme
+    return _with_words(scheme, options, are_files=not is_spec) if options else scheme
 
 
-def _with_words(scheme: Scheme, options: list[str]) -> Scheme:
+def _with_words(scheme: Scheme, options: list[str], *, are_files: bool) -> Scheme:
     given: dict[str, str] = {}
     for option in options:
         name, _, value = option.partition("=")
         if name in given or not value:
             raise SettingsError(f"scheme '{scheme.spec}': '{option}' is empty, or given twice")
         given[name] = value
-    known = registered()
     base, added = (given.get(name, "") for name in ("only", "dict"))
-    if base and base not in known:
+    if base and are_files:
         base = read_dictionary_file(base)
-    if added and added not in known:
+    if added and are_files:
         added = read_user_words(added, base)
     return replace(scheme, vocabulary=Vocabulary(base, added))
 
@@ -153,18 +150,18 @@ def with_dictionary(name: str, dictionary: str) -> str:
     return scheme.spec if scheme.word_lists else name
 
 
-def scheme_named(name: str, word_lists: str = "") -> Scheme:
+def scheme_named(name: str) -> Scheme:
     """Find a scheme by its name and version, as they are stored with every index.
+
+    Whoever makes signatures by it needs the files of its dictionaries, of which the name has the digests.
 
     Args:
         name: what `Scheme.name` returned.
-        word_lists: what is stored beside it, the lists that it depends on; they are known from then on.
 
     Raises:
         SettingsError: this program does not know it.
     """
     with suppress(SettingsError):
-        unpack(word_lists)
         scheme = find_scheme(name.removeprefix(_VERSION).removesuffix(_SKETCH))
         if scheme.name == name:
             return scheme

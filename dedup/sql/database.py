@@ -162,7 +162,6 @@ def open_dedup_database(  # noqa: PLR0917
     design: str,
     lock_timeout: float = 60.0,
     scope: str = "all",
-    word_lists: str = "",
     loading: str = "",
     mode: str = "checked",
     radius: int = 3,
@@ -175,7 +174,6 @@ def open_dedup_database(  # noqa: PLR0917
         design: the table design, as `str(TableDesign)`.
         lock_timeout: seconds to wait for another writer.
         scope: where duplicates are looked for.
-        word_lists: those that the scheme depends on, packed, to be stored with it.
         loading: a saved index that it is made of: only whoever loads it opens it until that is done.
         mode: how documents are decided, which says what is stored of them.
         radius: within which fingerprints are near in the paper's mode.
@@ -194,8 +192,7 @@ def open_dedup_database(  # noqa: PLR0917
             if _SCHEME not in found:
                 schema.metadata.create_all(connection)
                 found = {_VERSION: str(schema.SCHEMA_VERSION), **wanted}
-                stored = found | ({"word lists": word_lists} if word_lists else {})
-                rows = [{"name": name, "value": value} for name, value in stored.items()]
+                rows = [{"name": name, "value": value} for name, value in found.items()]
                 connection.execute(insert(schema.properties), rows)
         _require_same(database.name, found, wanted)
     except DatabaseError:

@@ -36,7 +36,7 @@ properties = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("value", Text, nullable=False),
-    comment="what this database was made with: version, scheme, its word lists, table design, scope, mode, item class",
+    comment="what this database was made with: version, scheme, table design, scope, mode, item class",
 )
 
 runs = Table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,7 +20,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup import Deduplicator, DedupSettings, IncompatibleDatabaseError, SettingsError, find_scheme, make_signature
+from dedup import (
+    Deduplicator,
+    DedupSettings,
+    IncompatibleDatabaseError,
+    SettingsError,
+    api,
+    find_scheme,
+    make_signature,
+)
 from dedup.cli.main import main
 from dedup.corpus.index import SavedIndex
 from dedup.signature.dictionaries import (
@@ -27,11 +36,9 @@ from dedup.signature.dictionaries import (
     Vocabulary,
     content_of,
     load_jieba,
-    pack,
     read_dictionary_file,
     read_user_words,
     tokenizer_of,
-    unpack,
 )
 from dedup.signature.schemes import SCHEMES, scheme_named
 from dedup.signature.segmenter import cut_run, load_dictionary
@@ -152,7 +159,7 @@ def test_the_words_of_a_scheme(write: Callable[[str], str]) -> None:
     scheme = find_scheme(f"words:dict={path}")
     assert scheme == find_scheme(DedupSettings(dictionary=path).scheme) == pickle.loads(pickle.dumps(scheme))
     assert scheme.name == f"3:word-bigrams:dict={scheme.vocabulary.added}/one/mmh3/64/sketch3x128x4/bands24x4"
-    assert scheme_named(scheme.name, pack(scheme.word_lists)) == scheme
+    assert scheme_named(scheme.name) == scheme
 
 
 def test_a_whole_dictionary(write: Callable[[str], str]) -> None:
@@ -267,12 +274,6 @@ def test_a_list_that_is_not_known_here() -> None:
         tokenise("北京大学", replace(SCHEMES["words"], vocabulary=Vocabulary(added="0123456789abcdef")))
 
 
-@pytest.mark.parametrize("packed", ["?", "AAAA", "eJyLjgUAARUAuQ=", "eJwrVwQAATYAtA=="])
-def test_lists_that_cannot_be_unpacked(packed: str) -> None:
-    with pytest.raises(SettingsError, match="its word lists cannot be read"):
-        unpack(packed)
-
-
 def test_a_database_of_another_dictionary_is_refused(tmp_path: Path, write: Callable[[str], str]) -> None:
     url = f"sqlite:///{tmp_path / 'dedup.db'}"
     settings = DedupSettings(database_url=url, dictionary=write(USER_WORDS))
@@ -284,29 +285,27 @@ def test_a_database_of_another_dictionary_is_refused(tmp_path: Path, write: Call
         assert "\n" not in str(caught.value)
 
 
-IN_ANOTHER_PROCESS = """
-import sys
-from contextlib import closing
-from dataclasses import replace
-from dedup.corpus.index_database import scheme_of
-from dedup.signature.signing import make_signature
-from dedup.sql.database import open_existing_database
-with closing(open_existing_database(sys.argv[1])) as database:
-    print(make_signature(sys.argv[2], scheme_of(database)).words.decode().split())
-"""
-
-
 @pytest.mark.slow
-def test_a_database_has_the_words_where_the_file_is_not(tmp_path: Path, write: Callable[[str], str]) -> None:
-    url, path = f"sqlite:///{tmp_path / 'dedup.db'}", write(USER_WORDS)
-    Deduplicator(DedupSettings(database_url=url, dictionary=path)).close()
-    expected = words_of(TEXT, path)
-    Path(path).unlink()
-    done = subprocess.run(
-        [sys.executable, "-c", IN_ANOTHER_PROCESS, url, TEXT], capture_output=True, text=True, encoding="utf-8",
-        timeout=HANG, check=True,
-    )  # fmt: skip
-    assert done.stdout == f"{expected}\n"
+def test_who_compares_a_text_with_a_page_names_the_file(tmp_path: Path, write: Callable[[str], str]) -> None:
+    path = write(USER_WORDS)
+    with api.Deduplicator(f"sqlite:///{tmp_path / 'dedup.db'}", dictionary=path) as deduplicator:
+        deduplicator.decide("page", TEXT)
+
+    # This process knows the words.
+    def explained(*options: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "dedup", "explain", "page", f"text:{TEXT}", "--database", "dedup.db", *options]
+        return subprocess.run(
+            words, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", timeout=HANG, check=False
+        )
+
+    refused, done = explained(), explained("--dictionary", path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert re.fullmatch(
+        r"error: the word list [0-9a-f]{16} is not known here; name its file: --dictionary, or DEDUP_DICTIONARY\n",
+        refused.stderr,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "exact duplicate" in done.stdout
 
 
 # Stretches of four characters that are words of this user alone.
