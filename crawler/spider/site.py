@@ -169,7 +169,7 @@ class SiteSpider(Spider):
     - Arguments: see `SiteArguments`; a wrong one ends the process with status 2.
     - Text and links come from a worker process, in one parse; bytes that the database has seen
       before are not extracted again.
-    - `CRAWLER_OBEY_META_ROBOTS` (on): pages with noindex are not stored, links of pages with
+    - Where robots.txt is obeyed (`ROBOTSTXT_OBEY`), pages with noindex are not stored, links of pages with
       nofollow are not followed, nor are links with rel=nofollow.
     - `given` are its arguments as they stood on the command line.
     - Pages that hold nothing are skipped, by the reason: see `SoftErrors` (`CRAWLER_SOFT_404`), `SeriesOfAddresses`,
@@ -228,7 +228,7 @@ class SiteSpider(Spider):
             tuple({host_and_port(urlsplit(url).netloc): None for url in arguments.urls + arguments.sitemaps}),
             arguments.follow,
             arguments.ignore,
-            obey_robots=read_setting(crawler, "CRAWLER_OBEY_META_ROBOTS", True, to_bool),
+            obey_robots=crawler.settings.getbool("ROBOTSTXT_OBEY"),
             robot=own_name(crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]),
         )
         scheme = find_scheme(read_settings(crawler).scheme)
