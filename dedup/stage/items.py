@@ -58,6 +58,9 @@ NO_ITEM = "no item"
 NOT_READ = "reading their fields raised"
 _STAND_BEFORE = "The stage has to stand before the pipeline that makes them of items: DEDUP_AFTER, or ITEM_PIPELINES"
 
+FILES = "files"
+"""Where Scrapy's `FilesPipeline` puts files, but for the setting `FILES_RESULT_FIELD`."""
+
 MARK = "dedup"
 """The key of a response's meta with the marks, by the items' keys."""
 
@@ -115,10 +118,17 @@ class ItemReader:
     Of the fields that are looked at by default, those that come after one in which an item of the class had text are
     not looked at any more: another item of the class whose text is missing has none, and is not compared by a
     description that many items share. Fields that a project names are looked at in every item.
+
+    Args:
+        settings: those of the project.
+        spider: the spider's name.
+        files: the field of files whose checksums are compared where there is no text. Not of pictures: things without
+            one of their own all have the same one.
     """
 
-    def __init__(self, settings: ItemSettings, spider: str) -> None:
+    def __init__(self, settings: ItemSettings, spider: str, files: str = FILES) -> None:
         self._settings = settings
+        self._files = FieldRule((files,))
         self._spider = spider
         self._seen: dict[type, set[str]] = {}
 
@@ -156,7 +166,7 @@ class ItemReader:
     def _rules_for(self, item: Any) -> list[FieldRule | None]:
         """Return the rules for text, HTML and files of an item."""
         settings = self._settings
-        return [each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, settings.file_field)]
+        return [each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, self._files)]
 
     def _full_key(self, key: str, page: str) -> str:
         if _URL.match(key):
@@ -178,7 +188,7 @@ class ItemReader:
                 return ItemContent(html=page, source=field)
         if html.html:
             return html
-        for field, value in self._settings.file_field.find(item):
+        for field, value in self._files.find(item):
             if checksums := _checksums(value):
                 return ItemContent(checksums=checksums, source=f"checksums of {field}")
         return ItemContent()

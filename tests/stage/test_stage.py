@@ -107,10 +107,14 @@ def test_files_without_text_are_compared_by_their_checksums(pass_on: PassOn) -> 
     assert outcome.kinds_of_drops == {"ExactDuplicate": 1}
 
 
-def test_things_with_the_same_picture_are_copies_only_where_a_project_says_so(pass_on: PassOn) -> None:
+def test_files_are_where_the_files_pipeline_puts_them_and_things_with_the_same_picture_are_no_copies(
+    pass_on: PassOn,
+) -> None:
     items = [{"name": f"Lamp {n}", "images": [{"url": "u", "checksum": "no picture yet"}]} for n in range(3)]
     assert len(pass_on(items, IN_ORDER).items) == 3
-    assert len(pass_on(items, {"DEDUP_FILE_FIELD": "images", **IN_ORDER}).items) == 1
+    manuals = [{"name": f"Lamp {n}", "manuals": [{"url": "u", "checksum": "one manual"}]} for n in range(3)]
+    assert len(pass_on(manuals, IN_ORDER).items) == 3
+    assert len(pass_on(manuals, {"FILES_RESULT_FIELD": "manuals", **IN_ORDER}).items) == 1
 
 
 # Nothing in silence
