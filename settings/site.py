@@ -12,7 +12,6 @@ SCHEDULER = "crawler.frontier.scheduler.FrontierScheduler"
 REQUEST_FINGERPRINTER_CLASS = "crawler.spider.conditional.KindFingerprinter"
 
 DEDUP_TEXT_FIELD = '{"Page": "text", "UnexaminedPage": null}'
-DEDUP_VERDICT_FIELD = "verdict"
 # Pages bring their signature, but for known bytes. One that could not be analysed is not tried again.
 DEDUP_HTML_FIELD = "unread"
 DEDUP_TITLE_FIELD = ""

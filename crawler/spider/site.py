@@ -70,12 +70,13 @@ from crawler.warc.replaying import FLAG, Archives
 from dedup.console import counted, plain
 from dedup.corpus.reading.responses import NOT_HTML, ONLY_BEGINNING
 from dedup.errors import SettingsError
+from dedup.rules.documents import Decision
 from dedup.rules.setting_values import to_bool
 from dedup.signature.charsets import decode_declared
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
-from dedup.stage.failures import read_settings, refuse_to_start
+from dedup.stage.failures import document_kept, read_settings, refuse_to_start
 from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
@@ -243,6 +244,7 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
+        crawler.signals.connect(spider.note_verdict, document_kept)
         return spider
 
     @classmethod
@@ -474,6 +476,11 @@ class SiteSpider(Spider):
         if is_gone and is_page(request.meta.get(KIND)):
             await self._note_gone([request.url, *request.meta.get("redirect_urls", [])])
 
+    def note_verdict(self, item: Any, decision: Decision) -> None:
+        """Write the verdict on a page that is kept."""
+        if isinstance(item, Page):
+            item.verdict = decision.verdict.value
+
     def visit_undecided(self) -> None:
         """Fetch what has to be fetched once more before the crawl is over, see `Revisits.find_undecided`.
 
@@ -599,6 +606,11 @@ class _ArchiveReading(SiteSpider):
     async def skip_failed(self, failure: Failure) -> None:
         self.archives.leave(failure.request)  # type: ignore[attr-defined]  # Scrapy sets it
         await super().skip_failed(failure)
+
+    def note_verdict(self, item: Any, decision: Decision) -> None:
+        """Write the verdict on a page that is kept."""
+        if isinstance(item, Page):
+            item.verdict = decision.verdict.value
 
     def visit_undecided(self) -> None:
         pass

@@ -163,9 +163,7 @@ class ItemSettings:
         html_field: HTML, or a response, from which the text is taken where there is none.
         key_field: the key: a URL, or an id, which counts for items of the same class and spider.
         distinct_fields: what tells items of one text from each other; `*`: all short fields that may do so.
-        verdict_field: receives the verdict; empty: no field does.
-        mark_field: receives verdict, original, distance and similarity of what is marked or `similar`; empty: only
-            `response.meta["dedup"]` does.
+        mark_field: receives verdict, original, distance and similarity of each item; empty: no field does.
         same_key: another text under a key in one run: `separate`, it is another document with a key of its own;
             `update`, the document has changed.
         short_texts: what becomes of equal texts under DEDUP_MIN_TOKENS: `similar`, they pass; `drop`, they are
@@ -187,7 +185,6 @@ class ItemSettings:
     html_field: FieldRule = field(default_factory=partial(FieldRule, HTML_FIELDS))
     key_field: FieldRule = field(default_factory=partial(FieldRule, KEY_FIELDS))
     distinct_fields: FieldRule = field(default_factory=partial(FieldRule, ALL_FIELDS))
-    verdict_field: str = ""
     mark_field: str = ""
     same_key: SameKey = SameKey.SEPARATE
     short_texts: ShortTexts = ShortTexts.SIMILAR

@@ -318,47 +318,38 @@ def _way_out(item_class: str, reason: str) -> str:
 
 
 class Marker:
-    """Writes verdicts into the fields that the settings name.
+    """Writes verdict, original, distance and similarity on items.
 
-    - `DEDUP_VERDICT_FIELD` receives the verdict.
-    - With DEDUP_MARK_ONLY `response.meta["dedup"]` has, by the items' keys, verdict, original, distance and
-      similarity of the duplicates that are passed on, and of what is similar. `DEDUP_MARK_FIELD` receives them, too.
+    - `DEDUP_MARK_FIELD` receives those of each item.
+    - With DEDUP_MARK_ONLY `response.meta["dedup"]` has, by the items' keys, those of the duplicates that are passed on,
+      and of what is similar.
     """
 
     def __init__(self, crawler: Crawler, settings: ItemSettings, *, is_marking_only: bool) -> None:
         self._stats = crawler.stats
-        self._settings = settings
+        self._field = settings.mark_field
         self._is_marking_only = is_marking_only
 
     def mark(self, item: Any, decision: Decision, response: Response | None) -> None:
         """Write the decision on an item."""
-        settings = self._settings
-        if settings.verdict_field:
-            self._set(item, settings.verdict_field, "VERDICT", decision.verdict.value)
-        if self._is_marking_only and decision.original is not None:
-            self._mark_related(item, decision, response)
-
-    def _mark_related(self, item: Any, decision: Decision, response: Response | None) -> None:
         mark = {
             "verdict": decision.verdict.value,
             "original": decision.original,
             "distance": decision.distance,
             "similarity": decision.similarity,
         }
-        if response is not None and response.request is not None:
+        is_related = self._is_marking_only and decision.original is not None
+        if is_related and response is not None and response.request is not None:
             marks = response.meta.setdefault(MARK, {})
             if isinstance(marks, dict):  # what a project has put there itself stays
                 marks[decision.key] = mark
-        if self._settings.mark_field:
-            self._set(item, self._settings.mark_field, "MARK", mark)
+        if self._field:
+            try:
+                ItemAdapter(item)[self._field] = mark
+            except Exception as error:  # of frozen items, items without such a field, validators of a project
+                self._warn(error)
 
-    def _set(self, item: Any, field: str, setting: str, value: object) -> None:
-        try:
-            ItemAdapter(item)[field] = value
-        except Exception as error:  # of frozen items, items without such a field, validators of a project
-            self._warn(field, setting, error)
-
-    def _warn(self, field: str, setting: str, error: Exception) -> None:
+    def _warn(self, error: Exception) -> None:
         if not self._stats.get_value("dedup/not_annotated"):
-            logger.warning("DEDUP_%s_FIELD = %r cannot be set on the items: %s", setting, field, error)
+            logger.warning("DEDUP_MARK_FIELD = %r cannot be set on the items: %s", self._field, error)
         self._stats.inc_value("dedup/not_annotated")

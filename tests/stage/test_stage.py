@@ -172,10 +172,9 @@ def test_output_that_is_no_item_passes_and_an_unknown_setting_is_named(earlier: 
 def test_marks_go_into_the_item_and_nothing_is_dropped(pass_on: PassOn) -> None:
     outcome = pass_on(four(), {"DEDUP_MARK_ONLY": True, "DEDUP_MARK_FIELD": "copy", **IN_ORDER})
     assert len(outcome.items) == 4
-    marks = [item.get("copy") for item in outcome.items]
-    assert marks[:2] == [None, None]
-    assert [mark["verdict"] for mark in marks[2:]] == ["exact duplicate", "near duplicate"]
-    assert {mark["original"] for mark in marks[2:]} == {url(0)}
+    marks = [item["copy"] for item in outcome.items]
+    assert [mark["verdict"] for mark in marks] == ["new", "new", "exact duplicate", "near duplicate"]
+    assert [mark["original"] for mark in marks] == [None, None, url(0), url(0)]
     assert outcome.count("dedup/marked") == 2
     assert outcome.count("dedup/text_bytes_dropped") == 0
 
@@ -300,8 +299,8 @@ def test_what_is_similar_passes_and_one_line_says_what_it_resembles(
 ) -> None:
     caplog.set_level(logging.DEBUG, "dedup.stage.origins")
     items = [{"url": url(n), "text": text} for n, text in enumerate((FORM, filled_in(FORM)))]
-    outcome = pass_on(items, {"DEDUP_VERDICT_FIELD": "verdict", "EXTENSIONS": {Listening: 1}, **IN_ORDER})
-    assert [item["verdict"] for item in outcome.items] == ["new", "similar"]
+    outcome = pass_on(items, {"DEDUP_MARK_FIELD": "mark", "EXTENSIONS": {Listening: 1}, **IN_ORDER})
+    assert [item["mark"]["verdict"] for item in outcome.items] == ["new", "similar"]
     assert Listening.heard == [("kept", url(0), "new"), ("kept", url(1), "similar")]
     assert (outcome.count("dedup/new"), outcome.count("dedup/similar")) == (1, 1)
     assert outcome.count("dedup/text_bytes_dropped") == 0
