@@ -45,12 +45,8 @@ _ACCIDENTS = (
 _STAT = re.compile(r"^[ {]'([^']+)': (.+?)[,}]$", re.MULTILINE)
 # For crawls in this process that end before they begin, when Scrapy forgets to close its sessions.
 NO_NETWORK: Mapping[str, Any] = {"DOWNLOAD_HANDLERS": {"http": None, "https": None}}
-# No host is asked as slowly as elsewhere, and none for a made-up address.
-_SOON = {
-    "AUTOTHROTTLE_ENABLED": False,
-    "DOWNLOAD_DELAY": 0,
-    "CRAWLER_SOFT_404": False,
-}
+# No host is asked as slowly as elsewhere.
+_SOON = {"AUTOTHROTTLE_ENABLED": False, "DOWNLOAD_DELAY": 0}
 # Nor is one waited for as long.
 _CONSTANTS: Mapping[str, object] = {"crawler.politeness.hosts.PATIENCE": 30.0}
 _FAST = {**_SOON, "DEDUP_WORKERS": 0, "STATS_DUMP": True}

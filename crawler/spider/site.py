@@ -37,7 +37,6 @@ from crawler.page import (
     Page,
     UnexaminedPage,
     is_page,
-    read_setting,
     reason_of,
     referrer_of,
 )
@@ -71,7 +70,6 @@ from dedup.console import counted, plain
 from dedup.corpus.reading.responses import NOT_HTML, ONLY_BEGINNING
 from dedup.errors import SettingsError
 from dedup.rules.documents import Decision
-from dedup.rules.setting_values import to_bool
 from dedup.signature.charsets import decode_declared
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
@@ -173,7 +171,7 @@ class SiteSpider(Spider):
     - Where robots.txt is obeyed (`ROBOTSTXT_OBEY`), pages with noindex are not stored, links of pages with
       nofollow are not followed, nor are links with rel=nofollow.
     - `given` are its arguments as they stood on the command line.
-    - Pages that hold nothing are skipped, by the reason: see `SoftErrors` (`CRAWLER_SOFT_404`), `SeriesOfAddresses`,
+    - Pages that hold nothing are skipped, by the reason: see `SoftErrors`, `SeriesOfAddresses`,
       and those that JavaScript would have to write; with `CRAWLER_JAVASCRIPT` a `Browser` does.
     - Stats: `crawler/fetched`, `crawler/skipped/REASON`, `crawler/links_not_html`, `crawler/links_of_series`,
       `crawler/made_up_asked`, `crawler/sitemaps_not_read`.
@@ -238,8 +236,7 @@ class SiteSpider(Spider):
         spider: Self = super(SiteSpider, kind).from_crawler(crawler, arguments, rules, scheme)
         spider.given = given
         spider.browser = Browser.from_crawler(crawler)
-        is_web = not arguments.warc and not cls._is_tried_out()
-        asks = read_setting(crawler, "CRAWLER_SOFT_404", True, to_bool) and is_web
+        asks = not arguments.warc and not cls._is_tried_out()
         spider.soft_errors = SoftErrors(crawler, spider.extract_text, arguments.urls, asks=asks)
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
