@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,14 +12,7 @@ from dedup.console import NEAR, WARNING, Line, counted, plain, print_answer, sty
 from dedup.ledger.document_rows import CANCELLING
 from dedup.ledger.runs import Rollback, Run, cancel_run, read_runs
 from dedup.rules.documents import Verdict
-from dedup.sql.database import (
-    USUAL_DATABASE,
-    Database,
-    open_existing_database,
-    require_file,
-    url_of,
-    url_or_usual,
-)
+from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_or_usual
 
 _DATABASE_HELP = f"a URL or an SQLite file; default: {USUAL_DATABASE}"
 _CANCEL_HELP = (
@@ -42,13 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cancel.add_argument(
         "--force", action="store_true", help="also if it has not ended, as far as the database knows: it was killed"
     )
-    cancel.add_argument(
-        "--also",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="another database with rows of the run, such as that of CRAWLER_DATABASE_URL; may be given again",
-    )
     # Without defaults, which would take the place of what stands before `cancel`.
     cancel.add_argument("--database", default=argparse.SUPPRESS, metavar="URL", help=_DATABASE_HELP)
     cancel.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print an object for a program")
@@ -68,12 +54,8 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _cancel(options: argparse.Namespace) -> int:
-    with ExitStack() as stack:
-        database = stack.enter_context(closing(open_existing_database(url_or_usual(options.database), read_only=False)))
-        others = [stack.enter_context(closing(Database(url_of(url)))) for url in options.also]
-        for other in others:
-            require_file(other)
-        taken = cancel_run(database, options.run, force=options.force, others=others)
+    with closing(open_existing_database(url_or_usual(options.database), read_only=False)) as database:
+        taken = cancel_run(database, options.run, force=options.force)
     print_answer({"run": options.run, **vars(taken)}, _summary(options.run, taken), as_json=options.json)
     return 0
 

@@ -126,25 +126,25 @@ def test_a_page_that_a_later_run_saw_unchanged_stays_stored(tmp_path: Path) -> N
         assert [(row["url"], row["run"]) for row in pages(url)] == [(f"{site.url}/", "second")]
 
 
-def test_pages_and_frontier_in_another_database(database_url: str, tmp_path: Path) -> None:
-    other = f"sqlite:///{tmp_path / 'pages.db'}"
+def test_the_frontier_of_a_run_goes_with_it(database_url: str, tmp_path: Path) -> None:
     crawls = Crawls(database_url)
     crawls.run("run", (BUDGET, "some text of a page"))
     crawls.deduplicator.database.close()
-    stores = [FrontierStore(Database(other), run, "worker") for run in ("run", "another")]
+    stores = [FrontierStore(Database(database_url), run, "worker") for run in ("run", "another")]
     for store in stores:
         store.open()
         store.exchange(Changes([Entry(BUDGET, sha1(BUDGET.encode()).digest(), "h", "page", 0, 0, 0, None, None)]), 0)
         store.close()
-    also = tmp_path / "pages.db"
-    done = run_dedup("runs", "cancel", "run", "--database", database_url, "--also", also, folder=tmp_path)
+    done = run_dedup("runs", "cancel", "run", "--database", database_url, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-3:] == [
         "rows        1 of table frontier deleted",
         "rows        1 of table frontier_parts deleted",
         "rows        1 of table frontier_runs deleted",
     ]
-    assert ask(other, "SELECT r.name FROM frontier f JOIN frontier_runs r ON r.id = f.run_id") == [{"name": "another"}]
+    assert ask(database_url, "SELECT r.name FROM frontier f JOIN frontier_runs r ON r.id = f.run_id") == [
+        {"name": "another"}
+    ]
 
 
 def test_what_cannot_be_cancelled_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,7 +157,6 @@ def test_what_cannot_be_cancelled_is_refused_in_one_line(tmp_path: Path, capsys:
         ("cancel", "none"): "holds no run 'none': the last ones are 'live', 'done'",
         ("cancel", "live"): "run 'live' has not ended: stop the crawl first; if it was killed and nobody is at work "
         "on it, repeat with --force",
-        ("cancel", "done", "--also", "absent.db"): "there is no database sqlite:///absent.db",
     }.items():
         assert main(["runs", *arguments, "--database", str(path)]) == 1
         printed = capsys.readouterr()
