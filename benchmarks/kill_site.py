@@ -27,7 +27,7 @@ _LINK = re.compile(rb'href="(/[^"]*)"')
 WORKER_SETTINGS = {
     "AUTOTHROTTLE_ENABLED": "False",
     "CRAWLER_ALLOWED_NETWORKS": "127.0.0.0/8",
-    "CRAWLER_WORKERS": "1",
+    "DEDUP_WORKERS": "1",
     "LOG_LEVEL": "ERROR",
 }
 """Those of a worker that crawls hosts of this machine."""

@@ -134,7 +134,7 @@ def crawl(database: str, site: str, count: int, arguments: Sequence[str]) -> int
     run = os.environ.get("DEDUP_RUN") or name_by_time()
     # Each part has processes for extraction of its own.
     own = max(1, (os.cpu_count() or 1) // count)
-    given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"CRAWLER_WORKERS={own}", *arguments]
+    given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"DEDUP_WORKERS={own}", *arguments]
     print(f"while it runs: {program('scrapy')} duplicates --database {shlex.quote(database)}", flush=True)
     with ThreadPoolExecutor(count) as threads:
         parts = [f"{number}/{count}" for number in range(1, count + 1)]

@@ -10,7 +10,7 @@ import shutil
 import time
 import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
@@ -88,21 +88,19 @@ _PAGES = (
 ROWS_A_GROUP = 1_000
 
 
-def choose_run(database: Database, verdicts: Database, name: str) -> str:
+def choose_run(database: Database, name: str) -> str:
     """Return the name of the run whose pages are wanted.
 
     Args:
         database: where the pages are.
-        verdicts: where the verdicts are, the same one perhaps.
         name: that of the run; "" for the one that was started last.
 
     Raises:
         DedupError: there is no such run.
     """
-    with verdicts.read() as connection:
+    with database.read() as connection:
         is_decided = connection.dialect.has_table(connection, runs.name)
         names = list(connection.scalars(select(runs.c.name).order_by(runs.c.started, runs.c.id))) if is_decided else []
-    with database.read() as connection:
         if not connection.dialect.has_table(connection, visits.name):
             raise DedupError(f"database {database.name} holds no pages: run a crawl first, or name another")
         if name in names or (names and not name):
@@ -125,7 +123,7 @@ class KeptPages(NamedTuple):
 
     Attributes:
         database: where the pages are.
-        verdicts: where the verdicts are, the same one perhaps; None where none are made.
+        is_decided: whether there are verdicts.
         run: the name of the run.
         since: when it began, in seconds since 1970: a run that has finished may have had the same name.
         with_unchanged: whether pages are wanted that are as they were when another run stored them.
@@ -133,14 +131,14 @@ class KeptPages(NamedTuple):
     """
 
     database: Database
-    verdicts: Database | None
+    is_decided: bool
     run: str
     since: float
     with_unchanged: bool
     with_html: bool
 
     def read(self, outages: Outages) -> Iterator[list[Page]]:
-        """Yield the pages, some at a time, however long a database is away.
+        """Yield the pages, some at a time, however long the database is away.
 
         Raises:
             DatabaseError: they cannot be read.
@@ -153,9 +151,9 @@ class KeptPages(NamedTuple):
 
     def _find_decided(self, after: int) -> tuple[int | None, dict[bytes, str]]:
         """Return where to go on, and the next verdicts of the run, by the digests of their pages."""
-        if self.verdicts is None:
+        if not self.is_decided:
             return None, {}
-        after, decided = read_decided(self.verdicts, self.run, after, _AT_ONCE)
+        after, decided = read_decided(self.database, self.run, after, _AT_ONCE)
         kept = {digest: each.verdict for digest, each in decided.items() if each.is_kept and each.time >= self.since}
         wanted = {digest: verdict.value for digest, verdict in kept.items() if self._is_wanted(verdict)}
         return after or None, wanted
@@ -166,8 +164,8 @@ class KeptPages(NamedTuple):
             seen = connection.execute(_SEEN, {"after": after, "run": self.run, "since": self.since})
             rows = {row.id: bytes(row.url_digest) for row in seen}
         decided = {}
-        if self.verdicts is not None and rows:
-            decided = find_decided(self.verdicts, self.run, list(rows.values()))
+        if self.is_decided and rows:
+            decided = find_decided(self.database, self.run, list(rows.values()))
         found = {}
         for digest in rows.values():
             verdict = decided.get(digest)
@@ -439,15 +437,11 @@ class Feeds(FeedExporter):
             since: when it began, in seconds since 1970.
         """
         settings, with_unchanged = read_settings(self.crawler), not read_item_settings(self.crawler).drop_unchanged
-        url = self.crawler.settings.get("CRAWLER_DATABASE_URL") or settings.database_url
         for slot in self.slots:
-            with ExitStack() as opened:
-                database, verdicts = (
-                    opened.enter_context(closing(Database(each, settings.lock_timeout, read_only=True)))
-                    for each in (url, settings.database_url)
-                )
-                decided, with_html = verdicts if settings.enabled else None, "html" in _fields_of(slot)
-                yield await self._write(slot, KeptPages(database, decided, run, since, with_unchanged, with_html))
+            with closing(Database(settings.database_url, settings.lock_timeout, read_only=True)) as database:
+                with_html = "html" in _fields_of(slot)
+                kept = KeptPages(database, settings.enabled, run, since, with_unchanged, with_html)
+                yield await self._write(slot, kept)
 
     async def _write(self, slot: FeedSlot, kept: KeptPages) -> _Written:
         count = 0

@@ -30,7 +30,6 @@ from scrapy.spidermiddlewares.httperror import HttpError
 
 from dedup import Signature
 from dedup.errors import DatabaseError, SettingsError
-from dedup.rules.setting_values import to_int
 from dedup.signature.extraction import MainText
 from dedup.stage.failures import FAILED, CrawlStopper, refuse_to_start
 
@@ -279,14 +278,6 @@ def read_setting(crawler: Crawler, name: str, default: T, convert: Callable[[str
         return default if value is None else convert(name, value)
     except SettingsError as error:
         refuse_to_start(error)
-
-
-def to_number_above_0(name: str, value: Any) -> int:
-    """Return a whole number above 0; raise SettingsError for anything else."""
-    number = to_int(name, value)
-    if number <= 0:
-        raise SettingsError(f"{name} = {value!r}: expected a whole number above 0")
-    return number
 
 
 def has_bad_certificate(error: BaseException) -> bool:

@@ -43,7 +43,8 @@ _SECRET_NAME = re.compile(
 )
 _PASSWORD = re.compile(r"(?<=://)([^/@\s:]*):[^/@\s]*@|(?<=[?&])(password=)[^&\s]*", re.IGNORECASE)
 
-_DATABASES = ("DEDUP_DATABASE_URL", "CRAWLER_DATABASE_URL")
+_DATABASE = "DEDUP_DATABASE_URL"
+_SET_DATABASE = f"-s {_DATABASE}="
 
 
 def name_of_run(crawler: Crawler) -> str:
@@ -199,14 +200,13 @@ def _command_line(crawler: Crawler, command: Sequence[str]) -> str:
     settings = crawler.settings
     told: dict[str, str] = {}
     if (part := str(settings.get("CRAWLER_PART") or "1/1")) != "1/1":
-        database = shown_url(make_url(settings["DEDUP_DATABASE_URL"]))
-        told = {"SCRAPY_PROJECT": "cluster", "DEDUP_DATABASE_URL": database, "DEDUP_RUN": settings["DEDUP_RUN"]}
+        database = shown_url(make_url(settings[_DATABASE]))
+        told = {"SCRAPY_PROJECT": "cluster", _DATABASE: database, "DEDUP_RUN": settings["DEDUP_RUN"]}
         told["CRAWLER_PART"] = part
     words = ["env", *(f"{name}={value}" for name, value in told.items())] if told else []
     words += [program("scrapy"), *command]
-    for name in _DATABASES:
-        if name not in told and settings.getpriority(name) == _COMMAND_LINE:
-            words += ["-s", f"{name}={shown_url(make_url(settings[name]))}"]
+    if not told and settings.getpriority(_DATABASE) == _COMMAND_LINE:
+        words += ["-s", f"{_DATABASE}={shown_url(make_url(settings[_DATABASE]))}"]
     return shlex.join(words)
 
 
@@ -220,7 +220,7 @@ def line_to_continue(crawler: Crawler, reason: str) -> str:
     limit = getattr(getattr(crawler.spider, "arguments", None), "max_pages", None) if reason == "max_pages" else None
     arguments = _more_pages(limit) if limit else []
     for option in CommandLine(words_of(crawler) or []).hidden():
-        if not any(option.startswith(f"-s {name}=") for name in _DATABASES):
+        if not option.startswith(_SET_DATABASE):
             arguments += option.split(" ", 1)
     return command_to_continue(crawler, arguments=arguments)
 
@@ -288,7 +288,7 @@ def words_to_go_on(run: UnfinishedRun, said: CommandLine, given: Sequence[str]) 
         SettingsError: a secret value is missing, or the run has kept as many pages as it may.
     """
     now = said.followed_by(given)
-    missing = [each for each in now.hidden() if not any(each.startswith(f"-s {name}=") for name in _DATABASES)]
+    missing = [each for each in now.hidden() if not each.startswith(_SET_DATABASE)]
     further = CommandLine(given)
     missing += [f"{option} {each}" for option, each in said.outputs if HIDDEN in each and not further.outputs]
     if missing:
@@ -299,9 +299,8 @@ def words_to_go_on(run: UnfinishedRun, said: CommandLine, given: Sequence[str]) 
             f"add {' '.join(_more_pages(run.kept))} for as many more"
         )
     words = now.words
-    for name in _DATABASES:
-        if HIDDEN in now.settings.get(name, ""):
-            words = _without_option(words, "-s", f"{name}={now.settings[name]}")
+    if HIDDEN in now.settings.get(_DATABASE, ""):
+        words = _without_option(words, "-s", f"{_DATABASE}={now.settings[_DATABASE]}")
     return [*words, "-s", f"DEDUP_RUN={run.name}"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable, Sequence
 from typing import Self, TypeVar
 
@@ -15,10 +14,9 @@ from scrapy.http import Response
 from scrapy.http.cookies import CookieJar, potential_domain_matches
 from scrapy.utils.httpobj import urlparse_cached
 
-from crawler.page import read_setting, to_number_above_0
 from dedup.errors import SettingsError
 from dedup.rules.scope import public_suffixes
-from dedup.stage.failures import close_when_forced
+from dedup.stage.failures import close_when_forced, read_item_settings
 from dedup.workers.pool import PRELOAD, WorkerPool, load_ahead
 
 MOST_BYTES = 6_000
@@ -113,7 +111,7 @@ class RareCollection:
 
 
 class Workers:
-    """Extension: a pool of `CRAWLER_WORKERS` processes (default: one a core).
+    """Extension: a pool of `DEDUP_WORKERS` processes; 0: a thread.
 
     A worker whose page takes longer than `EXTRACTION_SECONDS` is killed.
 
@@ -126,10 +124,11 @@ class Workers:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        workers = read_setting(crawler, "CRAWLER_WORKERS", os.cpu_count() or 1, to_number_above_0)
+        workers = read_item_settings(crawler).workers
         extension = cls(WorkerPool(workers, EXTRACTION_SECONDS, _PRELOAD))
         close_when_forced(extension.pool)
-        load_ahead(_PRELOAD)
+        if workers:
+            load_ahead(_PRELOAD)
         crawler.signals.connect(extension.close, signals.spider_closed)
         return extension
 

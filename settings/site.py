@@ -3,6 +3,8 @@
 Those of settings.default, and of the command line, come before these.
 """
 
+import os
+
 # Breadth-first: originals are usually linked closer to the front page than their copies.
 DEPTH_PRIORITY = 1
 # In the database, so that a crawl that was killed goes on where it was.
@@ -10,12 +12,12 @@ SCHEDULER = "crawler.frontier.scheduler.FrontierScheduler"
 REQUEST_FINGERPRINTER_CLASS = "crawler.spider.conditional.KindFingerprinter"
 
 DEDUP_TEXT_FIELD = '{"Page": "text", "UnexaminedPage": null}'
-DEDUP_VERDICT_FIELD = "verdict"
 # Pages bring their signature, but for known bytes. One that could not be analysed is not tried again.
 DEDUP_HTML_FIELD = "unread"
 DEDUP_TITLE_FIELD = ""
 # A page that is visited again in the same run has changed, and the paper's crawler follows no links of duplicates.
 DEDUP_SAME_KEY = "update"
+DEDUP_WORKERS = os.cpu_count() or 1
 # Pages of a few words, as of errors, are no comments of people.
 DEDUP_SHORT_TEXTS = "drop"
 DEDUP_DISTINCT_FIELDS = '{"Page": []}'

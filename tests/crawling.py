@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import logging
 import os
 import re
@@ -30,7 +29,6 @@ from sqlalchemy import create_engine, text
 from crawler.spider.site import SiteSpider
 from settings import default
 from tests.forking import ForkedProcess
-from tests.thread_workers import EXTENSIONS
 from tests.waiting import HANG
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,12 +45,8 @@ _ACCIDENTS = (
 _STAT = re.compile(r"^[ {]'([^']+)': (.+?)[,}]$", re.MULTILINE)
 # For crawls in this process that end before they begin, when Scrapy forgets to close its sessions.
 NO_NETWORK: Mapping[str, Any] = {"DOWNLOAD_HANDLERS": {"http": None, "https": None}}
-# No host is asked as slowly as elsewhere, and none for a made-up address.
-_SOON = {
-    "AUTOTHROTTLE_ENABLED": False,
-    "DOWNLOAD_DELAY": 0,
-    "CRAWLER_SOFT_404": False,
-}
+# No host is asked as slowly as elsewhere.
+_SOON = {"AUTOTHROTTLE_ENABLED": False, "DOWNLOAD_DELAY": 0}
 # Nor is one waited for as long.
 _CONSTANTS: Mapping[str, object] = {"crawler.politeness.hosts.PATIENCE": 30.0}
 _FAST = {**_SOON, "DEDUP_WORKERS": 0, "STATS_DUMP": True}
@@ -156,14 +150,11 @@ def ask(database_url: str, query: str) -> list[dict[str, Any]]:
 def crawl_command(
     arguments: Mapping[str, object], settings: Mapping[str, object] | None = None, options: Sequence[str] = ()
 ) -> list[str]:
-    """Return the command line of a crawl by the site spider; without CRAWLER_WORKERS it has none but a thread."""
+    """Return the command line of a crawl by the site spider; without DEDUP_WORKERS it has a thread for extraction."""
     command = [sys.executable, "-m", "scrapy", "crawl", "site"]
-    settings = dict(settings or {})
-    if "CRAWLER_WORKERS" not in settings:
-        settings["EXTENSIONS"] = json.dumps(EXTENSIONS)
     for name, value in arguments.items():
         command += ["-a", f"{name}={value}"]
-    for name, value in {**_FAST, **settings}.items():
+    for name, value in {**_FAST, **(settings or {})}.items():
         command += ["-s", f"{name}={value}"]
     return [*command, *options]
 
@@ -341,7 +332,7 @@ def crawl_site_here(
     """
     database_url = database if isinstance(database, str) else f"sqlite:///{database}"
     project = {name: value for name, value in vars(default).items() if name.isupper()}
-    project |= {"DEDUP_DATABASE_URL": database_url, **_SOON, "EXTENSIONS": EXTENSIONS}
+    project |= {"DEDUP_DATABASE_URL": database_url, **_SOON}
     with ExitStack() as stack:
         for name, value in {**_CONSTANTS, **(constants or {})}.items():
             stack.enter_context(patch(name, value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import ssl
 import time
 from collections import Counter
@@ -18,6 +19,7 @@ from tests.texts import document
 
 HTML = "text/html; charset=utf-8"
 _PAUSE = 0.01
+_MADE_UP = re.compile("/[0-9a-f]{16}$")
 
 
 class Asked(NamedTuple):
@@ -28,6 +30,11 @@ class Asked(NamedTuple):
     host: str
     time: float
     body: bytes = b""
+
+    @property
+    def is_made_up(self) -> bool:
+        """Whether a crawl has made the address up, to see how the site says that there is no such page."""
+        return _MADE_UP.search(self.path) is not None
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,8 @@ class LocalSite:
         tls: with which certificate it is a site of https; None: of http.
 
     Attributes:
-        asked: every request, in the order of arrival.
+        asked: every request, in the order of arrival, but for those of `made_up`.
+        made_up: those for addresses that a crawl has made up.
         answers: how many requests are answered; later ones wait for a larger number, or for None, which is any.
     """
 
@@ -127,6 +135,7 @@ class LocalSite:
         self.pages: dict[str, Page] = dict(pages or {})
         self._missing = missing
         self.asked: list[Asked] = []
+        self.made_up: list[Asked] = []
         self.answers: int | None = None
         self.closing = Event()
         self._lock = Lock()
@@ -170,8 +179,8 @@ class LocalSite:
 
     def _answer(self, asked: Asked) -> Reply:
         with self._lock:
-            self.asked.append(asked)
-            number = len(self.asked)
+            (self.made_up if asked.is_made_up else self.asked).append(asked)
+            number = 0 if asked.is_made_up else len(self.asked)
         while self.answers is not None and number > self.answers and not self.closing.wait(_PAUSE):
             pass
         page = self.pages.get(asked.path, self._missing)

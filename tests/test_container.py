@@ -30,7 +30,7 @@ DOCKERFILE = ROOT / "Dockerfile"
 _FOLDERS = re.compile(r"(?<![\w.])/(app|data)\b")
 _BUILD = 1_800
 STORY = article("The ferry runs again", words=300)
-ARGUMENTS = ("-L", "INFO", "-s", "AUTOTHROTTLE_ENABLED=False", "-s", "DEDUP_WORKERS=0")
+ARGUMENTS = ("-L", "INFO", "-s", "AUTOTHROTTLE_ENABLED=False")
 
 
 class Step(NamedTuple):

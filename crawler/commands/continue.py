@@ -65,8 +65,7 @@ class Command(crawl.Command):
 
         assert self.settings is not None
         settings = self.settings
-        url = settings.get("CRAWLER_DATABASE_URL") or DedupSettings.read(settings.get).database_url
-        with closing(Database(url, read_only=True)) as database:
+        with closing(Database(DedupSettings.read(settings.get).database_url, read_only=True)) as database:
             require_file(database)
             found = find_unfinished(database, worker_name())
             run, said = choose_run(found, name or settings["DEDUP_RUN"] or "", database.name)

@@ -101,14 +101,9 @@ class Command(ScrapyCommand):
                     f"feed {uri}: a web archive is written while pages are fetched; name another format"
                 )
         settings = read_project_settings(crawler.settings)
-        url = crawler.settings.get("CRAWLER_DATABASE_URL") or settings.database_url
-        with (
-            closing(Database(url, read_only=True)) as database,
-            closing(Database(settings.database_url if settings.enabled else url, read_only=True)) as verdicts,
-        ):
+        with closing(Database(settings.database_url, read_only=True)) as database:
             require_file(database)
-            require_file(verdicts)
-            run = choose_run(database, verdicts, name)
+            run = choose_run(database, name)
             begun = find_begun(database, run)
         try:
             feeds = Feeds(crawler)

@@ -87,7 +87,7 @@ class FrontierSettings:
     """What the frontier is told.
 
     Attributes:
-        database_url: where its tables are: `CRAWLER_DATABASE_URL`, the database of the pages.
+        database_url: where its tables are.
         lock_timeout: seconds to wait for another writer.
         run: name of the run: `DEDUP_RUN`; "" for one of its own.
         part: what this process crawls of it: `CRAWLER_PART`.
@@ -111,11 +111,10 @@ class FrontierSettings:
             SystemExit: one of them cannot be used; see `refuse_to_start`.
         """
         settings = read_settings(crawler)
-        url = crawler.settings.get("CRAWLER_DATABASE_URL") or settings.database_url
         part = read_setting(crawler, "CRAWLER_PART", Part(), Part.parse)
         if part.of > 1 and not settings.run:
             refuse_to_start(SettingsError("CRAWLER_PART needs DEDUP_RUN, the name of the run that has several parts"))
-        return cls(url, settings.lock_timeout, settings.run, part)
+        return cls(settings.database_url, settings.lock_timeout, settings.run, part)
 
 
 def worker_name() -> str:

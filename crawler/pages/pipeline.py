@@ -142,9 +142,8 @@ class StoragePipeline:
         return None if storage is None else storage.revisits
 
     async def open_spider(self) -> None:
-        url = self._crawler.settings.get("CRAWLER_DATABASE_URL") or self._settings.database_url
         try:
-            database = Database(url, self._settings.lock_timeout)
+            database = Database(self._settings.database_url, self._settings.lock_timeout)
             self._store = await asyncio.to_thread(PageStore, database, outages_of(self._crawler))
         except DedupError as error:
             refuse_to_start(error)

@@ -38,7 +38,6 @@ from crawler.page import (
     Page,
     UnexaminedPage,
     is_page,
-    read_setting,
     reason_of,
     referrer_of,
 )
@@ -70,12 +69,12 @@ from crawler.warc.replaying import FLAG, Archives
 from dedup.console import counted, plain
 from dedup.corpus.reading.responses import NOT_HTML, ONLY_BEGINNING
 from dedup.errors import SettingsError
-from dedup.rules.setting_values import to_bool
+from dedup.rules.documents import Decision
 from dedup.signature.charsets import decode_declared
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
-from dedup.stage.failures import read_settings, refuse_to_start
+from dedup.stage.failures import document_kept, read_settings, refuse_to_start
 from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
@@ -169,10 +168,10 @@ class SiteSpider(Spider):
     - Arguments: see `SiteArguments`; a wrong one ends the process with status 2.
     - Text and links come from a worker process, in one parse; bytes that the database has seen
       before are not extracted again.
-    - `CRAWLER_OBEY_META_ROBOTS` (on): pages with noindex are not stored, links of pages with
+    - Where robots.txt is obeyed (`ROBOTSTXT_OBEY`), pages with noindex are not stored, links of pages with
       nofollow are not followed, nor are links with rel=nofollow.
     - `given` are its arguments as they stood on the command line.
-    - Pages that hold nothing are skipped, by the reason: see `SoftErrors` (`CRAWLER_SOFT_404`), `SeriesOfAddresses`,
+    - Pages that hold nothing are skipped, by the reason: see `SoftErrors`, `SeriesOfAddresses`,
       and those that JavaScript would have to write; with `CRAWLER_JAVASCRIPT` a `Browser` does.
     - Stats: `crawler/fetched`, `crawler/skipped/REASON`, `crawler/links_not_html`, `crawler/links_of_series`,
       `crawler/made_up_asked`, `crawler/sitemaps_not_read`.
@@ -228,7 +227,7 @@ class SiteSpider(Spider):
             tuple({host_and_port(urlsplit(url).netloc): None for url in arguments.urls + arguments.sitemaps}),
             arguments.follow,
             arguments.ignore,
-            obey_robots=read_setting(crawler, "CRAWLER_OBEY_META_ROBOTS", True, to_bool),
+            obey_robots=crawler.settings.getbool("ROBOTSTXT_OBEY"),
             robot=own_name(crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]),
         )
         scheme = find_scheme(read_settings(crawler).scheme)
@@ -237,12 +236,12 @@ class SiteSpider(Spider):
         spider: Self = super(SiteSpider, kind).from_crawler(crawler, arguments, rules, scheme)
         spider.given = given
         spider.browser = Browser.from_crawler(crawler)
-        is_web = not arguments.warc and not cls._is_tried_out()
-        asks = read_setting(crawler, "CRAWLER_SOFT_404", True, to_bool) and is_web
+        asks = not arguments.warc and not cls._is_tried_out()
         spider.soft_errors = SoftErrors(crawler, spider.extract_text, arguments.urls, asks=asks)
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
+        crawler.signals.connect(spider.note_verdict, document_kept)
         return spider
 
     @classmethod
@@ -474,6 +473,11 @@ class SiteSpider(Spider):
         if is_gone and is_page(request.meta.get(KIND)):
             await self._note_gone([request.url, *request.meta.get("redirect_urls", [])])
 
+    def note_verdict(self, item: Any, decision: Decision) -> None:
+        """Write the verdict on a page that is kept."""
+        if isinstance(item, Page):
+            item.verdict = decision.verdict.value
+
     def visit_undecided(self) -> None:
         """Fetch what has to be fetched once more before the crawl is over, see `Revisits.find_undecided`.
 
@@ -599,6 +603,11 @@ class _ArchiveReading(SiteSpider):
     async def skip_failed(self, failure: Failure) -> None:
         self.archives.leave(failure.request)  # type: ignore[attr-defined]  # Scrapy sets it
         await super().skip_failed(failure)
+
+    def note_verdict(self, item: Any, decision: Decision) -> None:
+        """Write the verdict on a page that is kept."""
+        if isinstance(item, Page):
+            item.verdict = decision.verdict.value
 
     def visit_undecided(self) -> None:
         pass

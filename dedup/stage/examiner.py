@@ -30,6 +30,7 @@ from dedup.signature.signing import make_signature
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.item_settings import ItemSettings, SameKey, ShortTexts
 from dedup.stage.items import (
+    FILES,
     NO_ITEM,
     NO_TEXT,
     NOT_READ,
@@ -88,7 +89,7 @@ class Examiner:
         self._run = run
         self._settings = items
         self._min_tokens = settings.min_tokens
-        self._reader = ItemReader(items, self._spider)
+        self._reader = ItemReader(items, self._spider, crawler.settings.get("FILES_RESULT_FIELD", FILES))
         self._short_tokens = settings.short_tokens
         self._behind = behind
         # By the classes of items, and by the originals whose text they have with other fields.

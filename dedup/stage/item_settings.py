@@ -22,9 +22,6 @@ ItemFunction = Callable[[Any], Any]
 ALL_FIELDS = ("*",)
 """All fields that may tell an item from others of its text, see `dedup.stage.short_fields`."""
 
-# Not `images`: things without a picture of their own all have the same one.
-FILE_FIELDS = ("files",)
-
 
 class FieldRule:
     """Finds a value in an item.
@@ -166,10 +163,7 @@ class ItemSettings:
         html_field: HTML, or a response, from which the text is taken where there is none.
         key_field: the key: a URL, or an id, which counts for items of the same class and spider.
         distinct_fields: what tells items of one text from each other; `*`: all short fields that may do so.
-        file_field: files of a media pipeline, whose checksums are compared where there is no text.
-        verdict_field: receives the verdict; empty: no field does.
-        mark_field: receives verdict, original, distance and similarity of what is marked or `similar`; empty: only
-            `response.meta["dedup"]` does.
+        mark_field: receives verdict, original, distance and similarity of each item; empty: no field does.
         same_key: another text under a key in one run: `separate`, it is another document with a key of its own;
             `update`, the document has changed.
         short_texts: what becomes of equal texts under DEDUP_MIN_TOKENS: `similar`, they pass; `drop`, they are
@@ -191,8 +185,6 @@ class ItemSettings:
     html_field: FieldRule = field(default_factory=partial(FieldRule, HTML_FIELDS))
     key_field: FieldRule = field(default_factory=partial(FieldRule, KEY_FIELDS))
     distinct_fields: FieldRule = field(default_factory=partial(FieldRule, ALL_FIELDS))
-    file_field: FieldRule = field(default_factory=partial(FieldRule, FILE_FIELDS))
-    verdict_field: str = ""
     mark_field: str = ""
     same_key: SameKey = SameKey.SEPARATE
     short_texts: ShortTexts = ShortTexts.SIMILAR

@@ -58,6 +58,9 @@ NO_ITEM = "no item"
 NOT_READ = "reading their fields raised"
 _STAND_BEFORE = "The stage has to stand before the pipeline that makes them of items: DEDUP_AFTER, or ITEM_PIPELINES"
 
+FILES = "files"
+"""Where Scrapy's `FilesPipeline` puts files, but for the setting `FILES_RESULT_FIELD`."""
+
 MARK = "dedup"
 """The key of a response's meta with the marks, by the items' keys."""
 
@@ -115,10 +118,17 @@ class ItemReader:
     Of the fields that are looked at by default, those that come after one in which an item of the class had text are
     not looked at any more: another item of the class whose text is missing has none, and is not compared by a
     description that many items share. Fields that a project names are looked at in every item.
+
+    Args:
+        settings: those of the project.
+        spider: the spider's name.
+        files: the field of files whose checksums are compared where there is no text. Not of pictures: things without
+            one of their own all have the same one.
     """
 
-    def __init__(self, settings: ItemSettings, spider: str) -> None:
+    def __init__(self, settings: ItemSettings, spider: str, files: str = FILES) -> None:
         self._settings = settings
+        self._files = FieldRule((files,))
         self._spider = spider
         self._seen: dict[type, set[str]] = {}
 
@@ -156,7 +166,7 @@ class ItemReader:
     def _rules_for(self, item: Any) -> list[FieldRule | None]:
         """Return the rules for text, HTML and files of an item."""
         settings = self._settings
-        return [each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, settings.file_field)]
+        return [each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, self._files)]
 
     def _full_key(self, key: str, page: str) -> str:
         if _URL.match(key):
@@ -178,7 +188,7 @@ class ItemReader:
                 return ItemContent(html=page, source=field)
         if html.html:
             return html
-        for field, value in self._settings.file_field.find(item):
+        for field, value in self._files.find(item):
             if checksums := _checksums(value):
                 return ItemContent(checksums=checksums, source=f"checksums of {field}")
         return ItemContent()
@@ -308,47 +318,38 @@ def _way_out(item_class: str, reason: str) -> str:
 
 
 class Marker:
-    """Writes verdicts into the fields that the settings name.
+    """Writes verdict, original, distance and similarity on items.
 
-    - `DEDUP_VERDICT_FIELD` receives the verdict.
-    - With DEDUP_MARK_ONLY `response.meta["dedup"]` has, by the items' keys, verdict, original, distance and
-      similarity of the duplicates that are passed on, and of what is similar. `DEDUP_MARK_FIELD` receives them, too.
+    - `DEDUP_MARK_FIELD` receives those of each item.
+    - With DEDUP_MARK_ONLY `response.meta["dedup"]` has, by the items' keys, those of the duplicates that are passed on,
+      and of what is similar.
     """
 
     def __init__(self, crawler: Crawler, settings: ItemSettings, *, is_marking_only: bool) -> None:
         self._stats = crawler.stats
-        self._settings = settings
+        self._field = settings.mark_field
         self._is_marking_only = is_marking_only
 
     def mark(self, item: Any, decision: Decision, response: Response | None) -> None:
         """Write the decision on an item."""
-        settings = self._settings
-        if settings.verdict_field:
-            self._set(item, settings.verdict_field, "VERDICT", decision.verdict.value)
-        if self._is_marking_only and decision.original is not None:
-            self._mark_related(item, decision, response)
-
-    def _mark_related(self, item: Any, decision: Decision, response: Response | None) -> None:
         mark = {
             "verdict": decision.verdict.value,
             "original": decision.original,
             "distance": decision.distance,
             "similarity": decision.similarity,
         }
-        if response is not None and response.request is not None:
+        is_related = self._is_marking_only and decision.original is not None
+        if is_related and response is not None and response.request is not None:
             marks = response.meta.setdefault(MARK, {})
             if isinstance(marks, dict):  # what a project has put there itself stays
                 marks[decision.key] = mark
-        if self._settings.mark_field:
-            self._set(item, self._settings.mark_field, "MARK", mark)
+        if self._field:
+            try:
+                ItemAdapter(item)[self._field] = mark
+            except Exception as error:  # of frozen items, items without such a field, validators of a project
+                self._warn(error)
 
-    def _set(self, item: Any, field: str, setting: str, value: object) -> None:
-        try:
-            ItemAdapter(item)[field] = value
-        except Exception as error:  # of frozen items, items without such a field, validators of a project
-            self._warn(field, setting, error)
-
-    def _warn(self, field: str, setting: str, error: Exception) -> None:
+    def _warn(self, error: Exception) -> None:
         if not self._stats.get_value("dedup/not_annotated"):
-            logger.warning("DEDUP_%s_FIELD = %r cannot be set on the items: %s", setting, field, error)
+            logger.warning("DEDUP_MARK_FIELD = %r cannot be set on the items: %s", self._field, error)
         self._stats.inc_value("dedup/not_annotated")

@@ -172,12 +172,11 @@ def test_real_command_with_a_wrong_argument_prints_one_error_and_exits_with_2(tm
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("CRAWLER_WORKERS", "many"),
-        ("CRAWLER_WORKERS", "-1"),
+        ("DEDUP_WORKERS", "many"),
+        ("DEDUP_WORKERS", "-1"),
         ("CRAWLER_PART", "perhaps"),
         ("CRAWLER_GONE", "forget"),
         ("CRAWLER_JAVASCRIPT", "perhaps"),
-        ("CRAWLER_OBEY_META_ROBOTS", "perhaps"),
         ("DEDUP_MODE", "quick"),
         ("DEDUP_TABLES", "7"),
         ("DEDUP_MIN_JACCARD", "nan"),
@@ -187,10 +186,8 @@ def test_real_command_with_a_wrong_argument_prints_one_error_and_exits_with_2(tm
     ],
 )
 def test_wrong_setting_is_one_line_and_status_2(name: str, value: str, tmp_path: Path) -> None:
-    extensions = {"crawler.runtime.Workers": 100, "crawler.output.Progress": 500}
-    settings = {**NO_NETWORK, "EXTENSIONS": extensions}
     with pytest.raises(ExitedError) as ended:
-        crawl_site_here(tmp_path / "crawl.db", {**settings, name: value}, url="http://127.0.0.1:1/")
+        crawl_site_here(tmp_path / "crawl.db", {**NO_NETWORK, name: value}, url="http://127.0.0.1:1/")
     assert ended.value.status == 2
     [error] = [record.getMessage() for record in ended.value.outcome.log if record.levelno >= logging.WARNING]
     assert value in error
@@ -349,7 +346,7 @@ def test_max_pages_above_what_there_is_ends_by_itself_and_counts_the_pages_of_ea
 @pytest.mark.slow
 def test_max_pages_is_exact_with_many_pages_in_flight_in_the_real_command(tmp_path: Path, site: LocalSite) -> None:
     many_copies(site)
-    settings = {"CRAWLER_WORKERS": 2, "CONCURRENT_REQUESTS_PER_DOMAIN": 32, "CONCURRENT_REQUESTS": 32}
+    settings = {"DEDUP_WORKERS": 2, "CONCURRENT_REQUESTS_PER_DOMAIN": 32, "CONCURRENT_REQUESTS": 32}
     result = crawl(tmp_path / "crawl.db", settings, url=f"{site.url}/", max_pages=11)
     assert result.status == 0
     assert len(result.pages) == result.summed_up("kept") == 11

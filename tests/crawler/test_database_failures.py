@@ -127,21 +127,13 @@ UNUSABLE = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("setting", "url", "status", "words"),
-    [
-        *(("DEDUP_DATABASE_URL", *each) for each in UNUSABLE),
-        *(("CRAWLER_DATABASE_URL", *each) for each in UNUSABLE[2:4]),
-        ("DEDUP_DATABASE_URL", "", 2, ["sqlite:///FILE"]),
-    ],
-)
+@pytest.mark.parametrize(("url", "status", "words"), [*UNUSABLE, ("", 2, ["sqlite:///FILE"])])
 def test_database_that_cannot_be_used_is_refused_in_one_line(
-    setting: str, url: str, status: int, words: list[str], tmp_path: Path
+    url: str, status: int, words: list[str], tmp_path: Path
 ) -> None:
     notes = "These are my notes. " * 100
     (tmp_path / "notes.txt").write_text(notes)
-    own = f"sqlite:///{tmp_path / 'crawl.db'}"
-    ended = refused({"DEDUP_DATABASE_URL": own, setting: url.replace("FOLDER", str(tmp_path))})
+    ended = refused({"DEDUP_DATABASE_URL": url.replace("FOLDER", str(tmp_path))})
     tells(ended, *words, status=status)
     assert "open-sesame" not in "".join(ended.outcome.messages)
     assert (tmp_path / "notes.txt").read_text() == notes
@@ -282,12 +274,12 @@ def test_full_disk_ends_the_crawl_and_the_next_one_completes(kilobytes: int, tmp
 
 
 def test_what_could_not_be_stored_does_not_count_as_kept(tmp_path: Path, site: LocalSite) -> None:
-    pages = f"sqlite:///{tmp_path / 'pages.db'}"
+    pages = f"sqlite:///{tmp_path / 'crawl.db'}"
     PageStore(Database(pages), Outages(0)).close()
     full = "WHEN (SELECT count(*) FROM pages) >= 5 BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END"
-    with closing(sqlite3.connect(tmp_path / "pages.db")) as connection:
+    with closing(sqlite3.connect(tmp_path / "crawl.db")) as connection:
         connection.execute(f"CREATE TRIGGER full BEFORE INSERT ON pages {full}")
-    result = crawl(tmp_path / "verdicts.db", {"CRAWLER_DATABASE_URL": pages}, url=f"{site.url}/")
+    result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
     fails(result, "full")
     [stored] = ask(pages, "SELECT count(*) AS count FROM pages")
     assert result.summed_up("kept") == stored["count"] < len(TEXTS)
@@ -391,16 +383,14 @@ def test_commits_of_which_nothing_is_heard_count_once(
     assert ask(sqlite_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "finished"}]
 
 
-def test_pages_that_were_decided_but_not_stored_are_stored_by_the_next_crawl_in_a_database_of_their_own(
-    tmp_path: Path, site: LocalSite
-) -> None:
-    settings = {"CRAWLER_DATABASE_URL": f"sqlite:///{tmp_path / 'pages.db'}"}
-    crawl_site_here(tmp_path / "verdicts.db", settings, url=f"{site.url}/")
-    with closing(sqlite3.connect(tmp_path / "pages.db")) as connection:
+def test_pages_that_were_decided_but_not_stored_are_stored_by_the_next_crawl(tmp_path: Path, site: LocalSite) -> None:
+    database = tmp_path / "crawl.db"
+    crawl_site_here(database, url=f"{site.url}/")
+    with closing(sqlite3.connect(database)) as connection:
         connection.execute("DELETE FROM pages WHERE id % 2 = 0")
         connection.commit()
-    crawl_site_here(tmp_path / "verdicts.db", settings, url=f"{site.url}/")
-    stored = ask(settings["CRAWLER_DATABASE_URL"], "SELECT text FROM pages")
+    crawl_site_here(database, url=f"{site.url}/")
+    stored = ask(f"sqlite:///{database}", "SELECT text FROM pages")
     assert sorted(row["text"].strip(".") for row in stored) == sorted(TEXTS)
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 
 def begin(database: Path, site: LocalSite, *options: str) -> Popen[str]:
-    settings = {"CRAWLER_WORKERS": 2, "DEDUP_DATABASE_URL": f"sqlite:///{database}"}
+    settings = {"DEDUP_WORKERS": 2, "DEDUP_DATABASE_URL": f"sqlite:///{database}"}
     constants = {"crawler.runtime.EXTRACTION_SECONDS": HANG}
     return start(crawl_command({"url": f"{site.url}/"}, settings, options), constants=constants)
 

@@ -38,7 +38,7 @@ class HostileSite(LocalSite):
     """Of every mark two pages with the same text, whose address, title and text hold it; and a title of a megabyte."""
 
     def _answer(self, asked: Asked) -> Reply:
-        if asked.path in ("/", "/robots.txt"):
+        if asked.is_made_up or asked.path in ("/", "/robots.txt"):
             return super()._answer(asked)
         number = int(asked.path.removeprefix("/").split("/")[0])
         title = f"{MARKS[number]} page" if number < len(MARKS) else "<b>t</b> " * (MEGABYTE // 9)

@@ -19,7 +19,7 @@ from dedup.stage.item_settings import ItemSettings, OnError, SameKey, ShortTexts
         ("on_error", "pass", OnError.PASS),
         ("follow_duplicates", "no", False),
         ("drop_unchanged", 1, True),
-        ("verdict_field", "verdict", "verdict"),
+        ("mark_field", "copy", "copy"),
     ],
 )
 def test_a_value_is_understood(name: str, given: Any, expected: object) -> None:

@@ -107,10 +107,14 @@ def test_files_without_text_are_compared_by_their_checksums(pass_on: PassOn) -> 
     assert outcome.kinds_of_drops == {"ExactDuplicate": 1}
 
 
-def test_things_with_the_same_picture_are_copies_only_where_a_project_says_so(pass_on: PassOn) -> None:
+def test_files_are_where_the_files_pipeline_puts_them_and_things_with_the_same_picture_are_no_copies(
+    pass_on: PassOn,
+) -> None:
     items = [{"name": f"Lamp {n}", "images": [{"url": "u", "checksum": "no picture yet"}]} for n in range(3)]
     assert len(pass_on(items, IN_ORDER).items) == 3
-    assert len(pass_on(items, {"DEDUP_FILE_FIELD": "images", **IN_ORDER}).items) == 1
+    manuals = [{"name": f"Lamp {n}", "manuals": [{"url": "u", "checksum": "one manual"}]} for n in range(3)]
+    assert len(pass_on(manuals, IN_ORDER).items) == 3
+    assert len(pass_on(manuals, {"FILES_RESULT_FIELD": "manuals", **IN_ORDER}).items) == 1
 
 
 # Nothing in silence
@@ -168,10 +172,9 @@ def test_output_that_is_no_item_passes_and_an_unknown_setting_is_named(earlier: 
 def test_marks_go_into_the_item_and_nothing_is_dropped(pass_on: PassOn) -> None:
     outcome = pass_on(four(), {"DEDUP_MARK_ONLY": True, "DEDUP_MARK_FIELD": "copy", **IN_ORDER})
     assert len(outcome.items) == 4
-    marks = [item.get("copy") for item in outcome.items]
-    assert marks[:2] == [None, None]
-    assert [mark["verdict"] for mark in marks[2:]] == ["exact duplicate", "near duplicate"]
-    assert {mark["original"] for mark in marks[2:]} == {url(0)}
+    marks = [item["copy"] for item in outcome.items]
+    assert [mark["verdict"] for mark in marks] == ["new", "new", "exact duplicate", "near duplicate"]
+    assert [mark["original"] for mark in marks] == [None, None, url(0), url(0)]
     assert outcome.count("dedup/marked") == 2
     assert outcome.count("dedup/text_bytes_dropped") == 0
 
@@ -296,8 +299,8 @@ def test_what_is_similar_passes_and_one_line_says_what_it_resembles(
 ) -> None:
     caplog.set_level(logging.DEBUG, "dedup.stage.origins")
     items = [{"url": url(n), "text": text} for n, text in enumerate((FORM, filled_in(FORM)))]
-    outcome = pass_on(items, {"DEDUP_VERDICT_FIELD": "verdict", "EXTENSIONS": {Listening: 1}, **IN_ORDER})
-    assert [item["verdict"] for item in outcome.items] == ["new", "similar"]
+    outcome = pass_on(items, {"DEDUP_MARK_FIELD": "mark", "EXTENSIONS": {Listening: 1}, **IN_ORDER})
+    assert [item["mark"]["verdict"] for item in outcome.items] == ["new", "similar"]
     assert Listening.heard == [("kept", url(0), "new"), ("kept", url(1), "similar")]
     assert (outcome.count("dedup/new"), outcome.count("dedup/similar")) == (1, 1)
     assert outcome.count("dedup/text_bytes_dropped") == 0

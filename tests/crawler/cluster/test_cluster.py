@@ -36,7 +36,7 @@ def start_cluster(database_url: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def test_two_parts_crawl_the_demo_site_as_one_process_does_and_one_of_them_tells(postgresql_url: str) -> None:
-    result = cluster(postgresql_url, "-s", "AUTOTHROTTLE_ENABLED=False", "-s", "DEDUP_WORKERS=0")
+    result = cluster(postgresql_url, "-s", "AUTOTHROTTLE_ENABLED=False")
     assert (result.status, result.errors) == (0, [])
     truth = expected_totals()
     told = {label: result.summed_up(label) for label in ("kept", "dropped", "skipped", "parts")}
@@ -69,7 +69,7 @@ def test_wrong_parts_are_refused_before_anything_begins(settings: dict[str, str]
 
 @pytest.mark.thorough
 def test_a_part_that_was_killed_is_started_again_and_nothing_is_lost(postgresql_url: str) -> None:
-    process = start_cluster(postgresql_url, "-s", "AUTOTHROTTLE_ENABLED=False", "-s", "DEDUP_WORKERS=0")
+    process = start_cluster(postgresql_url, "-s", "AUTOTHROTTLE_ENABLED=False")
     wait_until(lambda: is_begun(postgresql_url) or process.poll() is not None)
     [row] = ask(postgresql_url, "SELECT worker FROM frontier_parts WHERE worker IS NOT NULL ORDER BY kept DESC LIMIT 1")
     os.kill(int(row["worker"].split(":")[1]), signal.SIGKILL)

@@ -212,7 +212,7 @@ def bad(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     linked = {path: page for pages in (ENCODED, REFUSED, STORED) for path, (page, _) in pages.items()}
     with LocalSite({"/": article("front", linked), **linked}) as site:
         site.pages["/behind-hostile-links"] = article("behind")
-        settings = {"DOWNLOAD_MAXSIZE": MAX_SIZE, "CRAWLER_WORKERS": 1}
+        settings = {"DOWNLOAD_MAXSIZE": MAX_SIZE, "DEDUP_WORKERS": 1}
         constants = {EXTRACTION_SECONDS: HANG}
         yield BadPages(site.url, crawl(database, settings, accidents=True, constants=constants, url=f"{site.url}/"))
 
@@ -261,7 +261,7 @@ def test_page_that_kills_its_worker_twice_is_stored_without_text_and_analysed_by
 ) -> None:
     with LocalSite({"/killer": KILLER}) as site:
         constants = {EXTRACTION_SECONDS: 0.5}
-        result = crawl(tmp_path / "crawl.db", {"CRAWLER_WORKERS": 1}, constants=constants, url=f"{site.url}/killer")
+        result = crawl(tmp_path / "crawl.db", {"DEDUP_WORKERS": 1}, constants=constants, url=f"{site.url}/killer")
         assert result.says("WARNING", f"{site.url}/killer", "without text")
         [row] = result.pages.values()
         assert (row["text"], "0.5 s" in row["problem"]) == ("", True)

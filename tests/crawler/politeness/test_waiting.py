@@ -30,6 +30,8 @@ class FailingSite(LocalSite):
         self._failing = failing
 
     def _answer(self, asked: Asked) -> Reply:
+        if asked.is_made_up:
+            return super()._answer(asked)
         number = len(self.asked)
         reply = self._failing(number, asked) or super()._answer(asked)
         if len(self.asked) == number:
@@ -49,7 +51,9 @@ def crawl_one_by_one(database: Path, site: LocalSite, **settings: Any) -> Outcom
 def test_retry_after_is_waited_for_then_robots_txt_is_asked_for_and_a_pace_is_learnt(tmp_path: Path) -> None:
     limited = Reply(b"", 429, {"Retry-After": "1"})
     with FailingSite(lambda number, _: limited if number == 6 else None) as site:
-        crawl_one_by_one(tmp_path / "crawl.db", site)
+        # Of start URLs none is compared with what a made-up address brings: no other request is under way.
+        starts = ",".join(site.url + path for path in site.pages)
+        crawl_site_here(tmp_path / "crawl.db", {"CONCURRENT_REQUESTS": 1}, url=starts)
     assert kept(tmp_path / "crawl.db") == PAGES + 1
     assert [asked.path for asked in site.asked[:2]] == ["/robots.txt", "/"]
     assert site.asked[7].path == "/robots.txt"

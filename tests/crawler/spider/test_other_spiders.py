@@ -49,7 +49,7 @@ def site() -> Iterator[LocalSite]:
         yield site
 
 
-SETTINGS = {"DEDUP_WORKERS": 0, "CRAWLER_WORKERS": 1, "AUTOTHROTTLE_ENABLED": False}
+SETTINGS = {"DEDUP_WORKERS": 0, "AUTOTHROTTLE_ENABLED": False}
 FAST = [word for name, value in SETTINGS.items() for word in ("-s", f"{name}={value}")]
 
 

@@ -197,7 +197,7 @@ def test_what_pages_ask_for_is_obeyed_and_what_is_not_indexed_leaves_no_trace_an
     assert f"skipped {site.url}/noindex: noindex" in outcome.messages
     keys = {row["key"].removeprefix(site.url) for row in crawling.ask("SELECT key FROM dedup_documents")}
     assert keys == set(OBEYED)
-    crawling(site, {"CRAWLER_OBEY_META_ROBOTS": False})
+    crawling(site, {"ROBOTSTXT_OBEY": False})
     assert crawling.kept == sorted(site.pages)
 
 

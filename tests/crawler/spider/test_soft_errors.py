@@ -21,9 +21,6 @@ def sorry(path: str, status: int = 200, title: str = "Not here") -> Reply:
     return Reply(body.encode(), status=status)
 
 
-ASKING = {"CRAWLER_SOFT_404": True}
-
-
 def site_with_soft_404s(missing: Callable[[Asked], Reply]) -> LocalSite:
     lost = [f"/lost/{number}" for number in range(8)]
     return LocalSite({"/": article("front", ["/a", "/b", *lost]), "/a": article("a"), "/b": article("b")}, missing)
@@ -34,12 +31,12 @@ def test_what_is_answered_like_a_made_up_address_is_not_found_or_gone(crawling: 
         # A page of another title is no error.
         site.pages["/c"] = sorry("/c", title="Photographs of the harbour")
         site.pages["/b"] = article("b", ["/c"])
-        outcome = crawling(site, ASKING)
+        outcome = crawling(site)
         assert set(crawling.kept) == {"/", "/a", "/b", "/c"}
         assert outcome.count("crawler/skipped/not_found") == 8
-        assert outcome.count("crawler/made_up_asked") == 1
+        assert outcome.count("crawler/made_up_asked") == len(site.made_up) == 1
         site.pages["/a"] = sorry("/a")
-        crawling(site, ASKING, recrawl=True)
+        crawling(site, recrawl=True)
         assert set(crawling.kept) == {"/", "/b", "/c"}
 
 
@@ -47,24 +44,22 @@ def test_host_that_answers_as_it_should_is_taken_at_its_word(crawling: Crawling)
     with site_with_soft_404s(lambda asked: sorry(asked.path, 410)) as site:
         site.pages["/about-404"] = sorry("/x")
         site.pages["/a"] = article("a", ["/about-404"])
-        crawling(site, ASKING)
+        crawling(site)
         assert "/about-404" in crawling.kept
 
 
 def test_site_that_answers_everything_with_its_front_page_keeps_it(crawling: Crawling) -> None:
     front = article("front", ["/a", "/lost"])
     with LocalSite({"/": front, "/a": article("a")}, lambda asked: front) as site:
-        crawling(site, ASKING)
+        crawling(site)
         assert set(crawling.kept) == {"/", "/a"}
 
 
-def test_robots_txt_holds_for_made_up_addresses_and_a_switch_turns_them_off(crawling: Crawling) -> None:
+def test_robots_txt_holds_for_made_up_addresses(crawling: Crawling) -> None:
     with site_with_soft_404s(lambda asked: sorry(asked.path)) as site:
         site.pages["/robots.txt"] = "User-agent: *\nDisallow: /\nAllow: /$\nAllow: /a$\n"
-        crawling(site, ASKING)
-        del site.pages["/robots.txt"]
         crawling(site)
-        assert not [path for path in site.hits if re.fullmatch("/[0-9a-f]{16}", path)]
+        assert site.made_up == []
 
 
 WALLS = {

@@ -190,7 +190,7 @@ def test_what_has_not_changed_refers_to_the_last_visit(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_crawl_that_is_killed_and_goes_on_has_written_whatever_it_has_stored(tmp_path: Path, option: str) -> None:
     path, database = tmp_path / "crawl.warc.gz", tmp_path / "crawl.db"
-    settings = {"DEDUP_DATABASE_URL": f"sqlite:///{database}", "CRAWLER_WORKERS": 1}
+    settings = {"DEDUP_DATABASE_URL": f"sqlite:///{database}", "DEDUP_WORKERS": 1}
     with EndlessSite() as site:
         process = start(crawl_command({"url": f"{site.url}/", "max_pages": 40}, settings, (option, str(path))))
         wait_until(lambda: len(site.asked) > 30)
