@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -52,11 +51,7 @@ def test_the_corrected_command_runs(outputs: list[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
-        ("in.jsonl", b"no json\n", "in.jsonl:1: not JSON"),
-        ("in.jsonl", b"{}\n", "in.jsonl:1: has neither 'text' nor 'html'; there are no others"),
-        ("in.jsonl", b'{"text": 7}\n', "in.jsonl:1: 'text' is not a string"),
         ("in.csv", b"a,b\n1,2\n", "in.csv: no column 'text' or 'html'; there are 'a', 'b'; name that of the text by"),
-        ("in.txt", b"\xff\xfe\x00", "in.txt: not UTF-8"),
         ("in.warc", b"nothing of the kind", "in.warc: a damaged"),
     ],
 )
@@ -75,16 +70,6 @@ def test_what_was_wrong_is_named(
     assert said in error.replace(f"{name}:1: a damaged", f"{name}: a damaged")
     assert error.count("\n") == 1
     assert files_of(tmp_path) == {name}
-
-
-def test_columns_of_parquet_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    pq.write_table(pa.table({"a": ["1"], "verhaal": [document(50)]}), "in.parquet")
-    assert main(["files", "in.parquet", "-o", "out", "--format", "parquet", "--processes", "1"]) == 2
-    assert "no column 'text' or 'html'; there are 'a', 'verhaal'; name that" in capsys.readouterr().err
-    assert files_of(tmp_path) == {"in.parquet"}
 
 
 def test_an_index_of_nothing_is_not_built(

@@ -41,7 +41,6 @@ from tests.crawling import (
 )
 from tests.localsite import Asked, LocalSite, Page, article
 from tests.texts import document
-from tests.waiting import HANG
 
 pytestmark = pytest.mark.slow
 
@@ -247,21 +246,6 @@ def test_database_that_stays_locked_ends_a_crawl_and_the_next_one_completes(tmp_
     assert result.summary["stopped"] == "database error"
     assert len(result.pages) < len(TEXTS)
     completes(database, site)
-
-
-def test_database_that_is_locked_for_less_than_the_timeout_only_slows_the_crawl_down(
-    tmp_path: Path, site: LocalSite
-) -> None:
-    database = tmp_path / "crawl.db"
-    lock = Lock(database)
-
-    def take_for_a_while() -> None:
-        lock.take()
-        Timer(1.0, lock.release).start()
-
-    when_asked(site, "/15", take_for_a_while)
-    crawl_site_here(database, constants={LOCK_TIMEOUT: HANG}, url=f"{site.url}/")
-    is_complete(database)
 
 
 @pytest.mark.parametrize("kilobytes", [180, 280])

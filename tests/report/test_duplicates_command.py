@@ -95,7 +95,6 @@ def test_scrapy_has_the_same_command_with_the_settings_of_a_project(tmp_path: Pa
     [
         (["--top", "many"], "--top 'many': expected a whole number from 0 up"),
         (["--hots", "news.example"], "'--hots' is not understood: scrapy duplicates -h lists the options"),
-        (["-s", "DEDUP_TABLES=3 choose 1"], "DEDUP_TABLES = '3 choose 1': finds all within 2 bits"),
     ],
 )
 def test_wrong_use_of_scrapys_command_is_one_line_and_status_2(

@@ -349,16 +349,12 @@ def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) ->
         (["--dropped", "https://news.example/x"], "database sqlite:///crawl.db knows no page https://news.example/x"),
         (["--dropped", ORIGINAL], f"{ORIGINAL} was not dropped: the last verdict on it, in run run 0, is new"),
         (["a b", "c d", "--set", "caution"], "--set 'caution': write NAME=VALUE, such as min_jaccard=.6"),
-        (["a b", "c d", "--set", "min_jaccard=much"], "DEDUP_MIN_JACCARD = 'much'"),
         (["a b", "c d", "--set", "range=9"], "--set 'range=9': DEDUP_RANGE is no setting"),
-        (["a b", "c d", "--set", "tables=3 choose 1"], "DEDUP_TABLES = '3 choose 1': finds all within 2 bits"),
-        (["a b", "c d", "--scheme", "poems"], "DEDUP_SCHEME = 'poems': no scheme 'poems': take words or pairs"),
         (
             ["--dropped", NEAR, "--scheme", "pairs"],
             "scheme pairs: database sqlite:///crawl.db was made with word-bigrams/",
         ),
         ([ORIGINAL, "c d", "--set", "scheme=pairs"], "scheme pairs: database sqlite:///crawl.db was made "),
-        (["a b", "c d", "--mode", "x"], "DEDUP_MODE = 'x': expected one of checked, paper"),
         (["a", "c d", "--database", "mysql://x/y"], "databases of the kind 'mysql' are not supported"),
     ],
 )

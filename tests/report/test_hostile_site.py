@@ -9,7 +9,6 @@ import os
 import pty
 import subprocess
 import sys
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -137,22 +136,3 @@ def test_other_commands_show_it(crawled: Crawl) -> None:
     assert all_printable(command(crawled, "dedup explain", "--dropped", first["dropped"]))
     assert all_printable(seen(on_terminal(crawled, "dedup explain", "--dropped", first["dropped"])))
     assert all_printable(seen(on_terminal(crawled, "dedup runs")))
-
-
-def test_items_with_any_key_are_shown(tmp_path: Path) -> None:
-    """Keys of items are no addresses: nothing has been escaped in them."""
-    items = [
-        {"text": document(120, "one"), "id": f"{mark}{copy}"} for mark in (*MARKS, "x" * MEGABYTE) for copy in "ab"
-    ]
-    (tmp_path / "items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", "dedup-check", "items.jsonl"],
-        cwd=tmp_path,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=HANG,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert all_printable(done.stdout)
-    assert all_printable(done.stderr)

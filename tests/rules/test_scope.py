@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from dedup.errors import IncompatibleDatabaseError
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.scope import Scope, Scopes, are_other_titles, owner_of
@@ -164,15 +163,6 @@ def test_candidates_of_other_scopes_take_no_places(
     for number in range(20):
         assert shelf.verdict(f"http://h{number}.example/a", copy) is NEW
     assert shelf.verdict("http://ours.example/b", copy) is NEAR
-
-
-@pytest.mark.parametrize(("made_with", "opened_with"), [("all", "host"), ("host", "domain"), ("domain", "all")])
-def test_a_database_of_another_scope_is_refused_with_the_way_out(
-    made_with: str, opened_with: str, database_url: str
-) -> None:
-    Shelf(database_url, scope=made_with).deduplicator.database.close()
-    with pytest.raises(IncompatibleDatabaseError, match=f"set DEDUP_SCOPE = '{made_with}', or name another"):
-        Shelf(database_url, scope=opened_with)
 
 
 @pytest.mark.slow

@@ -131,23 +131,6 @@ def test_a_scheme_that_does_not_exist(name: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.slow
-def test_schemes_are_found_without_the_compiler_and_dictionaries() -> None:
-    script = """
-import sys
-from dedup.signature.schemes import find_scheme
-from dedup.signature.signing import make_signature
-find_scheme("words"), find_scheme("pair-bigrams/one/mmh3/64").name
-print({"numba", "jieba"} & set(sys.modules))
-make_signature("北京大学的学生", find_scheme("pairs"))
-print({"numba", "jieba"} & set(sys.modules))
-"""
-    result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", timeout=HANG, check=True
-    )
-    assert result.stdout.splitlines() == ["set()", "{'numba'}"]
-
-
 # Without a segmenter.
 
 

@@ -158,11 +158,6 @@ def test_odd_texts_and_addresses_do_no_harm(pass_on: Callable[..., Outcome]) -> 
     assert not [message for message in outcome.messages if set(message) & set("\0\x1b\ud800\u202e")]
 
 
-def test_item_without_a_url_is_compared_all_the_same(pass_on: Callable[..., Outcome]) -> None:
-    items = [{"text": A}, {"url": None, "text": B}, {"url": "", "text": A}, {"text": B}]
-    assert pass_on(items, {"CONCURRENT_ITEMS": 1}).items == items[:2]
-
-
 def test_short_texts_are_duplicates_only_if_they_are_equal(pass_on: Callable[..., Outcome]) -> None:
     texts = ["Three words here", "three  WORDS here", "Three words hare", "港口大桥", "港口大桥。"]
     items = [{"url": url(n), "text": text} for n, text in enumerate(texts)]
