@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from dedup.cli.main import main
 from tests.commands import run_dedup
 from tests.corpus.test_files_command import dedup, rows_of, write
 from tests.texts import document
@@ -55,42 +54,28 @@ def test_the_corrected_command_runs(outputs: list[str], tmp_path: Path) -> None:
         ("in.warc", b"nothing of the kind", "in.warc: a damaged"),
     ],
 )
-def test_what_was_wrong_is_named(
-    name: str,
-    data: bytes,
-    said: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path(name).write_bytes(data)
-    assert main(["files", name, "-o", "out", "--processes", "1"]) == 2
-    error = capsys.readouterr().err
-    assert said in error.replace(f"{name}:1: a damaged", f"{name}: a damaged")
-    assert error.count("\n") == 1
+def test_what_was_wrong_is_named(name: str, data: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(data)
+    done = dedup(name, "-o", "out", "--processes", "1", folder=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr.replace(f"{name}:1: a damaged", f"{name}: a damaged")
     assert files_of(tmp_path) == {name}
 
 
-def test_an_index_of_nothing_is_not_built(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(Path("in.jsonl"), BODIES)
-    assert main(["index", "build", "in.jsonl", "-o", "index", "--processes", "1"]) == 2
-    assert "--text-field" in capsys.readouterr().err
-    assert main(["index", "build", "in.jsonl", "-o", "index", "--processes", "1", "--text-field", "verhaal"]) == 0
+def test_an_index_of_nothing_is_not_built(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", BODIES)
+    command = ("index", "build", "in.jsonl", "-o", "index", "--processes", "1")
+    done = run_dedup(*command, folder=tmp_path)
+    assert (done.returncode, "--text-field" in done.stderr) == (2, True)
+    assert run_dedup(*command, "--text-field", "verhaal", folder=tmp_path).returncode == 0
 
 
-def test_an_output_that_was_there_stays(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(Path("in.jsonl"), BODIES)
-    Path("kept.jsonl").write_text("earlier", encoding="utf-8")
-    assert main(["files", "in.jsonl", "--kept", "kept.jsonl", "--force", "--processes", "1"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert Path("kept.jsonl").read_text(encoding="utf-8") == "earlier"
+def test_an_output_that_was_there_stays(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", BODIES)
+    (tmp_path / "kept.jsonl").write_text("earlier", encoding="utf-8")
+    done = dedup("in.jsonl", "--kept", "kept.jsonl", "--force", "--processes", "1", folder=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert (tmp_path / "kept.jsonl").read_text(encoding="utf-8") == "earlier"
     assert files_of(tmp_path) == {"in.jsonl", "kept.jsonl"}
 
 

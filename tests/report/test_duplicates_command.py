@@ -15,9 +15,8 @@ import pytest
 from dedup import DedupSettings, make_signature
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
-from tests.commands import run_dedup
+from tests.commands import run_dedup, run_in_process
 from tests.crawling import run
-from tests.waiting import HANG
 
 TEXT = " ".join(f"word{number}" for number in range(100))
 DROPPED = "https://news.example/%E6%B8%AF?copy"
@@ -45,15 +44,7 @@ def fill(url: str) -> None:
 
 
 def scrapy_duplicates(folder: Path, *options: str, **given: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "scrapy", "duplicates", *options],
-        cwd=folder,
-        **{"stdout": subprocess.PIPE, **given},
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        timeout=HANG,
-        check=False,
-    )
+    return run_in_process("-m", "scrapy", "duplicates", *options, cwd=folder, **given)
 
 
 def duplicates(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -23,10 +21,9 @@ from dedup.rules.documents import Document, Kept, Rule
 from dedup.rules.matcher import PairDecider
 from dedup.sql.database import Database
 from dedup.sql.schema import properties
-from tests.commands import run_dedup
+from tests.commands import run_dedup, run_in_process
 from tests.crawls import store_pages
 from tests.texts import CHINESE, ENGLISH, chinese, chinese_words, document, edited, extended, shingles
-from tests.waiting import HANG
 
 ORIGINAL = "https://news.example/story"
 NEAR = "https://news.example/%E6%B8%AF?copy"
@@ -132,14 +129,7 @@ def test_json_has_the_numbers_of_the_decision_by_the_scheme(name: str, a: str, b
 
 @pytest.mark.slow
 def test_json_of_the_command_is_one_document(folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "dedup", "explain", "--dropped", EXACT, "--json"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-        check=False,
-    )
+    done = run_in_process("-m", "dedup", "explain", "--dropped", EXACT, "--json", cwd=folder)
     assert (done.stderr, done.returncode) == ("", 0)
     assert json.loads(done.stdout)["record"]["verdict"] == "exact duplicate"
 
@@ -358,29 +348,17 @@ def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) ->
         (["a", "c d", "--database", "mysql://x/y"], "databases of the kind 'mysql' are not supported"),
     ],
 )
-def test_wrong_use_is_one_line_and_status_2(
-    folder: Path,
-    options: list[str],
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(folder)
-    assert main(["explain", *options]) == 2
-    output, errors = capsys.readouterr()
-    assert errors.startswith(f"error: {message}")
-    assert (errors.count("\n"), output) == (1, "")
+def test_wrong_use_is_one_line_and_status_2(folder: Path, options: list[str], message: str) -> None:
+    done = run_dedup("explain", *options, folder=folder)
+    assert (done.returncode, done.stderr.count("\n"), done.stdout) == (2, 1, "")
+    assert done.stderr.startswith(f"error: {message}")
 
 
-def test_database_that_is_not_there_is_one_line_and_status_1(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_database_that_is_not_there_is_one_line_and_status_1(tmp_path: Path) -> None:
+    told = "error: there is no database sqlite:///crawl.db: run a crawl first, or name another\n"
     for options in (["--dropped", ORIGINAL], [ORIGINAL, "a b", "--database", "crawl.db"]):
-        assert main(["explain", *options]) == 1
-        output, errors = capsys.readouterr()
-        assert errors == "error: there is no database sqlite:///crawl.db: run a crawl first, or name another\n"
-        assert output == ""
+        done = run_dedup("explain", *options, folder=tmp_path)
+        assert (done.returncode, done.stderr, done.stdout) == (1, told, "")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -394,16 +372,12 @@ def test_database_that_is_not_there_is_one_line_and_status_1(
     ],
 )
 def test_database_of_the_scrapy_project_that_is_here_is_found(
-    databases: list[str],
-    is_found: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    databases: list[str], is_found: bool, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     for name in databases:
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-        fill(Path(name), [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}])
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        fill(tmp_path / name, [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}])
     for command in (["explain", "--dropped", NEAR], ["runs"]):
-        assert (main(command) == 0) is is_found
-        assert ("no database" in capsys.readouterr().err) is not is_found
+        done = run_dedup(*command, folder=tmp_path)
+        assert (done.returncode == 0) is is_found
+        assert ("no database" in done.stderr) is not is_found

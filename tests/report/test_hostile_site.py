@@ -13,11 +13,11 @@ from urllib.parse import unquote
 
 import pytest
 
+from tests.commands import run_in_process
 from tests.crawling import Crawl, crawl
 from tests.localsite import Asked, LocalSite, Reply, article
 from tests.terminals import links_in, seen
 from tests.texts import document
-from tests.waiting import HANG
 
 pytestmark = pytest.mark.slow
 
@@ -57,13 +57,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
 
 
 def command(crawled: Crawl, program: str, *options: str) -> str:
-    finished = subprocess.run(
-        [sys.executable, "-m", *program.split(), *options, "--database", crawled.database_url],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=HANG,
-        check=False,
-    )
+    finished = run_in_process("-m", *program.split(), *options, "--database", crawled.database_url)
     assert (finished.stderr, finished.returncode) == ("", 0)
     return finished.stdout
 
