@@ -480,16 +480,3 @@ def test_script_without_a_main_guard_works(process: str, more: dict[str, object]
     assert "'dedup/new': 1" in result.stderr
     assert "'dedup/exact_duplicate': 3" in result.stderr
     assert not [line for line in result.stderr.splitlines() if "WARNING" in line and "Aiohttp" not in line]
-
-
-@pytest.mark.parametrize(
-    ("process", "more"),
-    [("CrawlerProcess", {}), ("AsyncCrawlerProcess", {"TWISTED_REACTOR_ENABLED": False, **NO_NETWORK})],
-    ids=["CrawlerProcess", "without reactor"],
-)
-def test_script_whose_database_cannot_be_opened_says_so_in_one_line(
-    process: str, more: dict[str, object], tmp_path: Path
-) -> None:
-    path = script(tmp_path, process, "missing/dedup.db", **more)
-    result = run([sys.executable, str(path)], folder=tmp_path, accidents=True)
-    assert "cannot write database sqlite:///missing/dedup.db" in result.errors[0]
