@@ -13,8 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.commands import run_in_process
-from tests.crawling import Crawl, crawl
+from tests.crawling import Crawl, crawl, run
 from tests.localsite import Asked, LocalSite, Reply, article
 from tests.terminals import links_in, seen
 from tests.texts import document
@@ -57,8 +56,9 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
 
 
 def command(crawled: Crawl, program: str, *options: str) -> str:
-    finished = run_in_process("-m", *program.split(), *options, "--database", crawled.database_url)
-    assert (finished.stderr, finished.returncode) == ("", 0)
+    words = [*program.split(), *options, "--database", crawled.database_url]
+    finished = run([sys.executable, "-m", *words])
+    assert (finished.stderr, finished.status) == ("", 0)
     return finished.stdout
 
 
