@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, text
 
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, LockedError, SettingsError
-from dedup.index import RADIUS, TableDesign
+from dedup.index import RADIUS
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document, Rule, Verdict
 from dedup.rules.settings import Caution, DedupSettings, Mode
@@ -483,14 +483,6 @@ def test_a_member_too_far_from_its_leader_does_not_hide_another_match(crawl: Cra
     assert crawl.see("third", third).original == "cousin"
 
 
-def test_a_duplicate_seen_again_is_the_same_duplicate(crawl: Crawl) -> None:
-    crawl.see("a", TEXT)
-    near, exact = crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)
-    # Nothing was compared anew.
-    assert crawl.see("b", NEAR_TEXT) == near
-    assert crawl.see("c", TEXT) == exact
-
-
 # Updates
 
 
@@ -502,13 +494,6 @@ def test_the_old_fingerprint_of_an_updated_document_leaves_every_table(crawl: Cr
     assert crawl.see("c", TEXT).verdict is NEAR  # of b
     assert crawl.see("d", OTHER_TEXT).original == "a"
     assert crawl.see("e", edited(OTHER_TEXT, 3)).original == "a"
-
-
-def test_a_duplicate_that_changes_a_little_stays_a_duplicate_of_its_original(crawl: Crawl) -> None:
-    crawl.see("a", TEXT)
-    crawl.see("b", NEAR_TEXT)
-    decision = crawl.see("b", edited(NEAR_TEXT, 2, "again"))
-    assert (decision.verdict, decision.original, decision.matched) == (NEAR, "a", "a")
 
 
 def test_members_that_an_updated_leader_is_unlike_are_decided_anew(crawl: Crawl) -> None:
@@ -563,14 +548,6 @@ def test_in_paper_mode_members_within_three_bits_of_an_updated_leader_stay(paper
 
 
 # Settings
-
-
-@pytest.mark.parametrize("design", ["4 choose 1", "5 choose 2", "6 choose 3", "4 choose 1 then 4 choose 1"])
-def test_every_design_finds_near_duplicates(start: Callable[..., Crawl], design: str) -> None:
-    crawl = start(tables=TableDesign.parse(design))
-    crawl.see("a", TEXT)
-    assert crawl.see("b", NEAR_TEXT).original == "a"
-    assert crawl.see("c", OTHER_TEXT).verdict is NEW
 
 
 # Law: whatever is seen in whatever order

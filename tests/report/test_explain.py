@@ -13,7 +13,6 @@ import pytest
 from sqlalchemy import update
 
 from dedup import DedupSettings, find_scheme, make_signature, similarity
-from dedup.cli.main import main
 from dedup.index import TableDesign
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.explanation import _KEPT
@@ -281,9 +280,7 @@ def test_dropped_in_the_mode_and_the_tables_of_the_crawl(tmp_path: Path) -> None
     assert content["settings"]["tables"] == "6 choose 3"
 
 
-def test_pages_are_explained_by_the_scheme_of_their_database(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_are_explained_by_the_scheme_of_their_database(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     fill(tmp_path / "crawl.db", [{ORIGINAL: STORY, NEAR: OTHER}], scheme="pairs")
     store_pages(url, {ORIGINAL: STORY})
@@ -297,11 +294,11 @@ def test_pages_are_explained_by_the_scheme_of_their_database(
     assert data(tmp_path, ORIGINAL, "a b", "--scheme", "pairs")["scheme"]["features"] == "pair-bigrams"
     with closing(Database(url)) as database, database.write() as connection:
         connection.execute(update(properties).where(properties.c.name == "scheme").values(value="9:words/count/mmh3/s"))
-    monkeypatch.chdir(tmp_path)
-    assert main(["explain", ORIGINAL, "a b"]) == 1
-    errors = capsys.readouterr().err
-    assert errors.startswith("error: database sqlite:///crawl.db was made with scheme '9:words/count/mmh3/s', which")
-    assert errors.count("\n") == 1
+    done = run_dedup("explain", ORIGINAL, "a b", folder=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith(
+        "error: database sqlite:///crawl.db was made with scheme '9:words/count/mmh3/s', which"
+    )
 
 
 def test_pages_without_text_are_dropped_for_their_bytes(tmp_path: Path) -> None:

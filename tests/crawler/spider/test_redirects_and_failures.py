@@ -289,14 +289,6 @@ def test_start_that_redirects_to_another_host_says_so(tmp_path: Path) -> None:
     assert result.skipped == {"redirected_to_other_host": 1}
 
 
-def test_redirect_to_a_host_that_is_allowed_is_followed(tmp_path: Path) -> None:
-    with LocalSite({"/home": article("home")}) as site:
-        site.pages["/"] = redirect(f"{site.other_url}/home")
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/", allowed_domains="127.0.0.1,localhost")
-    assert [item.url for item in outcome.items] == [f"{site.other_url}/home"]
-    assert not [name for name in outcome.stats if name.startswith("crawler/skipped/")]
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "no-such-host.invalid"])
 def test_site_that_cannot_be_reached_is_one_clear_line_and_status_1(host: str, tmp_path: Path) -> None:
     why = "connection refused" if host == "127.0.0.1" else "host not found"
