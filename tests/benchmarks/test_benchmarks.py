@@ -45,7 +45,7 @@ def labelled(tmp_path: Path) -> Path:
     [
         "order --data DATA --shuffles 2",
         "crowding --data DATA --scheme words counted-words",
-        "updates --data DATA --stories 2",
+        pytest.param("updates --data DATA --stories 2", marks=pytest.mark.thorough),
         pytest.param("decisions --data DATA --n 300", marks=pytest.mark.thorough),
         pytest.param("frontier --n 50", marks=pytest.mark.thorough),
         pytest.param("report --n 50", marks=needs_chromium),
