@@ -8,6 +8,7 @@ import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 from dedup.cli.main import main
 from tests.waiting import HANG
@@ -32,15 +33,19 @@ def run_dedup(*arguments: object, folder: Path) -> CompletedProcess[str]:
     return CompletedProcess(words, status, streams[0].read(), streams[1].read())
 
 
+def run_in_process(*arguments: object, **given: Any) -> CompletedProcess[str]:
+    """Run Python with arguments in a process of its own, such as `-m dedup files x.jsonl`.
+
+    Args:
+        *arguments: those of the interpreter.
+        **given: more for `subprocess.run`.
+    """
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8", "timeout": HANG}
+    return subprocess.run([sys.executable, *map(str, arguments)], check=False, **{**streams, **given})
+
+
 def run_python(code: str, *arguments: str) -> str:
     """Run code in a process of its own that has to succeed; return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=HANG,
-        check=False,
-    )
+    done = run_in_process("-c", code, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -173,12 +173,6 @@ def test_what_cannot_be_used_is_said_at_once(tmp_path: Path) -> None:
         Deduplicator("texts")
 
 
-def test_keys_that_no_file_can_hold_are_decided_too() -> None:
-    first, second = deduplicate([("\ud800", STORY), ("copy", STORY)])
-    assert (first.key, first.verdict) == ("\ud800", Verdict.NEW)
-    assert (second.verdict, second.original) == (Verdict.EXACT_DUPLICATE, "\ufffd")
-
-
 def test_what_is_no_text_and_what_is_no_key_is_named(tmp_path: Path) -> None:
     wrong: Any = None
     with pytest.raises(TypeError, match="expected a text, not NoneType"):

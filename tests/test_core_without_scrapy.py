@@ -74,36 +74,24 @@ except ModuleNotFoundError as error:
     assert run_python(code) == "dedup.DedupAddon needs scrapy: pip install 'scrapy-neardup[scrapy]'\n"
 
 
-def test_a_signature_needs_no_database_library_and_no_scrapy_and_english_no_jieba() -> None:
-    code = """
-import sys
-from dedup import make_signature
-make_signature("The ferry to the island leaves at seven.")
-print(sorted({"sqlalchemy", "scrapy", "twisted", "jieba", "trafilatura", "lxml"} & sys.modules.keys()))
-"""
-    assert run_python(code) == "[]\n"
-
-
-def test_a_crawling_process_loads_neither_the_compiler_nor_dictionaries() -> None:
-    code = """
-import sys
-import dedup.stage.pipelines, crawler.runtime, crawler.pages.pipeline, crawler.spider.site
-print(sorted({"numba", "llvmlite", "jieba", "trafilatura", "pyarrow", "msgspec", "jinja2"} & sys.modules.keys()))
-"""
-    assert run_python(code) == "[]\n"
+SIGNED = "from dedup import make_signature; make_signature('The ferry to the island leaves at seven.')"
 
 
 @pytest.mark.parametrize(
-    ("module", "heavy"),
+    ("code", "heavy"),
     [
-        ("dedup.cli.main", ["numpy", "multiprocessing", "asyncio"]),
-        ("dedup.console", ["numpy", "multiprocessing", "asyncio"]),
-        ("dedup.cli.duplicates", ["jinja2", "multiprocessing", "numba"]),
+        (SIGNED, ["sqlalchemy", "scrapy", "twisted", "jieba", "trafilatura", "lxml"]),
+        (
+            "import dedup.stage.pipelines, crawler.runtime, crawler.pages.pipeline, crawler.spider.site",
+            ["numba", "llvmlite", "jieba", "trafilatura", "pyarrow", "msgspec", "jinja2"],
+        ),
+        ("import dedup.cli.main, dedup.console", ["numpy", "multiprocessing", "asyncio", "rich", "argcomplete"]),
+        ("import dedup.cli.duplicates", ["jinja2", "multiprocessing", "numba"]),
     ],
+    ids=["a signature", "a crawling process", "any command", "duplicates"],
 )
-def test_what_a_command_begins_with_loads_nothing_that_takes_time(module: str, heavy: list[str]) -> None:
-    code = f"import sys, {module}; print(sorted(set({heavy}) & sys.modules.keys()))"
-    assert run_python(code) == "[]\n"
+def test_nothing_is_loaded_that_is_not_needed(code: str, heavy: list[str]) -> None:
+    assert run_python(f"import sys; {code}; print(sorted(set({heavy}) & sys.modules.keys()))") == "[]\n"
 
 
 def test_importing_the_package_imports_nothing_else() -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from dedup.console import HEADING, NEAR, Line, joined, labelled, link_to, linked, styled, table, write_lines
-from tests.commands import run_python
 from tests.terminals import Terminal, links_in, seen, styles_in
 
 KEY = "https://news.example/a page?q=1"
@@ -94,15 +93,3 @@ def test_only_pages_are_linked(key: str) -> None:
 
 def test_an_address_that_is_too_long_is_no_link() -> None:
     assert link_to("https://a.example/" + "x" * 1_000_000) == ""
-
-
-@pytest.mark.slow
-def test_what_every_project_loads_needs_none_of_it() -> None:
-    code = """
-import sys
-import dedup
-import dedup.console
-import dedup.cli.main
-print(sorted({"rich", "argcomplete"} & sys.modules.keys()))
-"""
-    assert run_python(code) == "[]\n"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +22,9 @@ from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.signature.signature import digest, distance
 from dedup.sql.schema import documents
-from tests.commands import run_dedup
+from tests.commands import run_dedup, run_in_process
 from tests.saved_indexes import held, rows_in, save_index
 from tests.texts import document, edited, filled_in, form
-from tests.waiting import HANG
 
 TEXT = document(200, "text")
 NEAR = edited(TEXT, 4)
@@ -273,14 +270,8 @@ def test_a_file_of_fingerprints_is_looked_up_as_each_of_them(index: Path, tmp_pa
     answers = json.loads(by_file.stdout)
     assert [hit["distance"] for answer in answers for hit in answer["found"] if hit["key"] == "a"] == [0, 2]
     assert answers[2]["found"] == []
-    piped = subprocess.run(
-        [sys.executable, "-m", "dedup", *map(str, query), "--fingerprints", "-"],
-        input="\n".join(asked_for),
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-        check=True,
-    )
+    piped = run_in_process("-m", "dedup", *query, "--fingerprints", "-", input="\n".join(asked_for))
+    assert piped.returncode == 0, piped.stderr
     assert piped.stdout == run_dedup(*query, *one_by_one, folder=tmp_path).stdout
     assert piped.stdout.splitlines()[0] == f"query {stored:016x}"
 

@@ -125,10 +125,7 @@ def test_lookups_of_documents_and_labelled_sets(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("simhash", "a b", "--features", "shingles"), "--features 'shingles'"),
-        (("simhash", "a b", "--features", "keywords:0"), "0 keywords"),
         (("simhash", "a b", "--bits", "300"), "--bits '300': give a whole number from 1 to 256"),
-        (("simhash", "a b", "--bits", "200"), "hash mmh3 has 128"),
-        (("simhash", "a b", "--hash", "crc"), "hash 'crc'"),
         (("simhash", "absent.txt"), "'absent.txt' is no file: write text:... for a text of one word"),
         (("simhash", "the cat", "--features", "textrank"), "'the cat': no textrank in it; take other --features"),
         (("simhash", *["a b"] * 101), "101 texts: 100 are drawn at most"),

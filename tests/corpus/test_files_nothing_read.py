@@ -6,11 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dedup.cli.main import main
 from tests.commands import run_dedup
 from tests.corpus.test_files_command import dedup, rows_of, write
 from tests.texts import document
@@ -52,60 +50,32 @@ def test_the_corrected_command_runs(outputs: list[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
-        ("in.jsonl", b"no json\n", "in.jsonl:1: not JSON"),
-        ("in.jsonl", b"{}\n", "in.jsonl:1: has neither 'text' nor 'html'; there are no others"),
-        ("in.jsonl", b'{"text": 7}\n', "in.jsonl:1: 'text' is not a string"),
         ("in.csv", b"a,b\n1,2\n", "in.csv: no column 'text' or 'html'; there are 'a', 'b'; name that of the text by"),
-        ("in.txt", b"\xff\xfe\x00", "in.txt: not UTF-8"),
         ("in.warc", b"nothing of the kind", "in.warc: a damaged"),
     ],
 )
-def test_what_was_wrong_is_named(
-    name: str,
-    data: bytes,
-    said: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path(name).write_bytes(data)
-    assert main(["files", name, "-o", "out", "--processes", "1"]) == 2
-    error = capsys.readouterr().err
-    assert said in error.replace(f"{name}:1: a damaged", f"{name}: a damaged")
-    assert error.count("\n") == 1
+def test_what_was_wrong_is_named(name: str, data: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(data)
+    done = dedup(name, "-o", "out", "--processes", "1", folder=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr.replace(f"{name}:1: a damaged", f"{name}: a damaged")
     assert files_of(tmp_path) == {name}
 
 
-def test_columns_of_parquet_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    pq.write_table(pa.table({"a": ["1"], "verhaal": [document(50)]}), "in.parquet")
-    assert main(["files", "in.parquet", "-o", "out", "--format", "parquet", "--processes", "1"]) == 2
-    assert "no column 'text' or 'html'; there are 'a', 'verhaal'; name that" in capsys.readouterr().err
-    assert files_of(tmp_path) == {"in.parquet"}
+def test_an_index_of_nothing_is_not_built(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", BODIES)
+    command = ("index", "build", "in.jsonl", "-o", "index", "--processes", "1")
+    done = run_dedup(*command, folder=tmp_path)
+    assert (done.returncode, "--text-field" in done.stderr) == (2, True)
+    assert run_dedup(*command, "--text-field", "verhaal", folder=tmp_path).returncode == 0
 
 
-def test_an_index_of_nothing_is_not_built(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(Path("in.jsonl"), BODIES)
-    assert main(["index", "build", "in.jsonl", "-o", "index", "--processes", "1"]) == 2
-    assert "--text-field" in capsys.readouterr().err
-    assert main(["index", "build", "in.jsonl", "-o", "index", "--processes", "1", "--text-field", "verhaal"]) == 0
-
-
-def test_an_output_that_was_there_stays(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(Path("in.jsonl"), BODIES)
-    Path("kept.jsonl").write_text("earlier", encoding="utf-8")
-    assert main(["files", "in.jsonl", "--kept", "kept.jsonl", "--force", "--processes", "1"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert Path("kept.jsonl").read_text(encoding="utf-8") == "earlier"
+def test_an_output_that_was_there_stays(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", BODIES)
+    (tmp_path / "kept.jsonl").write_text("earlier", encoding="utf-8")
+    done = dedup("in.jsonl", "--kept", "kept.jsonl", "--force", "--processes", "1", folder=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert (tmp_path / "kept.jsonl").read_text(encoding="utf-8") == "earlier"
     assert files_of(tmp_path) == {"in.jsonl", "kept.jsonl"}
 
 

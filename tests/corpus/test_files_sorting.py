@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dedup.cli.main import main
 from dedup.corpus.sorting import moment
 from tests.corpus.test_corpus_reading import warc_record
-from tests.corpus.test_files_command import NEAR, OTHER, TEXT, many, rows_of, write
+from tests.corpus.test_files_command import NEAR, OTHER, TEXT, dedup, many, rows_of, write
 from tests.texts import document, extended
 
 
@@ -96,14 +96,12 @@ def test_of_pages_the_one_with_the_longest_main_text_is_kept(tmp_path: Path, mon
     assert [row["url"] for row in rows_of(tmp_path / "out/kept.jsonl")] == ["https://b.example/"]
 
 
-def test_documents_without_a_date_are_taken_for_the_oldest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_documents_without_a_date_are_taken_for_the_oldest(tmp_path: Path) -> None:
     rows = [{"id": "a", "text": TEXT, "date": "some day"}, {"id": "b", "text": NEAR, "date": "1999-01-01"}]
     write(tmp_path / "in.jsonl", rows)
-    assert files("in.jsonl", "-o", "out", "--keep", "newest") == 0
-    assert "1 document without a date in the field 'date' taken for the oldest" in capsys.readouterr().err
+    done = dedup("in.jsonl", "-o", "out", "--keep", "newest", "--processes", "1", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "1 document without a date in the field 'date' taken for the oldest" in done.stderr
     assert [row["id"] for row in rows_of(tmp_path / "out/kept.jsonl")] == ["b"]
 
 
@@ -114,17 +112,10 @@ def test_documents_without_a_date_are_taken_for_the_oldest(
         (["--keep", "longest", "--date-field", "made"], "--date-field goes with --keep newest"),
     ],
 )
-def test_a_date_that_is_not_there_or_not_needed_is_refused(
-    arguments: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_date_that_is_not_there_or_not_needed_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [{"id": "a", "text": TEXT}])
-    assert files("in.jsonl", "-o", "out", *arguments) == 2
-    assert message in capsys.readouterr().err
+    done = dedup("in.jsonl", "-o", "out", "--processes", "1", *arguments, folder=tmp_path)
+    assert (done.returncode, message in done.stderr) == (2, True)
     assert not (tmp_path / "out/kept.jsonl").exists()
 
 

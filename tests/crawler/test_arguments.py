@@ -178,10 +178,6 @@ def test_real_command_with_a_wrong_argument_prints_one_error_and_exits_with_2(tm
         ("CRAWLER_GONE", "forget"),
         ("CRAWLER_JAVASCRIPT", "perhaps"),
         ("DEDUP_MODE", "quick"),
-        ("DEDUP_TABLES", "7"),
-        ("DEDUP_MIN_JACCARD", "nan"),
-        ("DEDUP_OUTAGE_TIMEOUT", "nan"),
-        ("DEDUP_OUTAGE_TIMEOUT", "inf"),
         ("DEDUP_FOLLOW_DUPLICATES", "maybe"),
     ],
 )

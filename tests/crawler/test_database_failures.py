@@ -18,15 +18,13 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, text
 
-from crawler.frontier import schema as frontier
 from crawler.frontier.store import FrontierStore
-from crawler.pages import store as pages
 from crawler.pages.store import PageStore
 from dedup import DedupSettings
 from dedup.errors import DatabaseError, OutageError
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.sql import database as outages_module
-from dedup.sql.database import Database, Outages, TableSet
+from dedup.sql.database import Database, Outages
 from tests.crawling import (
     NO_NETWORK,
     Crawl,
@@ -41,7 +39,6 @@ from tests.crawling import (
 )
 from tests.localsite import Asked, LocalSite, Page, article
 from tests.texts import document
-from tests.waiting import HANG
 
 pytestmark = pytest.mark.slow
 
@@ -143,30 +140,15 @@ def test_database_that_cannot_be_used_is_refused_in_one_line(
 OTHER = "made by another version of this program (this one has tables of version 1): begin anew, in a new database"
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ("value = 'strange' WHERE name = 'scheme'", "scheme 'strange'"),
-        ("value = 'strange' WHERE name = 'table design'", "table design 'strange'"),
-        ("name = 'schema version' WHERE name = 'schema'", OTHER),
-    ],
-)
-def test_database_of_another_make_is_refused_and_left_alone(change: str, told: str, tmp_path: Path) -> None:
+def test_database_of_another_make_is_refused_and_left_alone(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     Deduplicator(DedupSettings(database_url=f"sqlite:///{database}")).database.close()
     with closing(sqlite3.connect(database)) as connection:
-        assert connection.execute(f"UPDATE dedup_properties SET {change}").rowcount == 1
+        change = "UPDATE dedup_properties SET name = 'schema version' WHERE name = 'schema'"
+        assert connection.execute(change).rowcount == 1
         connection.commit()
-    tells(refused({"DEDUP_DATABASE_URL": f"sqlite:///{database}"}), str(database), told)
+    tells(refused({"DEDUP_DATABASE_URL": f"sqlite:///{database}"}), str(database), OTHER)
     assert ask(f"sqlite:///{database}", "SELECT * FROM dedup_runs") == []
-
-
-@pytest.mark.parametrize("tables", [pages.TABLES, frontier.TABLES], ids=lambda tables: tables.name)
-def test_tables_of_an_unreleased_crawler_are_refused(tables: TableSet, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'crawl.db'}"
-    with closing(Database(url)) as database, database.write() as connection:
-        tables.metadata.create_all(connection)
-    fails(crawl(url, url=NOBODY), f"the {tables.name} of database {url} ", OTHER)
 
 
 def test_new_database_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
@@ -239,21 +221,6 @@ def test_database_that_stays_locked_ends_a_crawl_and_the_next_one_completes(tmp_
     assert result.summary["stopped"] == "database error"
     assert len(result.pages) < len(TEXTS)
     completes(database, site)
-
-
-def test_database_that_is_locked_for_less_than_the_timeout_only_slows_the_crawl_down(
-    tmp_path: Path, site: LocalSite
-) -> None:
-    database = tmp_path / "crawl.db"
-    lock = Lock(database)
-
-    def take_for_a_while() -> None:
-        lock.take()
-        Timer(1.0, lock.release).start()
-
-    when_asked(site, "/15", take_for_a_while)
-    crawl_site_here(database, constants={LOCK_TIMEOUT: HANG}, url=f"{site.url}/")
-    is_complete(database)
 
 
 @pytest.mark.parametrize("kilobytes", [180, 280])

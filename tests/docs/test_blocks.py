@@ -7,8 +7,6 @@ import re
 import shlex
 import shutil
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,12 +16,12 @@ import pytest
 from dedup.cli.main import main
 from dedup.rules.settings import DedupSettings
 from dedup.stage.item_settings import ItemSettings
+from tests.commands import run_in_process
 from tests.crawling import environment
 from tests.docs.commands import commands_in
 from tests.docs.examples import make_database, make_examples
 from tests.docs.pages import ROOT, Block, all_blocks
 from tests.docs.settings_table import known_settings
-from tests.waiting import HANG
 
 _RUN = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _CRAWL = "-m crawler.demo crawl -L WARNING"
@@ -48,16 +46,7 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_in(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=HANG,
-        check=False,
-    )
+    done = run_in_process(*arguments, cwd=folder, env=environment())
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 

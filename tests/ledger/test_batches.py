@@ -21,8 +21,8 @@ from dedup.sql import schema
 from tests.deciding import Crawl, empty, signature_of
 from tests.texts import all_pairs, document, edited, extended, filled_in, form
 
-NEW, UPDATED, EXACT, NEAR = Verdict.NEW, Verdict.UPDATED, Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
-TEXT, OTHER, THIRD = document(120, "text"), document(120, "other"), document(120, "third")
+NEAR = Verdict.NEAR_DUPLICATE
+TEXT, OTHER = document(120, "text"), document(120, "other")
 FORM = form(200, 14, "form")
 TEXTS = [
     *(TEXT, OTHER, edited(OTHER, 4), FORM, filled_in(FORM), all_pairs(12, 1), all_pairs(12, 2)),
@@ -106,18 +106,6 @@ def test_batches_decide_and_write_what_single_documents_do(
     law()
 
 
-def test_a_document_that_changes_twice_in_a_batch_is_found_by_what_it_holds_then(crawl: Crawl) -> None:
-    copies = {text: edited(text, 2) for text in (TEXT, OTHER, THIRD)}
-    texts = [("a", TEXT), ("b", copies[TEXT]), ("a", OTHER), ("c", copies[OTHER]), ("a", THIRD), ("d", copies[OTHER])]
-    texts += [("e", copies[THIRD]), ("f", edited(TEXT, 2, "again"))]
-    decisions = crawl.see_all([crawl.document(key, text) for key, text in texts])
-    assert [(each.verdict, each.original) for each in decisions if each] == [
-        *((NEW, None), (NEAR, "a"), (UPDATED, None), (NEAR, "a")),
-        # What hung on its old content has to be decided anew: the first of these is nobody's copy.
-        *((UPDATED, None), (NEW, None), (NEAR, "a"), (NEW, None)),
-    ]
-
-
 def keys(text: str) -> set[tuple[int, int]]:
     signature = signature_of(text)
     found = keys_of(DedupSettings()).of(np.array([signature.fingerprint], np.uint64), signature.bands[np.newaxis])
@@ -143,10 +131,3 @@ def test_who_leaves_a_crowded_key_makes_room_in_the_same_batch(
     decisions = [decision for batch in batches for decision in crawl.see_all(batch)]
     assert decisions[-1] is not None
     assert (decisions[-1].verdict, decisions[-1].original) == (NEAR, "second")
-
-
-def test_a_failed_batch_leaves_no_key_to_the_next_one(crawl: Crawl) -> None:
-    with pytest.raises(InterruptedError):
-        crawl.see_all([crawl.document("a", TEXT), FailingDocument("", None)])
-    assert crawl.see("b", edited(TEXT, 2)).verdict is NEW
-    assert crawl.see("c", TEXT).original == "b"

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import os
 import socket
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -20,16 +17,11 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, text
 
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, LockedError, SettingsError
-from dedup.index import RADIUS, TableDesign
+from dedup.index import RADIUS
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document, Rule, Verdict
-from dedup.rules.settings import LIMITS, Caution, DedupSettings, Mode
+from dedup.rules.settings import Caution, DedupSettings, Mode
 from dedup.rules.verification import (
-    BY_CONTAINMENT,
-    BY_JACCARD,
-    LESS_ALIKE,
-    NOT_ALIKE,
-    alike_by,
     belongs_to_cluster,
     check,
 )
@@ -327,23 +319,6 @@ def test_no_documents_give_no_decisions(crawl: Crawl) -> None:
 
 
 @pytest.mark.parametrize(
-    ("jaccard", "containment", "length_ratio", "expected"),
-    [
-        (1.0, 1.0, 1.0, BY_JACCARD),
-        (0.55, 0.0, 0.0, BY_JACCARD),
-        (0.549, 0.899, 1.0, NOT_ALIKE),
-        (0.0, 0.9, 0.6, BY_CONTAINMENT),
-        (0.0, 1.0, 0.599, LESS_ALIKE),
-        (0.0, 0.0, 1.0, NOT_ALIKE),
-    ],
-)
-def test_near_duplicates_share_enough_shingles_or_one_contains_the_other(
-    jaccard: float, containment: float, length_ratio: float, expected: int
-) -> None:
-    assert alike_by(jaccard, containment, length_ratio, DedupSettings()) == expected
-
-
-@pytest.mark.parametrize(
     ("jaccard", "containment", "expected"),
     [(1.0, 1.0, True), (0.4, 0.0, True), (0.0, 0.7, True), (0.399, 0.699, False), (0.0, 0.0, False)],
 )
@@ -370,22 +345,6 @@ def test_the_verdict_on_what_is_similar_is_stored_with_what_it_resembles_and_the
         ("similar", ids["a"], "replaced"),
     ]
     assert rows[2].similarity == similarity(FORM, FILLED)
-
-
-def test_of_texts_that_are_too_long_to_be_compared_word_by_word_it_counts_how_much_they_share(
-    crawl: Crawl, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(DedupSettings, "max_compared", 0)
-    crawl.see("a", FORM)
-    assert crawl.see("b", FILLED).verdict is NEAR
-    crawl.assert_consistent()
-
-
-def test_more_may_be_replaced_where_the_limit_is_higher(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
-    higher = LIMITS[Caution.BALANCED]._replace(min_numbers=0, max_replaced=10)
-    monkeypatch.setitem(LIMITS, Caution.BALANCED, higher)
-    crawl.see("a", FORM)
-    assert crawl.see("b", FILLED).verdict is NEAR
 
 
 def test_a_member_stays_with_an_updated_leader_only_if_no_form_was_filled_in_anew(crawl: Crawl) -> None:
@@ -524,14 +483,6 @@ def test_a_member_too_far_from_its_leader_does_not_hide_another_match(crawl: Cra
     assert crawl.see("third", third).original == "cousin"
 
 
-def test_a_duplicate_seen_again_is_the_same_duplicate(crawl: Crawl) -> None:
-    crawl.see("a", TEXT)
-    near, exact = crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)
-    # Nothing was compared anew.
-    assert crawl.see("b", NEAR_TEXT) == near
-    assert crawl.see("c", TEXT) == exact
-
-
 # Updates
 
 
@@ -543,13 +494,6 @@ def test_the_old_fingerprint_of_an_updated_document_leaves_every_table(crawl: Cr
     assert crawl.see("c", TEXT).verdict is NEAR  # of b
     assert crawl.see("d", OTHER_TEXT).original == "a"
     assert crawl.see("e", edited(OTHER_TEXT, 3)).original == "a"
-
-
-def test_a_duplicate_that_changes_a_little_stays_a_duplicate_of_its_original(crawl: Crawl) -> None:
-    crawl.see("a", TEXT)
-    crawl.see("b", NEAR_TEXT)
-    decision = crawl.see("b", edited(NEAR_TEXT, 2, "again"))
-    assert (decision.verdict, decision.original, decision.matched) == (NEAR, "a", "a")
 
 
 def test_members_that_an_updated_leader_is_unlike_are_decided_anew(crawl: Crawl) -> None:
@@ -604,14 +548,6 @@ def test_in_paper_mode_members_within_three_bits_of_an_updated_leader_stay(paper
 
 
 # Settings
-
-
-@pytest.mark.parametrize("design", ["4 choose 1", "5 choose 2", "6 choose 3", "4 choose 1 then 4 choose 1"])
-def test_every_design_finds_near_duplicates(start: Callable[..., Crawl], design: str) -> None:
-    crawl = start(tables=TableDesign.parse(design))
-    crawl.see("a", TEXT)
-    assert crawl.see("b", NEAR_TEXT).original == "a"
-    assert crawl.see("c", OTHER_TEXT).verdict is NEW
 
 
 # Law: whatever is seen in whatever order
@@ -794,14 +730,6 @@ def test_a_run_of_the_same_name_is_gone_on_with(crawl: Crawl) -> None:
     assert crawl.deduplicator.open_run("another") != crawl.run
     rows = crawl.query(select(schema.runs.c.name, schema.runs.c.outcome, schema.runs.c.finished))
     assert sorted(rows) == [("another", None, None), ("test", None, None)]
-
-
-def test_a_second_deduplicator_goes_on_where_the_first_one_was(start: Callable[..., Crawl]) -> None:
-    start().see("a", TEXT, b"a")
-    crawl = start()
-    assert crawl.see("b", NEAR_TEXT).original == "a"
-    assert crawl.see("c", body=b"a").original == "a"
-    assert crawl.see("a", TEXT).verdict is UNCHANGED
 
 
 @pytest.mark.parametrize("key", ["x" * 100_000, "http://example.org/港口?q=ü#'\";--", "%s %(a)s :b ?"])
@@ -989,65 +917,6 @@ def test_a_locked_sqlite_database_is_waited_for(
             timer.join()
 
 
-@pytest.mark.slow
-def test_a_locked_postgresql_database_is_an_error_after_the_time_allowed(
-    postgresql_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(DedupSettings, "lock_timeout", 0.2)
-    crawl = Crawl(postgresql_url)
-    other = Database(postgresql_url)
-    results: list[object] = []
-
-    def see() -> None:
-        try:
-            results.append(crawl.see("a", TEXT))
-        except LockedError as error:
-            results.append(error)
-
-    thread = threading.Thread(target=see)
-    with other.write():
-        thread.start()
-        thread.join(HANG)
-        waited = thread.is_alive()
-    thread.join(HANG)
-    crawl.database.close()
-    other.close()
-    assert not waited, "waited for longer than the time allowed"
-    assert isinstance(results[0], DatabaseError)
-
-
-@pytest.mark.slow
-def test_a_lost_connection_is_an_error_and_the_next_batch_has_a_new_one(postgresql_url: str) -> None:
-    def lose_connection() -> None:
-        with crawl.database.write() as connection, closing(Database(postgresql_url)) as other, other.read() as killer:
-            process = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
-            killer.execute(text(f"SELECT pg_terminate_backend({process})"))
-            connection.execute(text("SELECT 1"))
-
-    crawl = Crawl(postgresql_url)
-    with pytest.raises(DatabaseError) as caught:
-        lose_connection()
-    one_line(caught)
-    assert crawl.see("a", TEXT).verdict is NEW
-    crawl.database.close()
-
-
-def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text("This is no database. " * 100)
-    with pytest.raises(DatabaseError, match="name another") as caught:
-        Deduplicator(DedupSettings(database_url=f"sqlite:///{path}"))
-    assert str(path) in one_line(caught)
-    assert path.read_text() == "This is no database. " * 100
-
-
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'missing' / 'test.db'}"
-    with pytest.raises(DatabaseError, match="check that the folder exists") as caught:
-        Deduplicator(DedupSettings(database_url=url))
-    assert str(tmp_path / "missing" / "test.db") in one_line(caught)
-
-
 @pytest.fixture
 def closed_port() -> int:
     with socket.socket() as listener:
@@ -1113,20 +982,6 @@ def test_a_refused_database_shows_no_password_and_keeps_no_connection(postgresql
 # Databases that are only read
 
 
-def test_a_database_is_opened_for_reports_by_any_file_name(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'crawl #1 100% done.db'}"
-    Crawl(url).database.close()
-    open_existing_database(url).close()
-
-
-def test_a_missing_database_is_not_made_by_reading_it(tmp_path: Path) -> None:
-    path = tmp_path / "missing.db"
-    with pytest.raises(DatabaseError, match="run a crawl first") as caught:
-        open_existing_database(f"sqlite:///{path}")
-    one_line(caught)
-    assert not path.exists()
-
-
 def test_the_database_of_another_program_is_no_report_and_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "bookmarks.db"
     with closing(sqlite3.connect(path)) as other:
@@ -1136,37 +991,6 @@ def test_the_database_of_another_program_is_no_report_and_left_as_it_is(tmp_path
         open_existing_database(f"sqlite:///{path}")
     one_line(caught)
     assert path.read_bytes() == before
-
-
-@pytest.mark.slow
-def test_processes_that_open_a_new_database_at_once_all_succeed(sqlite_url: str) -> None:
-    code = (
-        "import sys\nfrom dedup.ledger.deduplicator import Deduplicator\n"
-        "from dedup.rules.settings import DedupSettings\n"
-        "print('ready', flush=True); sys.stdin.readline()\n"
-        "DedupSettings.lock_timeout = 600\n"
-        "Deduplicator(DedupSettings(database_url=sys.argv[1]))"
-    )
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, sqlite_url],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONWARNINGS": "ignore"},
-        )
-        for _ in range(3)
-    ]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("\n")
-        process.stdin.flush()
-    errors = [process.communicate(timeout=HANG)[1] for process in processes]
-    assert errors == ["", "", ""]
 
 
 def test_pages_of_a_site_that_mostly_have_one_text_under_other_titles_are_not_dropped(

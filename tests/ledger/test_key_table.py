@@ -261,15 +261,6 @@ def test_signed_and_unsigned_edges_are_found(connection: Connection, fingerprint
     assert found[2**62]
 
 
-def test_documents_of_another_scope_share_no_key(connection: Connection) -> None:
-    table = KeyTable(Keys(TableDesign(5, 2)))
-    mask = 0x9E3779B97F4A7C15
-    bands = list(range(BANDS))
-    add(connection, table, {1: looked(42, bands, mask), 2: looked(42, bands)})
-    assert find(connection, table, looked(42, bands, mask)) == [(1, True)]
-    assert find(connection, table, looked(42, bands)) == [(2, True)]
-
-
 def test_an_empty_table_finds_nothing_and_takes_nothing(connection: Connection) -> None:
     table = KeyTable(Keys(TableDesign(5, 2)))
     assert find(connection, table, looked(42, [0] * BANDS)) == []

@@ -98,12 +98,6 @@ def test_a_text_that_changes_is_an_update_where_nothing_else_has_its_key(crawl: 
     assert (changed.verdict, changed.key, other.verdict) == (UPDATED, PAGE, UNCHANGED)
 
 
-def test_without_separate_another_text_is_an_update(crawl: Crawl) -> None:
-    decisions = decide(crawl, replace(item(A), separate=False), replace(item(B), separate=False))
-    assert [each.verdict for each in decisions] == [NEW, UPDATED]
-    assert [row.key for row in crawl.stored().values()] == [PAGE]
-
-
 def test_another_process_of_the_run_passes_on_once_more_what_was_under_way(crawl: Crawl) -> None:
     decide(crawl, item(A), item(B))
     crawl.reopen()
@@ -261,11 +255,3 @@ def test_item_of_a_renamed_class_that_was_under_way_at_a_crash_passes(crawl: Cra
         crawl.reopen("later")
         assert decide(crawl, item(text, item_class="Story"))[0].verdict is UNCHANGED
     assert decide(crawl, item(text, item_class="Story"))[0].verdict is EXACT
-
-
-def test_texts_of_another_item_class_under_a_key_are_left_alone(crawl: Crawl) -> None:
-    first, other = TEXTS[PAGE][:2]
-    decide(crawl, item(first, item_class="Book"))
-    crawl.reopen("later")
-    assert decide(crawl, item(other, item_class="Author"))[0].verdict is NEW
-    assert decide(crawl, item(first, item_class="Book"))[0].verdict is UNCHANGED

@@ -14,7 +14,6 @@ from sqlalchemy import select
 from dedup.ledger.cancelling import cancel_run
 from dedup.report.texts import find_dropped, find_page
 from dedup.rules.documents import Decision, Document, Verdict
-from dedup.rules.scope import Scope, Scopes
 from dedup.signature.signature import digest
 from dedup.sql import schema
 from dedup.sql.database import open_existing_database
@@ -59,15 +58,6 @@ def test_without_that_scope_the_spider_makes_no_difference(start: Callable[..., 
     assert see(crawl, "b", COPY, spider="two").verdict is NEAR
 
 
-def test_candidates_of_other_spaces_are_no_matches_whatever_the_bits_say(
-    monkeypatch: pytest.MonkeyPatch, start: Callable[..., Crawl]
-) -> None:
-    monkeypatch.setattr("dedup.rules.scope.Scopes.mask", lambda *_: 0)
-    crawl = start(scope="spider")
-    see(crawl, "a", TEXT, spider="one")
-    assert see(crawl, "b", COPY, spider="two").verdict is NEW
-
-
 def test_bytes_that_another_spider_knows_are_not_known(start: Callable[..., Crawl]) -> None:
     crawl = start(scope="spider")
     see(crawl, "a", TEXT, spider="one", body_digest=digest(b"page"))
@@ -108,21 +98,6 @@ def test_a_page_that_is_gone_is_let_go_in_all_spaces(start: Callable[..., Crawl]
     crawl.deduplicator.forget([KEY])
     assert {row.text_digest for row in crawl.stored().values()} == {None}
     crawl.assert_consistent()
-
-
-@pytest.mark.parametrize(
-    ("of_run", "scope", "space"),
-    [
-        (False, "all", ""),
-        (True, "host", "run 3"),
-        (False, "spider", "spider one"),
-        (True, "spider", "spider one\nrun 3"),
-    ],
-)
-def test_spaces(of_run: bool, scope: str, space: str) -> None:
-    scopes = Scopes(Scope(scope), of_run=of_run)
-    assert scopes.space_of("one", 3) == space
-    assert scopes.of(KEY, space) == (f"{space}\nnews.example" if scope == "host" else space)
 
 
 # Classes

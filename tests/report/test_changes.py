@@ -89,6 +89,26 @@ class Site:
             write_changes(*changes, output_format, stream)
         return stream.getvalue()
 
+    def tells_the_same_in_all_formats(self) -> None:
+        paths = list(self.changes())
+        facts = json.loads(self.written(Format.JSON))
+        assert facts["runs"] == ["monday", "tuesday"]
+        by_path = {each["key"].removeprefix(self.site.url): each for each in facts["changes"]}
+        assert list(by_path) == paths
+        assert by_path["/edited"]["difference"]["place_count"] == 3
+        written = csv.DictReader(io.StringIO(self.written(Format.CSV)))
+        cells = {row["key"].removeprefix(self.site.url): row for row in written}
+        assert list(cells) == paths
+        assert cells["/edited"]["difference"].count("[-") == 3
+        url = self.site.url
+        assert list(cells["/gone"].values()) == ["gone", f"{url}/gone", "", "http 404", ""]
+        table = self.written(Format.TABLE)
+        assert f"moved    {url}/new-home\n         from {url}/old-home\n" in table
+        assert f"gone     {url}/gone\n         http 404\n" in table
+        not_known = "which words changed is not known: a text is not stored, or too long"
+        assert f"updated  {url}/same-copy\n         {not_known}" in table
+        assert table.endswith("\n\n2 added, 3 updated, 2 moved, 3 gone\n")
+
 
 def read(database_url: str, *runs: str, host: str = "") -> list[ChangedPage]:
     with closing(open_existing_database(database_url)) as database, open_changes(database, runs, host) as (_, pages):
@@ -107,16 +127,12 @@ def site(database_url: str) -> Iterator[Site]:
         yield site
 
 
-@pytest.fixture
-def changed(site: Site) -> Site:
+@pytest.mark.slow
+def test_every_change_of_a_site_is_told_in_all_formats(site: Site) -> None:
     site.site.pages |= AFTER
     site.crawl("tuesday", recrawl="true")
-    return site
-
-
-@pytest.mark.slow
-def test_every_change_of_a_site_is_told(changed: Site) -> None:
-    changes = changed.changes()
+    site.tells_the_same_in_all_formats()
+    changes = site.changes()
     assert {path: page.change for path, page in changes.items()} == {
         "/added": "added",
         "/added-copy": "added",
@@ -129,9 +145,9 @@ def test_every_change_of_a_site_is_told(changed: Site) -> None:
         "/hidden": "gone",
         "/merged": "gone",
     }
-    why = {path: page.why.replace(changed.site.url, "") for path, page in changes.items() if page.why}
+    why = {path: page.why.replace(site.site.url, "") for path, page in changes.items() if page.why}
     assert why == {"/gone": "http 404", "/hidden": "noindex", "/merged": "redirects to /same"}
-    moved = {path: page.moved_from.removeprefix(changed.site.url) for path, page in changes.items() if page.moved_from}
+    moved = {path: page.moved_from.removeprefix(site.site.url) for path, page in changes.items() if page.moved_from}
     assert moved == {"/new-home": "/old-home", "/target": "/redirected"}
     before, now = text("edited").split(), edited(text("edited"), 3).split()
     gone = [old for old, new in zip(before, now, strict=True) if old != new]
@@ -141,21 +157,21 @@ def test_every_change_of_a_site_is_told(changed: Site) -> None:
     assert [place.removed for place in difference.places] == gone
     # What was dropped is not stored.
     assert changes["/same-copy"].difference is None
-    assert changed.changes(host="other.example") == {}
-    assert set(changed.changes(host="127.0.0.1")) == set(changes)
+    assert site.changes(host="other.example") == {}
+    assert set(site.changes(host="127.0.0.1")) == set(changes)
     # Runs are compared across others, by the texts of their time.
-    changed.site.pages |= {"/edited": BEFORE["/edited"], "/same": page(text("same anew"))}
-    changed.crawl("wednesday", recrawl="true")
-    across = changed.changes("monday", "wednesday")
+    site.site.pages |= {"/edited": BEFORE["/edited"], "/same": page(text("same anew"))}
+    site.crawl("wednesday", recrawl="true")
+    across = site.changes("monday", "wednesday")
     # It is as it was.
     assert "/edited" not in across
     assert across["/rewritten"].change == "updated"
     assert across["/same"].change == "updated"
     # What one run saw does not depend on a later one.
-    between = changed.changes("monday", "tuesday")
+    between = site.changes("monday", "tuesday")
     assert between["/edited"].difference == difference
     assert "/same" not in between
-    assert changed.changes("wednesday")["/edited"].change == "updated"
+    assert site.changes("wednesday")["/edited"].change == "updated"
 
 
 @pytest.mark.slow
@@ -188,30 +204,6 @@ def test_page_that_comes_back_is_added_and_one_that_failed_once_is_not(site: Sit
     site.site.pages |= {path: BEFORE[path] for path in ("/gone", "/busy")}
     site.crawl("wednesday", recrawl="true")
     assert {path: page.change for path, page in site.changes().items()} == {"/gone": "added"}
-
-
-@pytest.mark.slow
-def test_all_formats_say_the_same(changed: Site) -> None:
-    paths = list(changed.changes())
-    facts = json.loads(changed.written(Format.JSON))
-    assert facts["runs"] == ["monday", "tuesday"]
-    by_path = {each["key"].removeprefix(changed.site.url): each for each in facts["changes"]}
-    assert list(by_path) == paths
-    assert by_path["/edited"]["difference"]["place_count"] == 3
-    written = csv.DictReader(io.StringIO(changed.written(Format.CSV)))
-    cells = {row["key"].removeprefix(changed.site.url): row for row in written}
-    assert list(cells) == paths
-    assert cells["/edited"]["difference"].count("[-") == 3
-    url = changed.site.url
-    assert list(cells["/gone"].values()) == ["gone", f"{url}/gone", "", "http 404", ""]
-    table = changed.written(Format.TABLE)
-    assert f"moved    {url}/new-home\n         from {url}/old-home\n" in table
-    assert f"gone     {url}/gone\n         http 404\n" in table
-    assert (
-        f"updated  {url}/same-copy\n         which words changed is not known: a text is not stored, or too long"
-        in table
-    )
-    assert table.endswith("\n\n2 added, 3 updated, 2 moved, 3 gone\n")
 
 
 def test_a_project_without_pages_is_told_what_its_verdicts_say(crawls: Crawls, database_url: str) -> None:

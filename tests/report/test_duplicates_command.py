@@ -15,9 +15,8 @@ import pytest
 from dedup import DedupSettings, make_signature
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
-from tests.commands import run_dedup
+from tests.commands import run_dedup, run_in_process
 from tests.crawling import run
-from tests.waiting import HANG
 
 TEXT = " ".join(f"word{number}" for number in range(100))
 DROPPED = "https://news.example/%E6%B8%AF?copy"
@@ -45,15 +44,7 @@ def fill(url: str) -> None:
 
 
 def scrapy_duplicates(folder: Path, *options: str, **given: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "scrapy", "duplicates", *options],
-        cwd=folder,
-        **{"stdout": subprocess.PIPE, **given},
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        timeout=HANG,
-        check=False,
-    )
+    return run_in_process("-m", "scrapy", "duplicates", *options, cwd=folder, **given)
 
 
 def duplicates(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -80,8 +71,8 @@ def test_scrapy_has_the_same_command_with_the_settings_of_a_project(tmp_path: Pa
     assert (done.stdout, done.status) == (duplicates(tmp_path, *options).stdout, 0)
     missing = run([sys.executable, "-m", "scrapy", "duplicates"], folder=tmp_path)
     assert (missing.stderr, missing.status) == (MISSING, 1)
-    named = scrapy_duplicates(tmp_path, "-s", f"DEDUP_DATABASE_URL={database_url}")
-    assert named.stdout.startswith("run tuesday\n")
+    named = [sys.executable, "-m", "scrapy", "duplicates", "-s", f"DEDUP_DATABASE_URL={database_url}"]
+    assert run(named, folder=tmp_path).stdout.startswith("run tuesday\n")
     fill(f"sqlite:///{tmp_path / 'project.db'}")
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n")
     (tmp_path / "project_settings.py").write_text("DEDUP_DATABASE_URL = 'sqlite:///project.db'\n")
@@ -95,16 +86,15 @@ def test_scrapy_has_the_same_command_with_the_settings_of_a_project(tmp_path: Pa
     [
         (["--top", "many"], "--top 'many': expected a whole number from 0 up"),
         (["--hots", "news.example"], "'--hots' is not understood: scrapy duplicates -h lists the options"),
-        (["-s", "DEDUP_TABLES=3 choose 1"], "DEDUP_TABLES = '3 choose 1': finds all within 2 bits"),
     ],
 )
 def test_wrong_use_of_scrapys_command_is_one_line_and_status_2(
     tmp_path: Path, options: list[str], message: str
 ) -> None:
-    finished = scrapy_duplicates(tmp_path, *options)
+    finished = run([sys.executable, "-m", "scrapy", "duplicates", *options], folder=tmp_path)
     assert finished.stderr.startswith(f"error: {message}")
     assert finished.stderr.count("\n") == 1
-    assert (finished.stdout, finished.returncode) == ("", 2)
+    assert (finished.stdout, finished.status) == ("", 2)
 
 
 @pytest.mark.slow
@@ -170,11 +160,9 @@ def test_wrong_use_is_one_line_and_status_2(tmp_path: Path, options: list[str], 
 
 def test_what_is_not_there_is_one_line_and_status_1(tmp_path: Path, database_url: str) -> None:
     unknown = f"error: database {database_url} holds no run 'x': the last ones are 'tuesday', 'monday'\n"
-    unwritable = "error: cannot write missing/report.json: No such file or directory\n"
     for options, told in (
         ((), MISSING),
         (("--database", database_url, "--run", "x", "-o", "report.json"), unknown),
-        (("--database", database_url, "-o", "missing/report.json"), unwritable),
     ):
         finished = duplicates(tmp_path, *options)
         assert (finished.stderr, finished.stdout, finished.returncode) == (told, "", 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,8 @@ import pytest
 from dedup.errors import InputError
 from dedup.evaluation import Quality, pool_results, read_marked, read_pairs, table
 from dedup.sql.database import Database
-from tests.commands import run_dedup
+from tests.commands import run_dedup, run_in_process
 from tests.texts import document, edited
-from tests.waiting import HANG
 
 STORY = document(200)
 TEXTS = {
@@ -60,13 +58,7 @@ def evaluate(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_the_object_says_what_was_found_and_missed(labelled: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "dedup", "evaluate", "--processes", "1", str(labelled), "--json"],
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-        check=False,
-    )
+    done = run_in_process("-m", "dedup", "evaluate", "--processes", "1", labelled, "--json")
     assert done.returncode == 0, done.stderr
     [found] = json.loads(done.stdout)["sets"]
     assert found["name"] == labelled.name

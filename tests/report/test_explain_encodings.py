@@ -6,12 +6,11 @@ import codecs
 import zlib
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
-from dedup.cli.main import main
 from dedup.report.texts import read_named
+from tests.commands import run_dedup
 from tests.report.test_explain import data, explained
 from tests.saved_indexes import save_index
 from tests.texts import CHINESE, chinese, chinese_words, document
@@ -121,35 +120,22 @@ def test_a_guess_is_shown_to_people(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_text_is_refused(
-    name: str,
-    content: bytes,
-    options: tuple[str, ...],
-    said: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, content: bytes, options: tuple[str, ...], said: str, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path(name).write_bytes(content)
-    assert main(["explain", name, "text:a text", *options]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith(f"error: {said}")
-    assert printed.err.count("\n") == 1
+    (tmp_path / name).write_bytes(content)
+    done = run_dedup("explain", name, "text:a text", *options, folder=tmp_path)
+    assert (done.returncode, done.stderr.count("\n"), done.stdout) == (2, 1, "")
+    assert done.stderr.startswith(f"error: {said}")
 
 
-def test_an_index_is_asked_with_files_of_any_encoding(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    index = save_index(tmp_path / "index", [("story", CHINESE)])
-    Path("a.txt").write_bytes(CHINESE.encode("gbk"))
-    Path("a.png").write_bytes(PNG)
+def test_an_index_is_asked_with_files_of_any_encoding(tmp_path: Path) -> None:
+    save_index(tmp_path / "index", [("story", CHINESE)])
+    (tmp_path / "a.txt").write_bytes(CHINESE.encode("gbk"))
+    (tmp_path / "a.png").write_bytes(PNG)
 
-    def asked(*arguments: Any) -> str:
-        status = main(["index", "query", str(index), *arguments])
-        printed = capsys.readouterr()
-        return printed.err if status else printed.out
+    def asked(*arguments: str) -> str:
+        done = run_dedup("index", "query", "index", *arguments, folder=tmp_path)
+        return done.stderr if done.returncode else done.stdout
 
     assert "story" in asked("a.txt")
     assert "story" in asked("a.txt", "--encoding", "gb18030")

@@ -22,18 +22,6 @@ TEXT = form(200, 14)
 FORM = filled_in(TEXT)
 
 
-def test_similar_texts_are_told_with_what_they_miss(tmp_path: Path) -> None:
-    texts = (f"text:{TEXT}", f"text:{FORM}")
-    lines = explained(tmp_path, *texts).splitlines()
-    assert lines[0] == "verdict       similar: B is kept beside A"
-    assert [line.split("  ")[0] for line in lines if " missed " in line] == [
-        "short stretches replaced, of 100 words",
-        "numbers in both",
-    ]
-    content = data(tmp_path, *texts)
-    assert (content["verdict"], missed(content)) == ("similar", ["max_replaced", "min_numbers"])
-
-
 def test_a_pair_within_the_limits_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (f"text:{TEXT}", f"text:{FORM}")
     replaced = measured(data(tmp_path, *texts))["max_replaced"]

@@ -9,16 +9,14 @@ import os
 import pty
 import subprocess
 import sys
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
-from tests.crawling import Crawl, crawl
+from tests.crawling import Crawl, crawl, run
 from tests.localsite import Asked, LocalSite, Reply, article
 from tests.terminals import links_in, seen
 from tests.texts import document
-from tests.waiting import HANG
 
 pytestmark = pytest.mark.slow
 
@@ -58,14 +56,9 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
 
 
 def command(crawled: Crawl, program: str, *options: str) -> str:
-    finished = subprocess.run(
-        [sys.executable, "-m", *program.split(), *options, "--database", crawled.database_url],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=HANG,
-        check=False,
-    )
-    assert (finished.stderr, finished.returncode) == ("", 0)
+    words = [*program.split(), *options, "--database", crawled.database_url]
+    finished = run([sys.executable, "-m", *words])
+    assert (finished.stderr, finished.status) == ("", 0)
     return finished.stdout
 
 
@@ -137,22 +130,3 @@ def test_other_commands_show_it(crawled: Crawl) -> None:
     assert all_printable(command(crawled, "dedup explain", "--dropped", first["dropped"]))
     assert all_printable(seen(on_terminal(crawled, "dedup explain", "--dropped", first["dropped"])))
     assert all_printable(seen(on_terminal(crawled, "dedup runs")))
-
-
-def test_items_with_any_key_are_shown(tmp_path: Path) -> None:
-    """Keys of items are no addresses: nothing has been escaped in them."""
-    items = [
-        {"text": document(120, "one"), "id": f"{mark}{copy}"} for mark in (*MARKS, "x" * MEGABYTE) for copy in "ab"
-    ]
-    (tmp_path / "items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", "dedup-check", "items.jsonl"],
-        cwd=tmp_path,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=HANG,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert all_printable(done.stdout)
-    assert all_printable(done.stderr)

@@ -84,11 +84,6 @@ def decide(first: Signature, second: Signature, **values: Any) -> Rule:
     return PairDecider(DedupSettings(**values)).decide(first, second).rule
 
 
-def test_a_form_that_was_filled_in_anew_is_similar() -> None:
-    decision = decided(*FORMS)
-    assert (decision.rule, decision.is_duplicate, decision.is_similar) == (Rule.REPLACED, False, True)
-
-
 def test_the_words_of_long_texts_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     for most, rule in ((300, Rule.REPLACED), (299, Rule.JACCARD)):
         monkeypatch.setattr(DedupSettings, "max_compared", most)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
-from dedup.errors import IncompatibleDatabaseError
-from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.documents import Decision, Document, Verdict
+from dedup.rules.documents import Verdict
 from dedup.rules.scope import Scope, Scopes, are_other_titles, owner_of
-from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import digest, distance
-from dedup.signature.signing import make_signature
 from tests.crawling import crawl
+from tests.deciding import Crawl
 from tests.localsite import LocalSite, article
 from tests.texts import document, edited
 
@@ -81,98 +77,58 @@ def test_distances_within_a_scope_are_those_of_the_fingerprints() -> None:
     assert Scopes(Scope.ALL).mask("http://a.example/1") == 0
 
 
-class Shelf:
-    def __init__(self, url: str, **values: Any) -> None:
-        self.deduplicator = Deduplicator(DedupSettings(database_url=url, **values))
-        self.run = self.deduplicator.open_run("test")
-
-    def see(self, key: str, text: str | None, body: bytes | None = None) -> Decision | None:
-        signature = None if text is None else make_signature(text)
-        [decision] = self.deduplicator.decide(
-            [Document(key, signature, 100, None if body is None else digest(body))], self.run
-        )
-        return decision
-
-    def verdict(self, key: str, text: str) -> Verdict:
-        decision = self.see(key, text)
-        assert decision is not None
-        return decision.verdict
-
-
-@pytest.fixture
-def start() -> Iterator[Callable[..., Shelf]]:
-    shelves: list[Shelf] = []
-
-    def starter(url: str, **values: Any) -> Shelf:
-        shelves.append(Shelf(url, **values))
-        return shelves[-1]
-
-    yield starter
-    for shelf in shelves:
-        shelf.deduplicator.database.close()
-
-
 @pytest.mark.parametrize(
     ("scope", "mirror", "other"), [("all", EXACT, NEAR), ("host", NEW, NEW), ("domain", EXACT, NEW)]
 )
 def test_copies_beyond_the_scope_are_kept(
-    scope: str, mirror: Verdict, other: Verdict, database_url: str, start: Callable[..., Shelf]
+    scope: str, mirror: Verdict, other: Verdict, start: Callable[..., Crawl]
 ) -> None:
-    shelf = start(database_url, scope=scope)
-    assert shelf.verdict("https://news.example.com/a", TEXT) is NEW
-    assert shelf.verdict("https://mirror.example.com/a", TEXT) is mirror
-    assert shelf.verdict("https://other.example.org/a", edited(TEXT, 2)) is other
-    assert shelf.verdict("https://news.example.com/b", edited(TEXT, 3)) is NEAR
-    assert shelf.verdict("https://news.example.com/c", TEXT) is EXACT
+    crawl = start(scope=scope)
+    assert crawl.see("https://news.example.com/a", TEXT).verdict is NEW
+    assert crawl.see("https://mirror.example.com/a", TEXT).verdict is mirror
+    assert crawl.see("https://other.example.org/a", edited(TEXT, 2)).verdict is other
+    assert crawl.see("https://news.example.com/b", edited(TEXT, 3)).verdict is NEAR
+    assert crawl.see("https://news.example.com/c", TEXT).verdict is EXACT
 
 
-def test_bytes_are_known_within_their_scope_alone(database_url: str, start: Callable[..., Shelf]) -> None:
-    shelf = start(database_url, scope="host")
-    shelf.see("http://a.example/1", TEXT, b"page")
-    assert shelf.see("http://b.example/1", None, b"page") is None
-    known = shelf.see("http://a.example/2", None, b"page")
-    assert known is not None
-    assert known.verdict is EXACT
-    ours, theirs = (shelf.deduplicator.scopes.mixed(f"http://{host}.example/3", digest(b"page")) for host in ("a", "b"))
-    assert shelf.deduplicator.stored_bodies([ours, theirs]) == {ours}
+def test_bytes_are_known_within_their_scope_alone(start: Callable[..., Crawl]) -> None:
+    crawl = start(scope="host")
+    crawl.see("http://a.example/1", TEXT, b"page")
+    assert crawl.see_all([crawl.document("http://b.example/1", None, b"page")]) == [None]
+    assert crawl.see("http://a.example/2", None, b"page").verdict is EXACT
+    ours, theirs = (crawl.deduplicator.scopes.mixed(f"http://{host}.example/3", digest(b"page")) for host in ("a", "b"))
+    assert crawl.deduplicator.stored_bodies([ours, theirs]) == {ours}
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_each_scope_is_decided_as_if_it_had_a_database_of_its_own(
-    seed: int, database_url: str, tmp_path: Path, start: Callable[..., Shelf]
+    seed: int, tmp_path: Path, start: Callable[..., Crawl]
 ) -> None:
     chance = Random(seed)
-    together = start(database_url, scope="host")
+    together = start(scope="host")
     hosts = ["a.example", "b.example", "c.example"]
-    alone = {host: start(f"sqlite:///{tmp_path / host}.db") for host in hosts}
+    alone = {host: Crawl(f"sqlite:///{tmp_path / host}.db") for host in hosts}
     base = [document(100, f"{seed} {number}") for number in range(3)]
     texts = [edited(text, edits, edits) if edits else text for text in base for edits in range(4)]
     for _ in range(60):
         host, text = chance.choice(hosts), chance.choice(texts)
         key = f"http://{host}/{chance.randrange(12)}"
         assert together.see(key, text) == alone[host].see(key, text)
+    for each in alone.values():
+        each.database.close()
 
 
 def test_candidates_of_other_scopes_take_no_places(
-    database_url: str, start: Callable[..., Shelf], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, start: Callable[..., Crawl]
 ) -> None:
     # As if the numbers of all hosts were the same: only what is filtered out is left to tell them apart.
     monkeypatch.setattr("dedup.rules.scope.Scopes.mask", lambda *_: 0)
-    shelf = start(database_url, scope="host")
-    shelf.see("http://ours.example/a", TEXT)
+    crawl = start(scope="host")
+    crawl.see("http://ours.example/a", TEXT)
     copy = edited(TEXT, 4)
     for number in range(20):
-        assert shelf.verdict(f"http://h{number}.example/a", copy) is NEW
-    assert shelf.verdict("http://ours.example/b", copy) is NEAR
-
-
-@pytest.mark.parametrize(("made_with", "opened_with"), [("all", "host"), ("host", "domain"), ("domain", "all")])
-def test_a_database_of_another_scope_is_refused_with_the_way_out(
-    made_with: str, opened_with: str, database_url: str
-) -> None:
-    Shelf(database_url, scope=made_with).deduplicator.database.close()
-    with pytest.raises(IncompatibleDatabaseError, match=f"set DEDUP_SCOPE = '{made_with}', or name another"):
-        Shelf(database_url, scope=opened_with)
+        assert crawl.see(f"http://h{number}.example/a", copy).verdict is NEW
+    assert crawl.see("http://ours.example/b", copy).verdict is NEAR
 
 
 @pytest.mark.slow

@@ -172,7 +172,6 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("min_tokens", 3.7),
         ("min_tokens", [3]),
         ("min_tokens", -1),
-        ("caution", "bold"),
         ("caution", ""),
         ("caution", "Eager"),
         ("caution", 1),

@@ -5,32 +5,12 @@ from typing import Any
 
 import pytest
 
-from dedup import DedupSettings, IncompatibleDatabaseError, find_scheme, make_signature
-from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.documents import Document
+from dedup import find_scheme, make_signature
 from tests.crawling import crawl
 from tests.localsite import LocalSite
-from tests.texts import chinese, chinese_words, document, edited
+from tests.texts import chinese, chinese_words
 
 STORY = chinese(chinese_words(300))
-
-
-@pytest.mark.parametrize("scheme", ["words", "pairs"])
-def test_near_duplicates_are_found_by_any_scheme(scheme: str, tmp_path: Path) -> None:
-    deduplicator = Deduplicator(DedupSettings(database_url=f"sqlite:///{tmp_path / 'dedup.db'}", scheme=scheme))
-    text = document(400)
-    texts = [text, edited(text, 2), document(400, "other")]
-    documents = [Document(str(n), make_signature(each, find_scheme(scheme))) for n, each in enumerate(texts)]
-    decisions = deduplicator.decide(documents, deduplicator.open_run("test"))
-    deduplicator.database.close()
-    assert [decision and decision.verdict.value for decision in decisions] == ["new", "near duplicate", "new"]
-
-
-def test_a_database_of_another_scheme_is_refused(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'dedup.db'}"
-    Deduplicator(DedupSettings(database_url=url, scheme="pairs")).database.close()
-    with pytest.raises(IncompatibleDatabaseError, match="3:pair-bigrams/one/mmh3/64"):
-        Deduplicator(DedupSettings(database_url=url))
 
 
 @pytest.mark.slow

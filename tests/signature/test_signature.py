@@ -105,13 +105,6 @@ def test_texts_that_differ_in_punctuation_alone_have_other_digests_and_equal_fin
     assert bands_of(a) == bands_of(b)
 
 
-def test_numbers_are_tokens_with_a_digit() -> None:
-    assert make_signature("one two three").sketch.numbers == 0
-    assert make_signature("in 2024").sketch.numbers.bit_count() == 1
-    assert make_signature("covid19").sketch.numbers.bit_count() == 1
-    assert make_signature("१२").sketch.numbers.bit_count() == 1
-
-
 @pytest.mark.parametrize(
     "text",
     ["", " \n\t ", "\0\0\0", "?!…。、", "😀👍🏽❤\ufe0f", "\ud800\udfff", "\u200b\u200d\u2060"],

@@ -133,11 +133,6 @@ def test_a_band_is_shared_with_the_fourth_power_of_the_similarity() -> None:
     assert np.mean(shares) == pytest.approx(expected, abs=4 * error)
 
 
-@pytest.mark.parametrize("length", [0, 1, 2])
-def test_without_shingles_all_bands_are_zero(length: int) -> None:
-    assert make_sketch(DISTINCT[:length], NO_NUMBERS)[1].tolist() == [0] * 24
-
-
 @given(SKETCHES, SKETCHES)
 def test_similarity_is_symmetric_and_between_0_and_1(a: Sketch, b: Sketch) -> None:
     if not a.tokens or not b.tokens:  # a text with shingles has tokens
@@ -155,11 +150,6 @@ def test_jaccard_counts_the_equal_minima(a: bytes, b: bytes) -> None:
     equal += sum((x >> 4) == (y >> 4) for x, y in zip(a, b, strict=True))
     estimate = compare(Sketch(a, 0, 9, 7), Sketch(b, 0, 9, 7)).jaccard
     assert estimate == pytest.approx(max(0, (equal / 128 - 1 / 16) / (15 / 16)))
-
-
-def test_the_bloom_filter_has_a_bit_for_each_number() -> None:
-    hashes = np.array([3, 64 + 5, 7, 2**64 - 1], np.uint64)
-    assert make_sketch(hashes, hashes[[0, 1, 3]])[0].numbers == 1 << 3 | 1 << 5 | 1 << 63
 
 
 def test_long_texts_are_sketched_as_short_ones_are() -> None:

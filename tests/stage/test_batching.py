@@ -75,12 +75,6 @@ async def test_each_value_gets_its_own_result_and_all_are_handled_in_the_order_s
     assert [value for batch in handler.batches for value in batch] == list(range(100))
 
 
-@batching(limit=7)
-async def test_no_batch_is_larger_than_the_limit(batcher: MicroBatcher[int, int], handler: Handler) -> None:
-    await asyncio.gather(*(batcher.submit(i) for i in range(25)))
-    assert [len(batch) for batch in handler.batches] == [7, 7, 7, 4]
-
-
 @batching()
 async def test_what_comes_while_a_batch_is_worked_on_makes_the_next_one(
     batcher: MicroBatcher[int, int], handler: Handler

@@ -469,16 +469,6 @@ def test_links_do_not_hold_up_the_end_of_a_crawl_that_is_being_closed(
 # The site spider
 
 
-def test_site_spider_follows_in_the_same_way_and_finds_the_way_again_in_the_next_crawl(
-    site: LocalSite, tmp_path: Path
-) -> None:
-    for crawls in (1, 2):
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
-        assert site.hits["/later"] == site.hits["/of-both"] == crawls
-        assert site.hits["/of-copy"] == 0
-        assert outcome.count("dedup/links_not_followed") >= 1
-
-
 def test_site_spider_follows_the_links_of_duplicates_on_request(site: LocalSite, tmp_path: Path) -> None:
     crawl_site_here(tmp_path / "crawl.db", {"DEDUP_FOLLOW_DUPLICATES": True}, url=f"{site.url}/")
     assert site.hits["/of-copy"] == 1

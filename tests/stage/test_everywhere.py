@@ -6,17 +6,14 @@ import json
 import re
 import shutil
 import signal
-import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from dedup.rules.settings import DedupSettings
-from tests.crawling import Crawl, ask, crawl_here, finish, run, start
+from tests.crawling import Crawl, ask, finish, run, start
 from tests.localsite import LocalSite, article
-from tests.passing import ItemsSpider
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
@@ -330,58 +327,3 @@ def test_without_a_scrapy_cfg_the_database_is_beside_the_settings_or_in_the_work
 
 
 # Where no child process may be started
-
-DAEMONIC = """
-import multiprocessing, sys
-
-
-def crawl():
-    from scrapy.crawler import AsyncCrawlerProcess
-    from scrapy.utils.project import get_project_settings
-
-    settings = get_project_settings()
-    settings.set("DEDUP_WORKERS", 1)
-    process = AsyncCrawlerProcess(settings)
-    process.crawl("shop")
-    process.start()
-
-
-if __name__ == "__main__":
-    process = multiprocessing.get_context("spawn").Process(target=crawl, daemon=True)
-    process.start()
-    process.join()
-    sys.exit(process.exitcode)
-"""
-
-
-def test_crawl_works_in_a_daemonic_process(project: Project) -> None:
-    project.write("crawl.py", DAEMONIC)
-    result = project.scrapy(code=["crawl.py"])
-    drops_the_copy(result)
-    assert "dedup/analysis_failed" not in result.stderr
-    assert result.says("daemonic", "in a thread")
-
-
-def test_database_that_is_locked_when_the_run_begins_is_waited_for_once_and_not_for_each_item(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(DedupSettings, "lock_timeout", 0.5)
-
-    class LockingSpider(ItemsSpider):
-        def parse(self, response: object) -> Iterator[object]:
-            self.lock = sqlite3.connect(tmp_path / "dedup.db", isolation_level=None)
-            self.lock.execute("BEGIN EXCLUSIVE")
-            yield from self.items
-
-        def closed(self, reason: str) -> None:
-            self.lock.close()
-
-    settings = {
-        "ADDONS": {"dedup.DedupAddon": 500},
-        "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}",
-        "DEDUP_ON_ERROR": "stop",
-    }
-    items = [{"url": f"https://example.com/{number}", "text": f"some text {number}"} for number in range(100)]
-    outcome = crawl_here(LockingSpider, settings, items=items)
-    assert outcome.stats["finish_reason"] == "database_error"
-    assert len([record for record in outcome.log if record.levelname == "ERROR"]) == 1

@@ -22,25 +22,6 @@ def response(path: str = "x") -> TextResponse:
     return TextResponse(f"https://example.com/{path}")
 
 
-def test_items_know_their_response_until_they_are_decided() -> None:
-    origins, first, second = Origins(), response("1"), response("2")
-    items = [{"n": 1}, {"n": 1}, {"n": 1}]
-    for item, origin in zip(items, (first, first, second), strict=True):
-        origins.note(item, origin)
-    assert [origins.response_of(item) for item in items] == [first, first, second]
-    origins.decided(items[0], is_duplicate=False)
-    assert [origins.response_of(item) for item in items] == [None, first, second]
-
-
-def test_items_that_nobody_has_noted_have_no_response_and_may_be_decided() -> None:
-    origins, page, noted = Origins(), response(), {"n": 1}
-    origins.note(noted, page)
-    stranger = {"n": 1}
-    assert origins.response_of(stranger) is None
-    origins.decided(stranger, is_duplicate=True)
-    assert origins.response_of(noted) is page
-
-
 def test_nothing_is_kept_of_an_item_that_never_comes_to_an_end() -> None:
     class Item:
         alive = 0
@@ -72,24 +53,6 @@ def test_object_with_the_id_of_one_that_is_gone_is_not_taken_for_it() -> None:
         if id(other) == number:
             break
     assert origins.response_of(other) is None
-
-
-@pytest.mark.parametrize("is_dropped", [False, True])
-@pytest.mark.parametrize("is_duplicate", [False, True])
-def test_page_is_a_duplicate_if_an_item_that_stands_for_it_is_and_no_other_is_kept(
-    is_duplicate: bool, is_dropped: bool
-) -> None:
-    origins, origin = Origins(), response()
-    own, other = {"n": 1}, {"n": 2}
-    origins.note(own, origin)
-    origins.note(other, origin)
-    page = origins.page_of(origin)
-    assert page is not None
-    origins.decided(own, is_duplicate=is_duplicate, is_dropped=is_duplicate)
-    assert page.is_settled is (not is_duplicate)
-    origins.decided(other, is_duplicate=False, is_dropped=is_dropped)
-    assert page.is_settled
-    assert page.is_duplicate is (is_duplicate and is_dropped)
 
 
 class Noting:

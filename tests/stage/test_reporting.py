@@ -31,12 +31,6 @@ def test_crawl_writes_its_report(tmp_path: Path) -> None:
     assert f"report written: {tmp_path / 'report.html'}" in messages
 
 
-def test_name_of_the_file_says_the_format(tmp_path: Path) -> None:
-    crawl(tmp_path, str(tmp_path / "report.json"))
-    found = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
-    assert len(found["duplicates"]) == 2
-
-
 def test_report_is_that_of_this_run(tmp_path: Path) -> None:
     crawl(tmp_path, "", DEDUP_RUN="first")
     other = [{"url": "https://news.example/other", "text": text_of(2)}]

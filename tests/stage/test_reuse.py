@@ -24,7 +24,6 @@ from scrapy.settings import Settings
 
 from dedup import make_signature
 from dedup.rules.settings import DedupSettings
-from dedup.signature.signature import compare, distance
 from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl_here, run
 from tests.localsite import Asked, LocalSite, article
 from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls
@@ -145,7 +144,7 @@ def test_items_without_text_or_with_an_odd_one_pass(pass_on: Callable[..., Outco
         for n, text in enumerate((["a", "list", "of", field], field.encode(), 17, {"a": 1}, (f"one {field}",), True))
     ]
     items = [*empty, *texts, {"url": url(2), "text": A}]
-    outcome = pass_on(items, {"CONCURRENT_ITEMS": 1})
+    outcome = pass_on(items)
     assert outcome.items == items
     assert outcome.count("dedup/not_examined") >= len(empty)
     assert (outcome.failed, outcome.tracebacks) == (0, [])
@@ -156,11 +155,6 @@ def test_odd_texts_and_addresses_do_no_harm(pass_on: Callable[..., Outcome]) -> 
     outcome = pass_on([{"url": f"https://example.com/{text}", "text": text} for text in odd])
     assert outcome.failed == 0
     assert not [message for message in outcome.messages if set(message) & set("\0\x1b\ud800\u202e")]
-
-
-def test_item_without_a_url_is_compared_all_the_same(pass_on: Callable[..., Outcome]) -> None:
-    items = [{"text": A}, {"url": None, "text": B}, {"url": "", "text": A}, {"text": B}]
-    assert pass_on(items, {"CONCURRENT_ITEMS": 1}).items == items[:2]
 
 
 def test_short_texts_are_duplicates_only_if_they_are_equal(pass_on: Callable[..., Outcome]) -> None:
@@ -175,7 +169,7 @@ def test_short_texts_are_duplicates_only_if_they_are_equal(pass_on: Callable[...
 
 def test_what_is_said_of_a_crawl(pass_on: Callable[..., Outcome], tmp_path: Path) -> None:
     """In stats, by class and by verdict; in the log, a line for each drop; in exceptions; in the database."""
-    outcome = pass_on(four(), {"CONCURRENT_ITEMS": 1, "DEDUP_RUN": "Monday"})
+    outcome = pass_on(four(), {"DEDUP_RUN": "Monday"})
     assert outcome.count("item_dropped_reasons_count/ExactDuplicate") == 1
     assert outcome.count("item_dropped_reasons_count/NearDuplicate") == 1
     told = {name: outcome.stats[f"dedup/{name}"] for name in ("new", "exact_duplicate", "near_duplicate", "run")}
@@ -237,27 +231,6 @@ def test_unchanged_items_are_dropped_on_request_and_updated_ones_are_not(pass_on
     assert urls(outcome) == [url(1), url(9)]
     assert outcome.kinds_of_drops == {"Unchanged": 1}
     assert (outcome.count("dedup/unchanged"), outcome.count("dedup/updated"), outcome.count("dedup/new")) == (1, 1, 1)
-
-
-def similar_text_at_distance(least: int, most: int) -> str:
-    """Return a text that shares most of its words with A, though its fingerprint lies this far away."""
-    original = make_signature(A)
-    for seed in range(500):
-        text = edited(A, 6, seed)
-        signature = make_signature(text)
-        if least <= distance(original.fingerprint, signature.fingerprint) <= most:
-            assert compare(original.sketch, signature.sketch).jaccard > 0.6
-            return text
-    raise AssertionError("no such text")
-
-
-@pytest.mark.parametrize(("mode", "kept"), [("paper", [0, 2]), ("checked", [0])])
-def test_paper_mode_goes_by_three_bits_and_checked_mode_looks_further(
-    mode: str, kept: list[int], pass_on: Callable[..., Outcome]
-) -> None:
-    close, far = similar_text_at_distance(1, 3), similar_text_at_distance(5, 8)
-    items = [{"url": url(n), "text": text} for n, text in enumerate((A, close, far))]
-    assert urls(pass_on(items, {"DEDUP_MODE": mode, "CONCURRENT_ITEMS": 1})) == [url(n) for n in kept]
 
 
 @pytest.mark.parametrize(
@@ -485,16 +458,3 @@ def test_script_without_a_main_guard_works(process: str, more: dict[str, object]
     assert "'dedup/new': 1" in result.stderr
     assert "'dedup/exact_duplicate': 3" in result.stderr
     assert not [line for line in result.stderr.splitlines() if "WARNING" in line and "Aiohttp" not in line]
-
-
-@pytest.mark.parametrize(
-    ("process", "more"),
-    [("CrawlerProcess", {}), ("AsyncCrawlerProcess", {"TWISTED_REACTOR_ENABLED": False, **NO_NETWORK})],
-    ids=["CrawlerProcess", "without reactor"],
-)
-def test_script_whose_database_cannot_be_opened_says_so_in_one_line(
-    process: str, more: dict[str, object], tmp_path: Path
-) -> None:
-    path = script(tmp_path, process, "missing/dedup.db", **more)
-    result = run([sys.executable, str(path)], folder=tmp_path, accidents=True)
-    assert "cannot write database sqlite:///missing/dedup.db" in result.errors[0]

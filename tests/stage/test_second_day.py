@@ -16,7 +16,7 @@ from dedup.stage.examiner import _canonical_of
 from dedup.stage.items import ItemContent, Reading
 from tests.crawling import crawl_here
 from tests.localsite import LocalSite
-from tests.stage.test_stage import ADDONS, IN_ORDER, PassOn, urls
+from tests.stage.test_stage import ADDONS, PassOn, urls
 from tests.texts import document
 
 STORIES = [document(120, f"story {number}") for number in range(30)]
@@ -27,20 +27,20 @@ def found_at(host: str, folder: str = "news") -> list[dict[str, Any]]:
 
 
 def test_a_site_that_has_moved_does_not_empty_the_feed(pass_on: PassOn) -> None:
-    assert len(pass_on(found_at("old"), IN_ORDER).items) == 30
-    moved = pass_on(found_at("new"), IN_ORDER)
+    assert len(pass_on(found_at("old")).items) == 30
+    moved = pass_on(found_at("new"))
     assert (len(moved.items), moved.count("dedup/kept_as_moved")) == (30, 30)
-    third = pass_on(found_at("new"), {**IN_ORDER, "DEDUP_DROP_UNCHANGED": True})
+    third = pass_on(found_at("new"), {"DEDUP_DROP_UNCHANGED": True})
     assert (third.items, third.count("dedup/unchanged")) == ([], 30)
 
 
 def test_a_run_of_copies_of_an_earlier_one_says_so_once(pass_on: PassOn) -> None:
-    pass_on(found_at("old"), IN_ORDER)
-    copies = pass_on(found_at("new", "copies"), IN_ORDER)
+    pass_on(found_at("old"))
+    copies = pass_on(found_at("new", "copies"))
     assert copies.items == []
     [warning] = [message for message in copies.messages if "of earlier runs" in message]
     assert "DEDUP_MEMORY = 'run'" in warning
-    assert not [message for message in pass_on(found_at("old"), IN_ORDER).messages if "of earlier runs" in message]
+    assert not [message for message in pass_on(found_at("old")).messages if "of earlier runs" in message]
 
 
 class Addresses(scrapy.Spider):
@@ -97,8 +97,8 @@ def test_a_site_that_moves_takes_along_all_things_of_one_text(pass_on: PassOn) -
         days = range(1, 7)
         return [{"url": f"https://{host}.example/e{n}", "text": STORIES[0], "date": f"2031-05-{n:02}"} for n in days]
 
-    assert len(pass_on(events("old"), IN_ORDER).items) == 6
-    moved = pass_on(events("new"), IN_ORDER)
+    assert len(pass_on(events("old")).items) == 6
+    moved = pass_on(events("new"))
     assert (len(moved.items), moved.count("dedup/kept_as_moved")) == (6, 6)
 
 
@@ -113,7 +113,7 @@ def test_a_site_that_moves_takes_along_all_things_of_one_text(pass_on: PassOn) -
 def test_what_has_changed_in_a_field_is_no_unchanged_item(
     first: dict[str, Any], second: dict[str, Any], pass_on: PassOn
 ) -> None:
-    settings = {**IN_ORDER, "DEDUP_DROP_UNCHANGED": True}
+    settings = {"DEDUP_DROP_UNCHANGED": True}
     item = {"url": "https://shop.example/1", "text": STORIES[0]}
     assert [len(pass_on([item | values], settings).items) for values in (first, first, second, second)] == [1, 0, 1, 0]
 
@@ -124,13 +124,13 @@ def test_things_of_a_site_stay_apart_beside_a_copy_at_another_one(pass_on: PassO
         {"url": f"https://{site}.example/{day}", "text": STORIES[0], "date": f"2031-05-0{day}", "room": "12"}
         for site, day in dates
     ]
-    assert urls(pass_on(items, IN_ORDER)) == [items[n]["url"] for n in (0, 2, 3)]
+    assert urls(pass_on(items)) == [items[n]["url"] for n in (0, 2, 3)]
 
 
 def test_an_item_without_the_field_is_not_all_of_those_that_have_it(pass_on: PassOn) -> None:
     items = [{"url": f"https://shop.example/{n}", "text": STORIES[0], "size": size} for n, size in enumerate("?ABCA")]
     del items[0]["size"]
-    assert [item.get("size") for item in pass_on(items, IN_ORDER).items] == [None, "B", "C"]
+    assert [item.get("size") for item in pass_on(items).items] == [None, "B", "C"]
 
 
 def test_half_a_character_in_a_field_loses_nothing(pass_on: PassOn) -> None:
@@ -144,22 +144,22 @@ def test_a_moved_item_is_passed_on_behind_a_new_one_of_its_text(hosts: tuple[str
         return {"url": f"https://{host}.example/event/{number}", "text": STORIES[0], "date": f"2031-12-0{number + 1}"}
 
     old, new = hosts
-    pass_on([event(old, 0)], IN_ORDER)
-    kept = urls(pass_on([event(new, 1), event(new, 0)], IN_ORDER))
+    pass_on([event(old, 0)])
+    kept = urls(pass_on([event(new, 1), event(new, 0)]))
     # Between domains other dates make no other thing.
     assert kept == [event(new, number)["url"] for number in ((0, 1) if old == "www.k" else (0,))]
 
 
 def test_what_has_moved_and_was_corrected_is_passed_on(pass_on: PassOn) -> None:
     text = STORIES[0]
-    pass_on([{"url": "https://old.example/news/1", "text": text}], IN_ORDER)
+    pass_on([{"url": "https://old.example/news/1", "text": text}])
     words = text.split()
     corrected = {"url": "https://new.example/news/1", "text": " ".join([*words[:60], "corrected", *words[61:]])}
-    outcome = pass_on([corrected], IN_ORDER)
+    outcome = pass_on([corrected])
     assert (len(outcome.items), outcome.count("dedup/kept_as_moved")) == (1, 1)
 
 
 def test_hosts_of_one_domain_are_one_site(pass_on: PassOn) -> None:
     towns = ("bern", "chur", "biel")
     items = [{"url": f"https://{town}.k.example/event", "text": STORIES[0], "town": town} for town in towns]
-    assert len(pass_on(items, IN_ORDER).items) == 3
+    assert len(pass_on(items).items) == 3

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,7 +16,6 @@ from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 
 from dedup.rules.documents import Rule
-from dedup.rules.settings import DedupSettings
 from dedup.sql.database import url_of
 from dedup.stage.failures import document_dropped, document_kept
 from tests.crawling import Outcome, ask, crawl_here, run
@@ -29,15 +26,14 @@ from tests.waiting import HANG
 pytestmark = pytest.mark.slow
 
 PassOn = Callable[..., Outcome]
-IN_ORDER = {"CONCURRENT_ITEMS": 1}
 
 
 def test_quotes_without_an_address_are_told_apart_by_their_text(pass_on: PassOn) -> None:
     quotes = [{"text": f"Quote number {n}", "author": "a", "tags": ["t"]} for n in (1, 2, 3, 1, 2)]
-    outcome = pass_on(quotes, IN_ORDER)
+    outcome = pass_on(quotes)
     assert [item["text"][-1] for item in outcome.items] == ["1", "2", "3", "1", "2"]
     assert (outcome.count("dedup/new"), outcome.count("dedup/similar")) == (3, 2)
-    again = pass_on(quotes, IN_ORDER)
+    again = pass_on(quotes)
     assert [item["text"][-1] for item in again.items] == ["1", "2", "3", "1", "2"]
     assert (again.count("dedup/unchanged"), again.count("dedup/similar")) == (3, 2)
 
@@ -54,18 +50,11 @@ def test_few_words_twice_on_one_page_are_two_items_unless_their_key_is_their_own
     if "sku" in key:
         comments[0]["sku"] = 6
     for _ in range(2):
-        assert len(pass_on(comments, IN_ORDER).items) == kept
-
-
-def test_what_was_chosen_is_one_line_in_the_log(pass_on: PassOn) -> None:
-    outcome = pass_on([{"link": url(n), "title": [f"T{n}"], "content_intro": [text]} for n, text in enumerate((A, B))])
-    assert [message for message in outcome.messages if message.startswith("text: ")] == [
-        "text: title + content_intro; key: link"
-    ]
+        assert len(pass_on(comments).items) == kept
 
 
 def test_several_items_of_a_page_under_its_address_are_items_of_their_own(pass_on: PassOn) -> None:
-    outcome = pass_on([{"url": url(1), "text": text} for text in (A, B, A, NEAR_A)], IN_ORDER)
+    outcome = pass_on([{"url": url(1), "text": text} for text in (A, B, A, NEAR_A)])
     assert [item["text"] for item in outcome.items] == [A, B]
     assert outcome.kinds_of_drops == {"ExactDuplicate": 1, "NearDuplicate": 1}
     assert outcome.count("dedup/updated") == 0
@@ -74,7 +63,7 @@ def test_several_items_of_a_page_under_its_address_are_items_of_their_own(pass_o
 
 def test_a_changed_item_is_updated_where_keys_are_unique(pass_on: PassOn) -> None:
     items = [{"url": url(1), "text": text} for text in (A, B)]
-    outcome = pass_on(items, {"DEDUP_SAME_KEY": "update", **IN_ORDER})
+    outcome = pass_on(items, {"DEDUP_SAME_KEY": "update"})
     assert (len(outcome.items), outcome.count("dedup/updated")) == (2, 1)
 
 
@@ -92,17 +81,17 @@ class Author:
 
 def test_keys_of_different_classes_do_not_meet(pass_on: PassOn) -> None:
     items = [Book(1, A), Author(1, B), Book(2, document := A + " end"), Author(2, B)]
-    outcome = pass_on(items, IN_ORDER)
+    outcome = pass_on(items)
     assert outcome.items == [items[0], items[1]]
     assert document
-    again = pass_on(items, IN_ORDER)
+    again = pass_on(items)
     assert (again.items, again.count("dedup/unchanged"), again.count("dedup/updated")) == (items[:2], 2, 0)
 
 
 def test_files_without_text_are_compared_by_their_checksums(pass_on: PassOn) -> None:
     sums = ["a", "b", "a"]
     items = [{"url": url(n), "files": [{"url": "u", "checksum": each}]} for n, each in enumerate(sums)]
-    outcome = pass_on(items, IN_ORDER)
+    outcome = pass_on(items)
     assert urls(outcome) == [url(0), url(1)]
     assert outcome.kinds_of_drops == {"ExactDuplicate": 1}
 
@@ -111,10 +100,10 @@ def test_files_are_where_the_files_pipeline_puts_them_and_things_with_the_same_p
     pass_on: PassOn,
 ) -> None:
     items = [{"name": f"Lamp {n}", "images": [{"url": "u", "checksum": "no picture yet"}]} for n in range(3)]
-    assert len(pass_on(items, IN_ORDER).items) == 3
+    assert len(pass_on(items).items) == 3
     manuals = [{"name": f"Lamp {n}", "manuals": [{"url": "u", "checksum": "one manual"}]} for n in range(3)]
-    assert len(pass_on(manuals, IN_ORDER).items) == 3
-    assert len(pass_on(manuals, {"FILES_RESULT_FIELD": "manuals", **IN_ORDER}).items) == 1
+    assert len(pass_on(manuals).items) == 3
+    assert len(pass_on(manuals, {"FILES_RESULT_FIELD": "manuals"}).items) == 1
 
 
 # Nothing in silence
@@ -127,7 +116,7 @@ def test_warning_names_the_field_in_which_there_is_no_text(pass_on: PassOn) -> N
         {"title": "T", "files": []},
         {"title": "Summer", "text": None, "body": [], "story": A},
     ]
-    told = [message for message in pass_on(items, IN_ORDER).messages if "not examined" in message]
+    told = [message for message in pass_on(items).messages if "not examined" in message]
     assert told == [
         f"1 item (of 4 items in all) was not examined for duplicates: no text in {empty}. Their fields: {fields}. "
         "If the text is in another one, name that: DEDUP_TEXT_FIELD = 'NAME'"
@@ -170,7 +159,7 @@ def test_output_that_is_no_item_passes_and_an_unknown_setting_is_named(earlier: 
 
 
 def test_marks_go_into_the_item_and_nothing_is_dropped(pass_on: PassOn) -> None:
-    outcome = pass_on(four(), {"DEDUP_MARK_ONLY": True, "DEDUP_MARK_FIELD": "copy", **IN_ORDER})
+    outcome = pass_on(four(), {"DEDUP_MARK_ONLY": True, "DEDUP_MARK_FIELD": "copy"})
     assert len(outcome.items) == 4
     marks = [item["copy"] for item in outcome.items]
     assert [mark["verdict"] for mark in marks] == ["new", "new", "exact duplicate", "near duplicate"]
@@ -181,7 +170,7 @@ def test_marks_go_into_the_item_and_nothing_is_dropped(pass_on: PassOn) -> None:
 
 def test_what_is_similar_is_marked_too(pass_on: PassOn) -> None:
     items = [{"url": url(n), "text": text} for n, text in enumerate((FORM, filled_in(FORM)))]
-    outcome = pass_on(items, {"DEDUP_MARK_ONLY": True, "DEDUP_MARK_FIELD": "copy", **IN_ORDER})
+    outcome = pass_on(items, {"DEDUP_MARK_ONLY": True, "DEDUP_MARK_FIELD": "copy"})
     mark = outcome.items[1]["copy"]
     assert (mark["verdict"], mark["original"]) == ("similar", url(0))
     assert 0 < mark["similarity"] < 1
@@ -209,7 +198,7 @@ class Seen:
 
 def test_marks_stand_beside_items_that_are_left_as_they_are(pass_on: PassOn) -> None:
     items = [Book(n, text) for n, text in enumerate((A, B, A))]
-    outcome = pass_on(items, {"DEDUP_MARK_ONLY": True, "ITEM_PIPELINES": {Seen: 900}, **IN_ORDER})
+    outcome = pass_on(items, {"DEDUP_MARK_ONLY": True, "ITEM_PIPELINES": {Seen: 900}})
     assert outcome.items == items
     assert list(Seen.marks) == ["items:2"]
     assert Seen.marks["items:2"]["original"] == "items:0"
@@ -225,41 +214,11 @@ def test_short_texts_that_are_equal_are_no_copies(
 ) -> None:
     texts = ("Great product", "Great product", "Fine", A, "Great product", A)
     items = [{"url": url(n), "text": text} for n, text in enumerate(texts)]
-    first = pass_on(items, {**settings, **IN_ORDER})
+    first = pass_on(items, settings)
     assert (urls(first), first.count("dedup/similar")) == ([url(n) for n in kept], similar)
     assert first.kinds_of_drops == {"ExactDuplicate": 1}
-    second = pass_on(items, {**settings, **IN_ORDER})
+    second = pass_on(items, settings)
     assert (urls(second), second.count("dedup/similar")) == ([url(n) for n in kept], 0)
-
-
-class Breaking:
-    """An extension that breaks the database once the first item is decided."""
-
-    path: str
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Breaking:
-        extension = cls()
-        extension.path = crawler.settings["DEDUP_DATABASE_URL"].removeprefix("sqlite:///")
-        crawler.signals.connect(extension.break_it, document_kept)
-        return extension
-
-    def break_it(self) -> None:
-        with suppress(sqlite3.OperationalError), sqlite3.connect(self.path) as connection:
-            connection.execute("ALTER TABLE dedup_documents RENAME TO lost")
-
-
-@pytest.mark.parametrize(("on_error", "kept"), [("pass", 4), ("stop", 1)])
-def test_items_pass_or_the_crawl_stops_when_the_database_fails(
-    on_error: str, kept: int, pass_on: PassOn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(DedupSettings, "batch_size", 1)
-    settings = {"DEDUP_ON_ERROR": on_error, "EXTENSIONS": {Breaking: 1}, **IN_ORDER}
-    fails = on_error == "stop"
-    outcome = pass_on(four(), settings, fails=fails)
-    assert len(outcome.items) == kept
-    assert len([record for record in outcome.log if record.levelname == "ERROR"]) == 1
-    assert outcome.count("dedup/not_decided") == (3 if on_error == "pass" else outcome.count("dedup/not_decided"))
 
 
 class Listening:
@@ -285,7 +244,7 @@ class Listening:
 
 
 def test_signals_say_what_becomes_of_documents(pass_on: PassOn) -> None:
-    pass_on(four(), {"EXTENSIONS": {Listening: 1}, **IN_ORDER})
+    pass_on(four(), {"EXTENSIONS": {Listening: 1}})
     assert Listening.heard == [
         ("kept", url(0), "new"),
         ("kept", url(1), "new"),
@@ -299,7 +258,7 @@ def test_what_is_similar_passes_and_one_line_says_what_it_resembles(
 ) -> None:
     caplog.set_level(logging.DEBUG, "dedup.stage.origins")
     items = [{"url": url(n), "text": text} for n, text in enumerate((FORM, filled_in(FORM)))]
-    outcome = pass_on(items, {"DEDUP_MARK_FIELD": "mark", "EXTENSIONS": {Listening: 1}, **IN_ORDER})
+    outcome = pass_on(items, {"DEDUP_MARK_FIELD": "mark", "EXTENSIONS": {Listening: 1}})
     assert [item["mark"]["verdict"] for item in outcome.items] == ["new", "similar"]
     assert Listening.heard == [("kept", url(0), "new"), ("kept", url(1), "similar")]
     assert (outcome.count("dedup/new"), outcome.count("dedup/similar")) == (1, 1)
@@ -326,7 +285,7 @@ class ListSpider(scrapy.Spider):
 
 def test_items_without_url_are_unchanged_where_their_list_has_moved_on(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'dedup.db'}"
-    settings = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": database, **IN_ORDER}
+    settings = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": database, "CONCURRENT_ITEMS": 1}
     c, d = document(70, "third"), document(70, "fourth")
     days = [
         ([[A, B], [c]], {"new": 3}),
@@ -378,7 +337,7 @@ def test_crawl_without_items_leaves_no_run(pass_on: PassOn, tmp_path: Path) -> N
 
 
 def test_spiders_are_not_compared_with_each_other(pass_on: PassOn) -> None:
-    settings = {"DEDUP_SCOPE": "spider", **IN_ORDER}
+    settings = {"DEDUP_SCOPE": "spider"}
     for name in ("one", "two"):
         outcome = pass_on(four(), settings, spider_name=name)
         assert (outcome.count("dedup/new"), outcome.kinds_of_drops.total()) == (2, 2)
@@ -398,7 +357,7 @@ def test_fields_that_were_never_set_are_not_there(pass_on: PassOn) -> None:
     drafts = [Draft(url(n)) for n in range(3)]
     for draft in drafts[1:]:
         draft.text = A
-    outcome = pass_on(drafts, IN_ORDER)
+    outcome = pass_on(drafts)
     assert [draft.url for draft in outcome.items] == [url(0), url(1)]
     assert (outcome.failed, outcome.kinds_of_drops) == (0, {"ExactDuplicate": 1})
     assert any("no text. Their fields: url. Name" in message for message in outcome.messages)
@@ -461,10 +420,10 @@ SHARED = document(30, "shared by many")
 
 def test_a_short_text_with_another_price_or_author_is_no_copy(pass_on: PassOn) -> None:
     items = [{"url": url(n), "description": SHARED, "price": n // 2, "author": "Ann"} for n in range(6)]
-    outcome = pass_on(items, IN_ORDER)
+    outcome = pass_on(items)
     assert [item["price"] for item in outcome.items] == [0, 1, 2]
     reviews = [{"text": "+1", "author": name} for name in ("Ann", "Bob", "Ann")]
-    assert [item["author"] for item in pass_on(reviews, IN_ORDER).items] == ["Ann", "Bob", "Ann"]
+    assert [item["author"] for item in pass_on(reviews).items] == ["Ann", "Bob", "Ann"]
 
 
 @pytest.mark.parametrize("text", [SHARED, A], ids=["short", "long"])
@@ -476,7 +435,7 @@ def test_variants_that_share_a_description_are_no_copies(key: dict[str, Any], te
         | {"colour": colour, "size": size, "price": price}
         for n, (colour, size, price) in enumerate(variants)
     ]
-    outcome = pass_on(items, IN_ORDER)
+    outcome = pass_on(items)
     assert [(item["colour"], item["size"], item["price"]) for item in outcome.items] == variants[:4]
     assert outcome.kinds_of_drops == {"ExactDuplicate": 1}
 
@@ -484,7 +443,7 @@ def test_variants_that_share_a_description_are_no_copies(key: dict[str, Any], te
 def test_near_copies_are_found_among_the_same_variant(pass_on: PassOn) -> None:
     texts = [(A, "red"), (A, "blue"), (NEAR_A, "blue"), (NEAR_A, "green")]
     items = [{"url": url(n), "text": text, "color": color} for n, (text, color) in enumerate(texts)]
-    outcome = pass_on(items, IN_ORDER)
+    outcome = pass_on(items)
     assert urls(outcome) == [url(n) for n in (0, 1, 3)]
     assert outcome.kinds_of_drops == {"NearDuplicate": 1}
 
@@ -493,11 +452,11 @@ def test_another_price_is_an_update_and_its_copy_at_the_old_one_is_decided_anew(
     def offers(first: int, second: int) -> list[dict[str, Any]]:
         return [{"url": url(n), "text": A, "price": price} for n, price in enumerate((first, second))]
 
-    assert urls(pass_on(offers(5, 5), IN_ORDER)) == [url(0)]
-    second = pass_on(offers(4, 5), IN_ORDER)
+    assert urls(pass_on(offers(5, 5))) == [url(0)]
+    second = pass_on(offers(4, 5))
     assert urls(second) == [url(0), url(1)]
     assert second.count("dedup/updated") == 1
-    third = pass_on(offers(4, 4), IN_ORDER)
+    third = pass_on(offers(4, 4))
     assert (urls(third), third.count("dedup/updated")) == ([url(0), url(1)], 1)
 
 
@@ -520,25 +479,25 @@ def test_another_value_of_a_short_field_makes_another_thing_on_one_site(
         {"url": url(n), "text": text if n else A} | {name: values[n] for name, values in others.items()}
         for n in range(3)
     ]
-    outcome = pass_on(items, {**IN_ORDER, **settings})
+    outcome = pass_on(items, settings)
     assert urls(outcome) == [url(n) for n in kept]
     assert outcome.count("dedup/similar") == len(kept) - 1
 
 
 def test_between_sites_dates_and_authors_differ_and_copies_are_copies(pass_on: PassOn) -> None:
     items = [{"url": f"https://site{n}.example/", "text": A, "author": f"A{n}", "price": n // 2} for n in range(4)]
-    assert [item["author"] for item in pass_on(items, IN_ORDER).items] == ["A0", "A2"]
+    assert [item["author"] for item in pass_on(items).items] == ["A0", "A2"]
 
 
 def test_most_items_may_have_one_text_and_other_fields_which_the_log_says_once(pass_on: PassOn) -> None:
     items = [{"url": url(n), "text": A, "start": f"2026-05-{n + 1:02}"} for n in range(30)]
-    outcome = pass_on(items, IN_ORDER)
+    outcome = pass_on(items)
     assert len(outcome.items) == 30
     assert sum("most items have the text of" in message for message in outcome.messages) == 1
 
 
 def test_a_text_of_a_few_words_under_many_keys_is_no_copy_from_the_fifth_on(pass_on: PassOn) -> None:
-    outcome = pass_on([{"url": url(n), "text": SHARED} for n in range(9)], IN_ORDER)
+    outcome = pass_on([{"url": url(n), "text": SHARED} for n in range(9)])
     assert urls(outcome) == [url(n) for n in (0, 5, 6, 7, 8)]
     assert outcome.count("dedup/similar") == 4
 
@@ -554,7 +513,7 @@ WALL = document(80, "a wall before each story")
 
 
 def test_a_text_of_most_items_is_none_and_the_log_says_where_to_put_the_stage(pass_on: PassOn) -> None:
-    settings = {**IN_ORDER, "ITEM_PIPELINES": {FillIn: 800}}
+    settings = {"ITEM_PIPELINES": {FillIn: 800}}
     outcome = pass_on([{"url": url(n), "text": WALL} for n in range(30)], settings)
     [warning] = [message for message in outcome.messages if "no more of them" in message]
     assert warning.startswith(f"most items have the text of {url(0)}, and no more of them are dropped")
@@ -564,7 +523,7 @@ def test_a_text_of_most_items_is_none_and_the_log_says_where_to_put_the_stage(pa
 
 def test_copies_of_many_texts_are_dropped_however_many_they_are(pass_on: PassOn) -> None:
     texts = [document(80, f"story {n}") for n in range(8)]
-    outcome = pass_on([{"url": url(n), "text": texts[n % 8]} for n in range(64)], IN_ORDER)
+    outcome = pass_on([{"url": url(n), "text": texts[n % 8]} for n in range(64)])
     assert len(outcome.items) == 8
     assert not [message for message in outcome.messages if "no more of them" in message]
 

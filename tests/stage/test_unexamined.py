@@ -59,13 +59,6 @@ def test_nothing_is_said_where_all_were_examined(warned: pytest.LogCaptureFixtur
     assert warned.messages == []
 
 
-def test_counts_are_kept_by_class_and_reason() -> None:
-    unexamined = UnexaminedItems()
-    for item in ({"a": 1}, {"b": 1}, Price(1, "EUR")):
-        unexamined.note(item)
-    assert list(unexamined.rows()) == [("", ("a", "b"), "no text", 2), ("Price", ("amount", "currency"), "no text", 1)]
-
-
 def test_settings_that_nobody_knows_are_named_with_the_nearest() -> None:
     settings = Settings({"DEDUP_TALBES": 3, "DEDUP_TABLES": 3, "DEDUP_TEXT_FIELD": "a", "DEDUP_AFTER": 1, "DEDUPED": 1})
     settings.set("DEDUP_QQQQ", 1)

@@ -20,7 +20,7 @@ import pytest
 
 from dedup.workers.pool import WorkerDiedError, WorkerPool
 from tests import worker_jobs
-from tests.commands import run_python
+from tests.commands import run_in_process, run_python
 from tests.waiting import HANG, wait_until
 
 pytestmark = pytest.mark.slow
@@ -361,9 +361,7 @@ pool.close()
 def test_a_script_without_a_main_guard_is_not_run_again_by_its_workers(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT_WITHOUT_MAIN_GUARD)
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, timeout=HANG, cwd=tmp_path, check=False
-    )
+    done = run_in_process(script, cwd=tmp_path)
     assert (done.stdout, done.stderr, done.returncode) == ("main\nFalse\n", "", 0)
 
 

@@ -180,18 +180,6 @@ def test_next_crawl_of_the_site_names_the_one_that_was_killed(tmp_path: Path) ->
     assert name["name"] in line
 
 
-def test_run_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
-    with LocalSite(forty_pages()) as site:
-        site.answers = 4
-        process = begin(database, site)
-        wait_until(lambda: len(site.asked) > 4)
-        result = go_on(database)
-        interrupt(process, site, lambda: True, signal.SIGKILL)
-    assert (result.status, result.stdout) == (1, "")
-    assert "is under way in another process" in result.stderr
-
-
 def test_what_cannot_go_on_is_told_in_a_line(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
 

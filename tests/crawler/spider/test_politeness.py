@@ -105,11 +105,6 @@ def test_canonical_is_an_absolute_address(href: str, target: str | None) -> None
     assert found in ((A + target, f"{A}{target}?") if target else (None,))
 
 
-def test_canonical_is_relative_to_the_base_element() -> None:
-    page = extract(article("page", head='<base href="/archive/"><link rel="canonical" href="story">'))
-    assert page.canonical == f"{A}/archive/story"
-
-
 # Crawls
 
 

@@ -293,7 +293,9 @@ def changed(database_url: str) -> Iterator[Known]:
         yield known
 
 
-def test_every_verdict_and_every_table_is_as_it_must_be_after_a_recrawl(changed: Known) -> None:
+def test_every_verdict_and_table_is_as_it_must_be_after_a_recrawl_and_another_one_transfers_little(
+    changed: Known,
+) -> None:
     outcome = changed.crawl(recrawl="true")
     verdicts = changed.verdicts()
     assert {url: said[-1] for url, said in verdicts.items()} == {
@@ -331,10 +333,7 @@ def test_every_verdict_and_every_table_is_as_it_must_be_after_a_recrawl(changed:
     changed.is_as_after()
     assert (outcome.count("crawler/gone"), outcome.count("crawler/moved")) == (5, 5)
     assert outcome.count("dedup/not_examined") == 0
-
-
-def test_a_recrawl_without_changes_transfers_only_what_has_no_validators(changed: Known) -> None:
-    changed.crawl(recrawl="true")
+    # Without changes only what has no validators is transferred.
     left_alone = changed.tables()
     outcome = changed.crawl(recrawl="true")
     assert outcome.count("downloader/response_status_count/304") == 23

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from crawler.spider.soft_errors import MOST_BARREN, SeriesOfAddresses, is_near, pattern_of, without_numbers, words_of
+from crawler.spider.soft_errors import MOST_BARREN, SeriesOfAddresses
 from tests.crawler.conftest import Crawling
 from tests.localsite import Asked, LocalSite, Reply, article
 from tests.texts import document
@@ -128,11 +128,3 @@ def test_series_is_cut_off_by_pages_in_a_row_and_no_other_is() -> None:
     assert series.is_cut_off("http://a.example/day/99999")
     assert not series.is_cut_off("http://b.example/day/1")
     assert not series.is_cut_off("http://a.example/night/1")
-
-
-def test_patterns_and_words_leave_numbers_out() -> None:
-    assert pattern_of("https://10.0.0.1:80/a/7/b?x=19&y=z") == "https://10.0.0.1:80/a/#/b?x=#&y=z"
-    assert words_of("Page 12: Das Wetter, 天气 x2") == {"page", "12", "das", "wetter", "天", "气", "x2"}
-    assert without_numbers(words_of("Page 12: x2")) == {"page", "x2"}
-    assert is_near(set(), set(), 0.8)
-    assert not is_near({"a"}, set(), 0.5)

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import signal
-import subprocess
 import sys
 from datetime import datetime
 from io import BytesIO
@@ -23,6 +22,7 @@ from warcio.warcwriter import WARCWriter
 from crawler.demo.site import DemoServer
 from crawler.warc import replaying
 from settings import site
+from tests.commands import run_in_process
 from tests.crawler.conftest import count_rows
 from tests.crawler.warc.archives import of_kind, read_warc
 from tests.crawling import (
@@ -38,7 +38,7 @@ from tests.crawling import (
     start,
 )
 from tests.localsite import article
-from tests.waiting import HANG, wait_until
+from tests.waiting import wait_until
 
 CONTENTS = "url, canonical, title, author, date, language, description, text, html, fetched"
 PYWB = Path(sys.prefix) / "pywb"
@@ -285,15 +285,7 @@ def test_pywb_replays_every_capture_byte_for_byte(demo: tuple[Crawl, Path]) -> N
         pytest.skip("pywb is not installed: `make test` does")
     _, path = demo
     environment = {**os.environ, "PYTHONPATH": str(PYWB)}
-    done = subprocess.run(
-        [sys.executable, "-c", REPLAY, str(path)],
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-        check=False,
-        env=environment,
-        cwd=ROOT.parent,
-    )
+    done = run_in_process("-c", REPLAY, path, env=environment, cwd=ROOT.parent)
     assert done.returncode == 0, done.stderr
     replayed = json.loads(done.stdout)
     records = read_warc(path)
