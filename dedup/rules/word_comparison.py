@@ -85,12 +85,6 @@ def jaccard(a: Set[Hashable], b: Set[Hashable]) -> float:
     return len(a & b) / len(a | b) if a or b else 0.0
 
 
-def containment(a: Set[Hashable], b: Set[Hashable]) -> float:
-    """Return the share of the smaller set's elements that the other has; 0 where it has none."""
-    smaller = min(len(a), len(b))
-    return len(a & b) / smaller if smaller else 0.0
-
-
 class TokenChange(NamedTuple):
     """Tokens `start` to `end`, the latter not included, of text A that became those of text B."""
 
@@ -165,11 +159,16 @@ def _between(a: Sequence[bytes], b: Sequence[bytes], inside: TokenChange, size: 
 
 def _shingle_characters(a: Sequence[bytes], b: Sequence[bytes], size: int) -> tuple[str, str]:
     """Return a string for each sequence, with one character a shingle, the same for the same one: these align fast."""
-    hashed = [_hash_shingles(np.fromiter(map(hash, tokens), np.int64, len(tokens)), size) for tokens in (a, b)]
+    hashed = [_hash_shingles(_hashes_of(tokens), size) for tokens in (a, b)]
     numbers = np.unique(np.concatenate(hashed), return_inverse=True)[1]
     # There are more characters than shingles in texts that can be compared; some of them stand for half of another one.
     characters = numbers.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
     return characters[: len(hashed[0])], characters[len(hashed[0]) :]
+
+
+def _hashes_of(tokens: Sequence[bytes]) -> NDArray[np.int64]:
+    # Python's hashes have a key of each process, so that nobody can make words that have the same.
+    return np.fromiter(map(hash, tokens), np.int64, len(tokens))
 
 
 def _hash_shingles(tokens: NDArray[np.int64], size: int) -> NDArray[np.int64]:
@@ -244,12 +243,12 @@ def _shared_tokens(text: bytes, other: bytes) -> bytes:
 
 def plain_shared_tokens(text: bytes, other: bytes) -> bytes:
     """Return what `dedup.rules.shared_shingles.shared_tokens` does, for processes that do without compiled code."""
-    tokens = text.split(b"\n")
-    known, is_shared = set(_shingle_tuples(other.split(b"\n"))), bytearray(len(tokens))
-    for place, shingle in enumerate(_shingle_tuples(tokens)):
-        if shingle in known:
-            is_shared[place : place + SHINGLE_WORDS] = b"\1" * SHINGLE_WORDS
-    return bytes(is_shared)
+    ours, theirs = (_hash_shingles(_hashes_of(tokens.split(b"\n")), SHINGLE_WORDS) for tokens in (text, other))
+    is_there = np.isin(ours, theirs)
+    is_shared = np.zeros(text.count(b"\n") + 1, np.bool_)
+    for place in range(SHINGLE_WORDS):
+        is_shared[place : place + len(is_there)] |= is_there
+    return is_shared.tobytes()
 
 
 class Bounds(NamedTuple):
@@ -276,8 +275,12 @@ class Bounds(NamedTuple):
 
 def plain_bounds(a: bytes, b: bytes) -> Bounds:
     """Return what two texts share, without bounds: for processes that do without compiled code."""
-    ours, theirs = (shingles_of(tokens.split(b"\n")) for tokens in (a, b))
-    return Bounds(jaccard(ours, theirs), containment(ours, theirs), 1.0, 1.0, 100.0, True, True)
+    ours, theirs = (np.unique(_hash_shingles(_hashes_of(tokens.split(b"\n")), SHINGLE_WORDS)) for tokens in (a, b))
+    shared = len(np.intersect1d(ours, theirs, assume_unique=True))
+    together, smaller = len(ours) + len(theirs) - shared, min(len(ours), len(theirs))
+    return Bounds(
+        shared / together if together else 0.0, shared / smaller if smaller else 0.0, 1.0, 1.0, 100.0, True, True
+    )
 
 
 class WordDifference:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.signature.dictionaries import tokenizer_of
+from dedup.signature.dictionaries import Vocabulary, tokenizer_of
 from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.signature import (
@@ -44,6 +45,8 @@ _C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
 # Their permutations take 4 MB.
 _SHINGLES_AT_ONCE = 1 << 13
 _UTF32 = f"utf-32-{sys.byteorder[0]}e"
+# Frames and copies repeat what stands between two marks; of Chinese to look words up takes most of the time.
+_RUNS_KEPT, _LONGEST_KEPT = 1 << 15, 100
 # From which characters on one has another byte in UTF-8.
 _LONGER = np.array([0x80, 0x800, 0x10000], np.uint32)
 
@@ -127,12 +130,19 @@ def _cut(text: str, runs: Iterable[tuple[int, int, int]], scheme: Scheme, *, is_
             yield start, end
         elif kind == HAN and is_cut:
             at = start
-            for word in tokenizer_of(scheme.vocabulary).cut(text[start:end], HMM=False):
-                yield at, at + len(word)
-                at += len(word)
+            look_up = _word_lengths if end - start <= _LONGEST_KEPT else _word_lengths.__wrapped__
+            for length in look_up(text[start:end], scheme.vocabulary):
+                yield at, at + length
+                at += length
         elif kind in {HAN, UNSPACED}:
             for at in range(start, max(start + 1, end - 1)):
                 yield at, min(at + 2, end)
+
+
+@lru_cache(_RUNS_KEPT)
+def _word_lengths(run: str, vocabulary: Vocabulary) -> tuple[int, ...]:
+    """Return how many characters each word of a run of Han has."""
+    return tuple(len(word) for word in tokenizer_of(vocabulary).cut(run, HMM=False))
 
 
 def _runs(kinds: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:

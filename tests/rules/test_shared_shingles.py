@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence, Set
 from random import Random
 
 import mmh3
@@ -14,7 +14,7 @@ from dedup.rules import shared_shingles
 from dedup.rules.documents import Rule
 from dedup.rules.settings import Caution, DedupSettings
 from dedup.rules.verification import check
-from dedup.rules.word_comparison import Bounds, WordDifference, containment, jaccard, plain_bounds, shingles_of
+from dedup.rules.word_comparison import Bounds, WordDifference, jaccard, plain_bounds, shingles_of
 from dedup.signature.signing import bands_of_words, make_signature
 from tests.texts import answered, document, edited, extended, words
 
@@ -27,6 +27,11 @@ _64_BITS = 2**64 - 1
 
 def joined(tokens: Sequence[str]) -> bytes:
     return "\n".join(tokens).encode()
+
+
+def containment(a: Set[Hashable], b: Set[Hashable]) -> float:
+    smaller = min(len(a), len(b))
+    return len(a & b) / smaller if smaller else 0.0
 
 
 def bounds(a: bytes, b: bytes) -> Bounds:
