@@ -273,10 +273,11 @@ def _hosts(connection: Connection, where: ColumnElement[bool]) -> list[HostTotal
 def _groups(connection: Connection, where: ColumnElement[bool]) -> dict[int, list[int]]:
     """Return the leaders whose clusters are counted as one, since a document is a copy of both, by the first of them.
 
-    Only leaders of duplicates are among them.
+    Only leaders of duplicates are among them. A document that is seen again is not compared again: whichever run has
+    found a second original, it holds for all.
     """
-    both = select(verdicts.c.original_id, verdicts.c.second_id).select_from(_decided)
-    pairs = connection.execute(both.where(where, _is_other, verdicts.c.second_id.is_not(None)).distinct())
+    both = select(verdicts.c.original_id, verdicts.c.second_id).where(verdicts.c.second_id.is_not(None))
+    pairs = connection.execute(both.distinct())
     groups: dict[int, list[int]] = {}
     joined = join_clusters((row.original_id, row.second_id) for row in pairs)
     for leaders in _batched(sorted(joined)):
