@@ -64,11 +64,11 @@ test test-all: $(VENV)/dev
 	@$(MAKE) --no-print-directory $(VENV)/spark || echo "Spark cannot be installed here: its tests are skipped"
 	@# Else each test that is the first to need something would wait until it is compiled.
 	@$(BIN)/dedup warm-up
-	$(BIN)/python -m pytest -n auto --dist worksteal $(CHOSEN) $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadscope $(CHOSEN) $(ARGS)
 
 test-fast: $(VENV)/dev
 	@$(BIN)/dedup warm-up
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadscope -m "not slow" $(ARGS)
 
 check: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -36,7 +36,11 @@ SPREAD = {"spark.sql.adaptive.enabled": "false", "spark.sql.autoBroadcastJoinThr
 
 @pytest.mark.parametrize(
     ("partitions", "values", "properties"),
-    [(2, {"min_tokens": 30}, {}), (7, {"caution": "eager"}, SPREAD), (3, {"mode": "paper", "radius": 12}, SPREAD)],
+    [
+        (2, {"min_tokens": 30}, {}),
+        pytest.param(7, {"caution": "eager"}, SPREAD, marks=pytest.mark.thorough),
+        pytest.param(3, {"mode": "paper", "radius": 12}, SPREAD, marks=pytest.mark.thorough),
+    ],
     ids=["2", "7", "paper"],
 )
 def test_verdicts_are_those_of_files(
