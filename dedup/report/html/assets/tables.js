@@ -36,7 +36,7 @@ function hostTable(data, pairs, marks, openHost) {
     const dropped = exact + near;
     const share = dropped / (kept + dropped);
     const why = [];
-    if (isOver.has(host)) why.push("over the limit of DEDUP_BRAKE");
+    if (isOver.has(host)) why.push("nearly all was dropped");
     if (doubtful.get(host)) why.push(`${whole(doubtful.get(host))} worth a look`);
     const name = make("button.link", { type: "button" }, make("bdi", { dir: "ltr" }, visible(host) || "(none)"));
     name.addEventListener("click", () => openHost(host));
