@@ -145,7 +145,7 @@ def test_what_fails_while_lines_are_decided_is_raised_and_nothing_more_is_said(
 
 def test_a_word_list_that_a_process_does_not_know_makes_no_document_empty() -> None:
     with pytest.raises(SettingsError, match="0123456789abcdef"):
-        sign(["a", "b"], "word-bigrams:dict=0123456789abcdef/one/mmh3/64", with_words=False)
+        sign(["北京大学的学生来到", "b"], "word-bigrams:dict=0123456789abcdef/one/mmh3/64", with_words=False)
 
 
 def test_a_document_that_memory_is_too_small_for_is_named_and_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
