@@ -64,7 +64,6 @@ _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
 KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
 DROPPED = ("exact_duplicate", "near_duplicate")
-_LABEL_WIDTH = 12
 _OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
 
 TERMINAL_INTERVAL = 0.5

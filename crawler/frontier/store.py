@@ -371,7 +371,7 @@ class FrontierStore:
             values = {"run_id": self._run, "part": self._part.number, "kept": 0, "counts": "{}", **now}
             connection.execute(insert(parts), values)
             return
-        if row.worker not in {None, self._me} and self._is_there(row):
+        if row.worker not in {None, self._me} and _is_there(row, self._has_ended(row.worker, self._me), self._clock()):
             of_several = f"part {self._part} of " if self._part.of > 1 else ""
             raise DedupError(
                 f"{of_several}run {plain(self._name)!r} is under way in another process ({plain(row.worker)}): "
@@ -453,11 +453,6 @@ class FrontierStore:
             at_work += set(range(self._part.of)) - {self._part.number, *(row.part for row in others)}
         return at_work
 
-    def _is_there(self, row: Row[Any]) -> bool:
-        """Return whether the process is there that was at work on a part."""
-        has_ended = self._has_ended(row.worker, self._me)
-        return row.seen >= self._clock() - SILENT_SECONDS if has_ended is None else not has_ended
-
     def _take_back(self, connection: Connection) -> list[str]:
         """Queue what an earlier process of this part had taken; return what is given up, as too many died with it."""
         is_last = urls.c.attempts + 1 >= MAX_ATTEMPTS
@@ -466,6 +461,11 @@ class FrontierStore:
             change = update(urls).where(schema.MINE, condition)
             connection.execute(change.values(state=state.value, attempts=urls.c.attempts + 1), self._names)
         return given_up
+
+
+def _is_there(row: Row[Any], has_ended: bool | None, now: float) -> bool:
+    """Return whether the process is there that was at work on a part; has_ended: what `is_gone` says of it."""
+    return row.seen >= now - SILENT_SECONDS if has_ended is None else not has_ended
 
 
 def _sum_of_counts(of_parts: Sequence[Row[Any]]) -> dict[str, float]:
@@ -534,9 +534,8 @@ def _read(connection: Connection, row: Row[Any, Any, Any, Any], me: str) -> Unfi
     left = sum(counts.get(state.value, (0, 0))[0] for state in (State.QUEUED, State.TAKEN, State.PARKED))
     _, kept = counts.get(State.DONE.value, (0, 0))
     of_parts = connection.execute(_PARTS, of_run).all()
-    gone = [(each, is_gone(each.worker, me)) for each in of_parts if each.worker is not None]
-    latest = time.time() - SILENT_SECONDS
-    is_under_way = any(each.seen >= latest if has_ended is None else not has_ended for each, has_ended in gone)
+    at_work = [each for each in of_parts if each.worker is not None]
+    is_under_way = any(_is_there(each, is_gone(each.worker, me), time.time()) for each in at_work)
     is_ending = any(each.is_ending for each in of_parts)
     return UnfinishedRun(row.name, _words_of(row.words), int(kept), left, is_under_way, is_ending, row.parts)
 

@@ -604,10 +604,5 @@ class _ArchiveReading(SiteSpider):
         self.archives.leave(failure.request)  # type: ignore[attr-defined]  # Scrapy sets it
         await super().skip_failed(failure)
 
-    def note_verdict(self, item: Any, decision: Decision) -> None:
-        """Write the verdict on a page that is kept."""
-        if isinstance(item, Page):
-            item.verdict = decision.verdict.value
-
     def visit_undecided(self) -> None:
         pass

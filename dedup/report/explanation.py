@@ -34,7 +34,7 @@ from dedup.rules.settings import Limits, Mode, RuleSettings
 from dedup.rules.signs import differing_signs
 from dedup.rules.verification import Measure, fewest_tokens
 from dedup.signature.schemes import SCHEMES, Scheme, find_scheme
-from dedup.signature.signature import BANDS, BITS
+from dedup.signature.signature import BANDS, BITS, distance
 from dedup.signature.tokens import Tokens
 
 _NEEDS_WORDS = (Rule.NO_KEY, Rule.NOT_ALIKE)
@@ -164,7 +164,7 @@ def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
     is_found_by_leader = record.matched == record.original
     member = dropped.original if is_found_by_leader else dropped.member
     explanation = explain(member, page, settings, dropped.original)
-    found, notes = explanation.decision.rule, [*explanation.notes, *_notes_of_record(dropped, settings)]
+    found, notes = explanation.decision.rule, [*explanation.notes, *_notes_of_record(dropped)]
     if not page.tokens and dropped.has_same_bytes:
         found = Rule.SAME_BYTES
     elif record.rule in _BEYOND_TEXTS:
@@ -247,15 +247,14 @@ def _notes(a: Side, b: Side, *, is_too_long: bool) -> Iterator[str]:
         )
 
 
-def _notes_of_record(dropped: Dropped, settings: RuleSettings) -> Iterator[str]:
+def _notes_of_record(dropped: Dropped) -> Iterator[str]:
     record = dropped.record
     if record.kept is not None:
         yield _KEPT[record.kept]
     if dropped.is_let_go:
         yield "Its original has changed since: it is decided anew when it is fetched again."
         return
-    to_original = PairDecider(settings).decide(dropped.original.signature, dropped.page.signature)
-    if record.distance != to_original.distance:
+    if record.distance != distance(dropped.original.signature.fingerprint, dropped.page.signature.fingerprint):
         other = "Its original" if record.verdict.is_duplicate else "What it resembles"
         yield f"{other} has changed since: distance and similarity are no longer those of the verdict."
 

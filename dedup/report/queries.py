@@ -328,8 +328,7 @@ def _over_limit(connection: Connection, where: ColumnElement[bool], hosts: Itera
     found = [OverLimit("cluster", key, count + 1, count) for key, count in connection.execute(large)]
     for host in hosts:
         total = host.kept + host.dropped
-        is_judged = bool(host.host) and total >= DedupSettings.fewest_of_host
-        if is_judged and host.dropped > DedupSettings.max_drop_share * total:
+        if host.host and DedupSettings.are_mostly_duplicates(total, host.dropped):
             found.append(OverLimit("host", host.host, total, host.dropped))
     return found
 

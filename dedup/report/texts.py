@@ -1,4 +1,4 @@
-"""The record of a page in a database: why it was dropped, or found similar to another one."""
+"""The texts of documents that are explained or shown: of files, and of a database with the verdicts on them."""
 
 from __future__ import annotations
 

@@ -275,6 +275,11 @@ class DedupSettings(RuleSettings):
     max_drop_share: ClassVar = 0.9
     fewest_of_host: ClassVar = 200
 
+    @classmethod
+    def are_mostly_duplicates(cls, documents: int, duplicates: int) -> bool:
+        """Return whether so many of a host's documents are duplicates that it may be a trap, or a mistake."""
+        return documents >= cls.fewest_of_host and duplicates > cls.max_drop_share * documents
+
     enabled: bool = True
     database_url: str = "sqlite:///dedup.db"
     outage_timeout: float = 300.0

@@ -159,23 +159,20 @@ def _between(a: Sequence[bytes], b: Sequence[bytes], inside: TokenChange, size: 
 
 def _shingle_characters(a: Sequence[bytes], b: Sequence[bytes], size: int) -> tuple[str, str]:
     """Return a string for each sequence, with one character a shingle, the same for the same one: these align fast."""
-    hashed = [_hash_shingles(_hashes_of(tokens), size) for tokens in (a, b)]
+    hashed = [_hash_shingles(tokens, size) for tokens in (a, b)]
     numbers = np.unique(np.concatenate(hashed), return_inverse=True)[1]
     # There are more characters than shingles in texts that can be compared; some of them stand for half of another one.
     characters = numbers.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
     return characters[: len(hashed[0])], characters[len(hashed[0]) :]
 
 
-def _hashes_of(tokens: Sequence[bytes]) -> NDArray[np.int64]:
+def _hash_shingles(tokens: Sequence[bytes], size: int = SHINGLE_WORDS) -> NDArray[np.int64]:
     # Python's hashes have a key of each process, so that nobody can make words that have the same.
-    return np.fromiter(map(hash, tokens), np.int64, len(tokens))
-
-
-def _hash_shingles(tokens: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    hashes = np.fromiter(map(hash, tokens), np.int64, len(tokens))
     count = max(0, len(tokens) - size + 1)
     hashed = np.zeros(count, np.int64)
     for place in range(size):
-        hashed = hashed * _SPREAD ^ tokens[place : place + count]
+        hashed = hashed * _SPREAD ^ hashes[place : place + count]
     return hashed
 
 
@@ -243,7 +240,7 @@ def _shared_tokens(text: bytes, other: bytes) -> bytes:
 
 def plain_shared_tokens(text: bytes, other: bytes) -> bytes:
     """Return what `dedup.rules.shared_shingles.shared_tokens` does, for processes that do without compiled code."""
-    ours, theirs = (_hash_shingles(_hashes_of(tokens.split(b"\n")), SHINGLE_WORDS) for tokens in (text, other))
+    ours, theirs = (_hash_shingles(tokens.split(b"\n")) for tokens in (text, other))
     is_there = np.isin(ours, theirs)
     is_shared = np.zeros(text.count(b"\n") + 1, np.bool_)
     for place in range(SHINGLE_WORDS):
@@ -275,7 +272,7 @@ class Bounds(NamedTuple):
 
 def plain_bounds(a: bytes, b: bytes) -> Bounds:
     """Return what two texts share, without bounds: for processes that do without compiled code."""
-    ours, theirs = (np.unique(_hash_shingles(_hashes_of(tokens.split(b"\n")), SHINGLE_WORDS)) for tokens in (a, b))
+    ours, theirs = (np.unique(_hash_shingles(tokens.split(b"\n"))) for tokens in (a, b))
     shared = len(np.intersect1d(ours, theirs, assume_unique=True))
     together, smaller = len(ours) + len(theirs) - shared, min(len(ours), len(theirs))
     return Bounds(

@@ -330,8 +330,7 @@ class Crowds:
             told = f"the cluster of {logged(str(decision.original))} has more than {settings.max_cluster:,} members"
             self._tell("clusters", told)
         documents, duplicates = self._documents[host], self._duplicates[host]
-        is_over = documents >= settings.fewest_of_host and duplicates > settings.max_drop_share * documents
-        if host and is_over and host not in self._told:
+        if host and host not in self._told and settings.are_mostly_duplicates(documents, duplicates):
             self._told.add(host)
             self._tell("hosts", f"{duplicates:,} of {documents:,} documents of {logged(host)} are duplicates")
 
