@@ -41,13 +41,12 @@ def compile_all() -> None:
     from dedup.corpus.run import run_job
     from dedup.rules.settings import Mode, RuleSettings
     from dedup.rules.shared_shingles import bounds, shared_tokens
-    from dedup.signature.analysis import bands_of, find_words, tokenise_compiled
+    from dedup.signature.analysis import bands_of, find_words
     from dedup.signature.schemes import default_scheme
     from dedup.signature.signature import Sketch
 
     # With a word of Chinese the dictionary is read, too.
     words = find_words("word 1 一", default_scheme())
-    tokenise_compiled("word 1 一", default_scheme())
     bands_of(words)
     bounds(words, words)
     shared_tokens(words, words)

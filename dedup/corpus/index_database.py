@@ -29,10 +29,10 @@ from dedup.ledger.key_table import fill_keys
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import is_comparable, keys_of
+from dedup.signature.analysis import bands_of
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme, scheme_named
-from dedup.signature.signature import BANDS, Sketch
-from dedup.signature.signing import bands_of_words
+from dedup.signature.signature import BANDS, Sketch, without_signs
 from dedup.sql.database import LOADING, Database, insert_into, open_dedup_database, read_properties
 from dedup.sql.schema import documents, properties, runs, to_signed, to_unsigned, words
 
@@ -259,5 +259,5 @@ def _add(row: Any, leader: int | None, settings: RuleSettings, table: DocumentTa
         raise DatabaseError(
             f"database {database}: the words of {row.key!r} are not stored; give the min_tokens of its crawl"
         )
-    bands = bands_of_words(zlib.decompress(deflated)) if deflated else None
+    bands = bands_of(without_signs(zlib.decompress(deflated))) if deflated else None
     return table.add(row.key, identity, fingerprint, sketch, bands, words=deflated, leader=leader, indexed=indexed)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import struct
 from itertools import pairwise
 
 import numpy as np
@@ -28,33 +27,22 @@ from dedup.signature.kernels import (
     write_minima,
 )
 from dedup.signature.normalise import fold
-from dedup.signature.schemes import Scheme, default_scheme
+from dedup.signature.schemes import Scheme
 from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
-from dedup.signature.signature import BANDS, BITS, SIGNATURE, Signature, SignedTexts, Sketch, Texts, digest, encoded
+from dedup.signature.signature import BANDS, BITS, SIGNATURE, SignedTexts, Texts, digest, encoded
 from dedup.signature.text_folding import COMBINING, find_combining, fold_text, folding, room_for
-from dedup.signature.tokens import HAN, Tokens, character_classes
+from dedup.signature.tokens import HAN
 
 # A signature as the kernel writes it, in words of 64 bits: see `dedup.signature.signature.SIGNATURE`.
 _ROW = SIGNATURE.itemsize // 8
 _FINGERPRINT, _MINIMA, _COUNTS, _NUMBERS, _BANDS = 2, 3, 11, 12, 13
 # Until the digest is there, its words say where the normalised text ends, and where its words do.
 _END, _WORDS_END = 0, 1
-_BEFORE_BANDS = struct.Struct("<16xQ64sIIQ")
 _BLOCK = bytes(BLOCK)
 
 
-def analyse(text: str, scheme: Scheme | None = None) -> Signature:
-    """Make the signature of a text; see `dedup.signature.signing.make_signature`."""
-    scheme = scheme or default_scheme()
-    rows, normalised, words = _signed(_alone(text), scheme, with_words=True)
-    fingerprint, minima, shingles, tokens, numbers = _BEFORE_BANDS.unpack_from(rows.data)
-    packed_words = words.tobytes()
-    sketch = Sketch(minima, numbers, tokens, shingles)
-    return Signature(digest(normalised.data), fingerprint, sketch, rows[0, _BANDS:].view(np.uint64), packed_words)
-
-
 def bands_of(tokens: bytes) -> NDArray[np.uint64]:
-    """Return the bands of a text by its tokens; see `dedup.signature.signing.bands_of_words`."""
+    """Return the bands of a text by its tokens, as `dedup.signature.signing.bands_of_words` does, for many texts."""
     return _bands_of(np.frombuffer(tokens, np.uint8)).view(np.uint64)
 
 
@@ -74,16 +62,6 @@ def analyse_texts(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTe
     signatures = rows.view(SIGNATURE)[:, 0]
     signatures["digest"] = np.frombuffer(digests, np.uint64).reshape(-1, 2)
     return SignedTexts(signatures, own_words)
-
-
-def tokenise_compiled(normalised: str, scheme: Scheme) -> Tokens:
-    """Split a normalised text into tokens; see `dedup.signature.signing.tokenise`."""
-    data, tables = normalised.encode(), folding()
-    points = np.frombuffer(normalised.encode("utf-32-le"), "<u4")
-    has_han = scheme.segmenter and bool((character_classes()[points] & HAN).any())
-    dictionary = load_dictionary(scheme.vocabulary) if has_han else NO_DICTIONARY
-    edges = _edges_of(np.frombuffer(data, np.uint8), *tables, *dictionary)
-    return Tokens(data, edges[::2], edges[1::2])
 
 
 def _alone(text: str) -> Texts:
@@ -225,18 +203,3 @@ def _bands_of(words: NDArray[np.uint8]) -> NDArray[np.int64]:
     minima, bands = np.empty(_COUNTS - _MINIMA, np.int64), np.empty(BANDS, np.int64)
     write_minima(shingle_hashes(hashes_of_words(words)), minima, bands)
     return bands
-
-
-@compiled
-def _edges_of(
-    data: NDArray[np.uint8],
-    classes: NDArray[np.uint8],
-    starts: NDArray[np.int32],
-    replaced: NDArray[np.uint16],
-    trie: NDArray[np.uint64],
-    weights: NDArray[np.float64],
-) -> NDArray[np.int32]:
-    room = room_for(data)
-    normalised, kinds = np.empty(room, np.uint8), np.empty(room, np.uint8)
-    size, seen, han, kana = fold_text(data, 0, len(data), 0, classes, starts, replaced, normalised, kinds)
-    return find_edges(normalised, kinds, size, seen, han, kana, trie, weights)

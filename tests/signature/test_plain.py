@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dedup.signature.analysis import analyse, bands_of
+from dedup.signature.analysis import analyse_texts, bands_of
 from dedup.signature.plain import analyse_plainly, plain_bands_of
-from dedup.signature.schemes import SCHEMES, find_scheme
-from dedup.signature.signature import Signature, without_signs
+from dedup.signature.schemes import DEFAULT, SCHEMES, Scheme, find_scheme
+from dedup.signature.signature import Signature, Sketch, Texts, encoded, without_signs
 from tests.texts import CHINESE, ENGLISH
 
 SCRIPTS = st.sampled_from(
@@ -18,6 +19,14 @@ SCRIPTS = st.sampled_from(
 # Half of all texts of these characters have hardly a shingle; those of words have many.
 WORDS = st.sampled_from(["we", "a1", "北京大学", "の"])
 TEXTS = st.lists(SCRIPTS, max_size=80).map("".join) | st.lists(WORDS).map(" ".join)
+
+
+def analyse(text: str, scheme: Scheme = DEFAULT) -> Signature:
+    data = np.frombuffer(encoded(text), np.uint8)
+    signed = analyse_texts(Texts(data, np.array((0, len(data)))), scheme, with_words=True)
+    [row], [words] = signed.rows, signed.words
+    sketch = Sketch(row["minima"].tobytes(), int(row["numbers"]), int(row["tokens"]), int(row["shingles"]))
+    return Signature(row["digest"].tobytes(), int(row["fingerprint"]), sketch, row["bands"], words)
 
 
 def parts(signature: Signature) -> tuple[object, ...]:
