@@ -14,6 +14,7 @@ from gaoya.simhash import SimHashStringIndex
 from benchmarks import texts
 from benchmarks.peers import PERMUTATIONS, SHINGLE, minhash, rensa_minhash, simhash
 from benchmarks.processes import rate
+from dedup.corpus.batches import sign
 from dedup.signature.dictionaries import load_jieba
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signing import make_signature
@@ -56,9 +57,15 @@ def run(*, documents: int = 100, rounds: int = 5) -> dict[str, Any]:
     return figures
 
 
+def _signing(scheme: str) -> Sign:
+    """Return how `dedup files` signs a text."""
+    return lambda text: sign([text], scheme, with_words=True)
+
+
 def _english_methods() -> dict[str, Sign]:
     return {
-        "dedup words": partial(make_signature, scheme=find_scheme("words")),
+        "dedup words": _signing("words"),
+        "dedup words, in a crawl": partial(make_signature, scheme=find_scheme("words")),
         "PyPI simhash": simhash,
         "datasketch MinHash, words": lambda text: minhash(_WORD.findall(text.lower())),
         "rensa MinHash, words": lambda text: rensa_minhash(_WORD.findall(text.lower())),
@@ -68,8 +75,8 @@ def _english_methods() -> dict[str, Sign]:
 
 def _chinese_methods() -> dict[str, Sign]:
     return {
-        "dedup words": partial(make_signature, scheme=find_scheme("words")),
-        "dedup pairs": partial(make_signature, scheme=find_scheme("pairs")),
+        "dedup words": _signing("words"),
+        "dedup pairs": _signing("pairs"),
         "jieba alone": lambda text: list(load_jieba().cut(text, HMM=False)),
         "PyPI simhash": simhash,
         "datasketch MinHash, characters": lambda text: minhash(list(text), ""),
@@ -90,9 +97,9 @@ def _gaoya(analyser: str, width: int) -> dict[str, Sign]:
 
 def _measure(methods: dict[str, Sign], documents: list[str], rounds: int) -> dict[str, list[float]]:
     """Return the signatures a second of every method in every round."""
-    for sign in methods.values():
-        sign(documents[0])  # compiles, or loads a dictionary
-    measured = [{name: rate(sign, documents) for name, sign in methods.items()} for _ in range(rounds)]
+    for method in methods.values():
+        method(documents[0])  # compiles, or loads a dictionary
+    measured = [{name: rate(method, documents) for name, method in methods.items()} for _ in range(rounds)]
     return {name: [each[name] for each in measured] for name in measured[0]}
 
 

@@ -57,6 +57,14 @@ _decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
 _originals = documents.alias("originals")
 _matches = documents.alias("matches")
 _seconds = documents.alias("seconds")
+# A document that is seen again is not compared again: what an earlier run found besides the same original still holds.
+_found = (
+    select(verdicts.c.document_id, verdicts.c.original_id, func.max(verdicts.c.second_id).label("second_id"))
+    .where(verdicts.c.second_id.is_not(None))
+    .group_by(verdicts.c.document_id, verdicts.c.original_id)
+    .subquery()
+)
+_is_found = and_(_found.c.document_id == verdicts.c.document_id, _found.c.original_id == verdicts.c.original_id)
 _contents = runs.alias("contents")
 _is_duplicate = verdicts.c.verdict.in_(DUPLICATES)
 # What is kept and resembles an original belongs to no cluster, and the same text again under its own key makes none.
@@ -273,11 +281,10 @@ def _hosts(connection: Connection, where: ColumnElement[bool]) -> list[HostTotal
 def _groups(connection: Connection, where: ColumnElement[bool]) -> dict[int, list[int]]:
     """Return the leaders whose clusters are counted as one, since a document is a copy of both, by the first of them.
 
-    Only leaders of duplicates are among them. A document that is seen again is not compared again: whichever run has
-    found a second original, it holds for all.
+    Only leaders of duplicates are among them.
     """
-    both = select(verdicts.c.original_id, verdicts.c.second_id).where(verdicts.c.second_id.is_not(None))
-    pairs = connection.execute(both.distinct())
+    both = select(_found.c.original_id, _found.c.second_id).select_from(_decided.join(_found, _is_found))
+    pairs = connection.execute(both.where(where, _is_other).distinct())
     groups: dict[int, list[int]] = {}
     joined = join_clusters((row.original_id, row.second_id) for row in pairs)
     for leaders in _batched(sorted(joined)):
@@ -385,7 +392,8 @@ def _related(connection: Connection, where: ColumnElement[bool]) -> Iterator[Rel
         .join(_originals, _originals.c.id == verdicts.c.original_id)
         .join(_matches, _matches.c.id == verdicts.c.matched_id)
         .join(runs, runs.c.id == verdicts.c.run_id)
-        .outerjoin(_seconds, _seconds.c.id == verdicts.c.second_id)
+        .outerjoin(_found, _is_found)
+        .outerjoin(_seconds, _seconds.c.id == _found.c.second_id)
         .where(where)
         .order_by(verdicts.c.original_id, verdicts.c.id)
     )

@@ -67,6 +67,7 @@ def test_the_verdict_names_the_second_and_nothing_that_was_decided_changes(crawl
         assert crawl.see(key, text).verdict.is_duplicate
     with open_report(crawl.database, Selection()) as report:
         assert [set(each.members) for each in report.clusters] == [{C, D}]
+        assert {row.dropped: row.second for row in report.duplicates} == {D: None, C: decision.second}
 
 
 def test_a_copy_of_one_alone_has_no_second(crawl: Crawl) -> None:
