@@ -8,16 +8,17 @@ from functools import partial
 from statistics import median
 from typing import Any
 
+import numpy as np
 from gaoya.minhash import MinHashStringIndex
 from gaoya.simhash import SimHashStringIndex
 
 from benchmarks import texts
 from benchmarks.peers import PERMUTATIONS, SHINGLE, minhash, rensa_minhash, simhash
 from benchmarks.processes import rate
-from dedup.corpus.batches import sign
 from dedup.signature.dictionaries import load_jieba
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signing import make_signature
+from dedup.signature.signature import Texts
+from dedup.signature.signing import make_signature, sign_texts
 
 Sign = Callable[[str], object]
 
@@ -57,9 +58,15 @@ def run(*, documents: int = 100, rounds: int = 5) -> dict[str, Any]:
     return figures
 
 
-def _signing(scheme: str) -> Sign:
-    """Return how `dedup files` signs a text."""
-    return lambda text: sign([text], scheme, with_words=True)
+def _signing(name: str) -> Sign:
+    """Return how `dedup files` signs a text, which has others beside it."""
+    scheme = find_scheme(name)
+
+    def sign(text: str) -> object:
+        data = np.frombuffer(text.encode(), np.uint8)
+        return sign_texts(Texts(data, np.array((0, len(data)))), scheme, with_words=True)
+
+    return sign
 
 
 def _english_methods() -> dict[str, Sign]:
