@@ -46,7 +46,7 @@ def app() -> Iterator[LocalSite]:
     for number in range(PAGES):
         seed = "one" if number in (7, 8) else number
         links = [f"/{n}" for n in range(1, PAGES)] if number == 0 else ["/"]
-        page = {"title": f"page {number}", "text": document(120, f"text of {seed}"), "links": links}
+        page = {"title": f"page {number}", "text": document(200, f"text of {seed}"), "links": links}
         pages |= {f"/{number}": SHELL, f"/api/{number}.json": asked_for(page, "application/json")}
     with LocalSite(pages) as site:
         yield site
@@ -114,7 +114,7 @@ def test_pages_are_rendered_decided_and_stored(app: LocalSite, tmp_path: Path) -
     assert result.skipped == {"needs_javascript": 1}  # what robots.txt forbids is not asked for
     assert result.stats["crawler/rendered"] == PAGES
     assert len(result.pages) == result.summed_up("kept") == PAGES - 2  # that one, and a copy
-    assert document(120, "text of 9")[:40] in result.pages[f"{app.url}/9"]["text"]
+    assert document(200, "text of 9")[:40] in result.pages[f"{app.url}/9"]["text"]
     assert result.pages[f"{app.url}/9"]["title"] == "page 9"
     assert app.hits["/app.js"] == 1
     assert app.hits["/api/5.json"] == 0
