@@ -47,12 +47,16 @@ CROSS JOIN LATERAL (
 ) AS stored
 ORDER BY asked.place, stored.document_id
 """
-_SQLITE_ADD = "INSERT INTO dedup_fingerprints (number, value, document_id) VALUES (?, ?, ?)"
+# One statement for all rows: between two of them the spider's thread would run for some milliseconds.
+_SQLITE_ROWS = (
+    "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(?)"
+)
+_SQLITE_ADD = f"INSERT INTO dedup_fingerprints (number, value, document_id) {_SQLITE_ROWS}"
 _POSTGRESQL_ADD = """
 INSERT INTO dedup_fingerprints (number, value, document_id)
 SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[])
 """
-_SQLITE_REMOVE = "DELETE FROM dedup_fingerprints WHERE number = ? AND value = ? AND document_id = ?"
+_SQLITE_REMOVE = f"DELETE FROM dedup_fingerprints WHERE (number, value, document_id) IN ({_SQLITE_ROWS})"  # noqa: S608 -- no input
 _POSTGRESQL_REMOVE = """
 DELETE FROM dedup_fingerprints AS stored
 USING unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS gone (number, value, document_id)
@@ -206,7 +210,7 @@ def _execute(connection: Connection, sqlite: str, postgresql: str, rows: Sequenc
     # In the order of the primary key fewer of its pages are written.
     rows = sorted(rows)
     if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql(sqlite, rows)
+        connection.exec_driver_sql(sqlite, (json.dumps(rows),))
     else:
         connection.exec_driver_sql(postgresql, tuple(list(column) for column in zip(*rows, strict=True)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import TypeVar
 
 import mmh3
 import numpy as np
@@ -41,6 +42,8 @@ from dedup.signature.tokens import (
     is_chinese,
 )
 
+_Number = TypeVar("_Number", np.uint32, np.uint64)
+
 _C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
 # Their permutations take 4 MB.
 _SHINGLES_AT_ONCE = 1 << 13
@@ -75,10 +78,17 @@ def _hashes_of(tokens: list[bytes]) -> NDArray[np.uint64]:
 
 def _fingerprint_of(hashes: NDArray[np.uint64]) -> int:
     """Return the signs of the sums of the distinct pairs of neighbouring tokens; see `dedup.signature.kernels`."""
-    bigrams = np.unique(_murmur3_of_pairs(hashes[:-1], hashes[1:]))
+    bigrams = _distinct(_murmur3_of_pairs(hashes[:-1], hashes[1:]))
     ones = np.unpackbits(bigrams.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
     sums = 2 * ones.sum(axis=0, dtype=np.int64) - len(bigrams)
     return int.from_bytes(np.packbits(sums > 0, bitorder="little").tobytes(), "little")
+
+
+def _distinct(values: NDArray[_Number]) -> NDArray[_Number]:
+    # Of so few values `np.unique` takes ten times as long.
+    ordered = np.sort(values)
+    found: NDArray[_Number] = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return found
 
 
 def _murmur3_of_pairs(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -105,7 +115,8 @@ def tokenise_plainly(text: str, scheme: Scheme) -> tuple[Tokens, NDArray[np.bool
     points = np.frombuffer(text.encode(_UTF32), np.uint32)
     classes: NDArray[np.uint8] = character_classes()[points]
     starts, ends = _spans(text, classes & np.uint8(KIND), scheme)
-    places = np.concatenate(([0], np.cumsum(1 + _LONGER.searchsorted(points, "right"))))
+    sizes = 1 + _LONGER.searchsorted(points, "right") if not text.isascii() else np.ones(len(points), np.int64)
+    places = np.concatenate(([0], np.cumsum(sizes)))
     digits = np.concatenate(([0], np.cumsum(classes & DIGIT != 0)))
     tokens = Tokens(text.encode(), places[starts].astype(np.int32), places[ends].astype(np.int32))
     return tokens, digits[ends] > digits[starts]
@@ -149,8 +160,9 @@ def _runs(kinds: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64
     """Return start, end and kind of what belongs together; kana count as Han, and marks as what they follow."""
     is_mark = kinds == CONTINUE
     kinds = np.where(kinds == KANA, np.uint8(HAN), kinds)
-    before = kinds[np.maximum.accumulate(np.where(is_mark, 0, np.arange(len(kinds))))]
-    kinds = np.where(is_mark, np.where(before == START, np.uint8(START), np.uint8(SEPARATOR)), kinds)
+    if is_mark.any():
+        before = kinds[np.maximum.accumulate(np.where(is_mark, 0, np.arange(len(kinds))))]
+        kinds = np.where(is_mark, np.where(before == START, np.uint8(START), np.uint8(SEPARATOR)), kinds)
     starts = np.flatnonzero(np.diff(kinds, prepend=np.uint8(255)))
     return starts, np.append(starts[1:], len(kinds))[: len(starts)], kinds[starts]
 
@@ -179,5 +191,5 @@ def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> tupl
     for minimum in minima[: BANDS * MINIMA_OF_A_BAND].reshape(BANDS, MINIMA_OF_A_BAND).T.astype(np.uint64):
         bands = (bands ^ minimum) * np.uint64(MINIMUM)
         bands ^= bands >> np.uint64(29)
-    sketch = Sketch(nibbles.tobytes(), int(bloom), len(hashes), len(np.unique(shingles)))
+    sketch = Sketch(nibbles.tobytes(), int(bloom), len(hashes), len(_distinct(shingles)))
     return sketch, bands if count else np.zeros(BANDS, np.uint64)
