@@ -50,6 +50,12 @@ KIND = "kind"
 RESOURCE = "resource"
 """Key of a request's meta: it is for what a page needs to be rendered, of this type."""
 
+GIVEN = "given"
+"""Key of a request's meta: no link led to it; a user, a sitemap or an earlier crawl has named its address."""
+
+LAST = -1_000_000
+"""The priority of what is fetched when nothing else is left."""
+
 LAST_VISIT = "last_visit"
 """Key of a request's meta: the last visit to its page, where the answer may rely on it."""
 

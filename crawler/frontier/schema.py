@@ -31,7 +31,7 @@ from sqlalchemy import (
     update,
 )
 
-from crawler.page import ARCHIVED, KIND, PLACE, ROW, referrer_of
+from crawler.page import ARCHIVED, GIVEN, KIND, LAST, PLACE, ROW, referrer_of
 from crawler.politeness.hosts import FAILED, host_of
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
@@ -49,7 +49,7 @@ _WITH_QUERY = 10_000
 _HOPS = "depth"
 _NO_PATH = re.compile(r"^([a-z]+://[^/?]+)(?=\?|$)", re.IGNORECASE)
 # What redirects and retries have to know of what came before them, and where a page is read instead of fetched.
-_CARRIED = ("redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons", "retry_times", FAILED, PLACE)
+_CARRIED = ("redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons", "retry_times", FAILED, PLACE, GIVEN)
 
 
 class Entry(NamedTuple):
@@ -104,14 +104,14 @@ class Changes:
     Attributes:
         found: URLs that may be new.
         done: rows whose page is dealt with for good, and whether it was kept.
-        again: rows to be fetched once more, with their new priority and meta.
+        again: rows to be fetched once more, with their new priority, rank and meta.
         back: rows that were taken and are not to be fetched by this worker.
         named: digests of URLs that pages name as their own: where they wait they come before others at their depth.
     """
 
     found: list[Entry] = field(default_factory=list)
     done: list[tuple[int, bool]] = field(default_factory=list)
-    again: list[tuple[int, int, str | None]] = field(default_factory=list)
+    again: list[tuple[int, int, int, str | None]] = field(default_factory=list)
     back: list[int] = field(default_factory=list)
     named: list[bytes] = field(default_factory=list)
 
@@ -329,7 +329,12 @@ FINISH = update(urls).where(urls.c.id == bindparam("row")).values(state=State.DO
 REQUEUE = (
     update(urls)
     .where(_TAKEN_ROW)
-    .values(state=State.QUEUED.value, priority=bindparam("new_priority"), meta=bindparam("new_meta"))
+    .values(
+        state=State.QUEUED.value,
+        priority=bindparam("new_priority"),
+        rank=bindparam("new_rank"),
+        meta=bindparam("new_meta"),
+    )
 )
 _NAMED_URLS = urls.c.url_digest.in_(bindparam("named", expanding=True))
 PREFER = update(urls).where(OF_RUN, _NAMED_URLS, is_in(State.QUEUED)).values(rank=NAMED)
@@ -392,10 +397,12 @@ def rank_of(request: Request) -> int:
     """Return the place of a page among those at its depth: of copies the one at the likely better address comes first.
 
     Those without a query come before those with one, then shorter ones before longer ones. The host does not count, so
-    that those of several take turns.
+    that those of several take turns. What is fetched last comes in no order, so that a few are a sample of all.
     """
     if request.meta[KIND] == ARCHIVED:
         return NAMED  # in the order of their files
+    if request.priority <= LAST:
+        return NAMED + 1 + int.from_bytes(digest(request.url.encode())[:4], "big") % _WITH_QUERY
     address = urlsplit(request.url)
     length = len(address.path) + len(address.query)
     return NAMED + 1 + min(length, _WITH_QUERY - 1) + (_WITH_QUERY if address.query else 0)

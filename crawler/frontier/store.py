@@ -399,7 +399,7 @@ class FrontierStore:
                 rows.append({**entry._asdict(), **new})
             added = len(connection.execute(self._add, rows).all())
         if changes.again:
-            names = ("row", "new_priority", "new_meta")
+            names = ("row", "new_priority", "new_rank", "new_meta")
             connection.execute(schema.REQUEUE, [dict(zip(names, row, strict=True)) for row in changes.again])
         if changes.back:
             self._put_back(connection, changes.back)
@@ -409,7 +409,7 @@ class FrontierStore:
             connection.execute(schema.FINISH, [{"row": row, "was_kept": int(kept)} for row, kept in changes.done])
         if new_ones := parked if worker.is_after_outage else parked - self._parked:
             connection.execute(schema.PARK, {**self._names, "parked": list(new_ones)})
-        if parked and (rows_back := [*changes.back, *(row for row, _, _ in changes.again)]):
+        if parked and (rows_back := [*changes.back, *(row for row, *_ in changes.again)]):
             connection.execute(schema.PARK_ROWS, {**self._names, "parked": list(parked), "ids": rows_back})
         self._parked = parked
         kept = self._kept + sum(was_kept for _, was_kept in changes.done)

@@ -173,7 +173,7 @@ class SiteMiddleware(OffsiteMiddleware):
     """Downloader middleware in the place of Scrapy's: hosts and ports are those that the links may lead to.
 
     What is allowed elsewhere, as a robots.txt that redirects and what a browser needs, is allowed at the ports of the
-    web and the starts. What was queued of a series of addresses before that was cut off is not fetched.
+    web and the starts.
     """
 
     def should_follow(self, request: Request, spider: Any) -> bool:
@@ -187,8 +187,6 @@ class SiteMiddleware(OffsiteMiddleware):
             _, port = host_and_port(urlparse_cached(request).netloc)
             if port not in ports_for_all(own.rules.starts):
                 raise IgnoreRequest(f"Filtered offsite request to port {port}")
-        if own.series.is_cut_off(request.url):
-            raise IgnoreRequest("its series is cut off")
         super().process_request(request)
 
 

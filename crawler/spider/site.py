@@ -27,7 +27,9 @@ from crawler.page import (
     CUT_OFF,
     EXCHANGE,
     FETCHED,
+    GIVEN,
     KIND,
+    LAST,
     LAST_VISIT,
     NOT_MODIFIED,
     PAGE,
@@ -55,6 +57,7 @@ from crawler.runtime import Workers
 from crawler.spider.browser import Browser, JavaScript, RenderingError
 from crawler.spider.conditional import is_known_duplicate, read_validators
 from crawler.spider.defaults import add_defaults
+from crawler.spider.series import SeriesOfAddresses
 from crawler.spider.sitemaps import (
     MOST_ENTRIES,
     MOST_LEVELS,
@@ -64,7 +67,7 @@ from crawler.spider.sitemaps import (
     read_sitemap,
     read_sitemaps_of_robots,
 )
-from crawler.spider.soft_errors import NOT_FOUND, SeriesOfAddresses, SoftErrors
+from crawler.spider.soft_errors import NOT_FOUND, SoftErrors
 from crawler.warc.replaying import FLAG, Archives
 from dedup.console import counted, plain
 from dedup.corpus.reading.responses import NOT_HTML, ONLY_BEGINNING
@@ -74,7 +77,7 @@ from dedup.signature.charsets import decode_declared
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
-from dedup.stage.failures import document_kept, read_settings, refuse_to_start
+from dedup.stage.failures import document_dropped, document_kept, read_settings, refuse_to_start
 from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
@@ -242,6 +245,8 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
         crawler.signals.connect(spider.note_verdict, document_kept)
+        crawler.signals.connect(spider.series.note_kept, document_kept)
+        crawler.signals.connect(spider.series.note_copy, document_dropped)
         return spider
 
     @classmethod
@@ -274,7 +279,7 @@ class SiteSpider(Spider):
         if (revisits := StoragePipeline.revisits_of(self.crawler)) is not None:
             async for visit in revisits.find_due():
                 # Before what is new, which may be what they have moved to.
-                yield self.make_request(PAGE, visit.url, visit.depth).replace(priority=1)
+                yield self._make_given(PAGE, visit.url, visit.depth).replace(priority=1)
         for request in self._starts(SITEMAP, self.arguments.sitemaps):
             yield request
         if self.arguments.sitemaps_of_robots:
@@ -284,7 +289,7 @@ class SiteSpider(Spider):
     def _starts(self, kind: str, urls: Iterable[str]) -> Iterator[Request]:
         for url in urls:
             if self.rules.is_on_site(url):
-                yield self.make_request(kind, url)
+                yield self._make_given(kind, url)
             else:
                 skip(self.crawler, url, "other_host", "it is none of allowed_domains")
 
@@ -317,7 +322,7 @@ class SiteSpider(Spider):
             logger.warning("%s %s", told, what)
         for url in urls:
             if not sitemap.is_index and self.rules.allow(url):
-                yield self.make_request(PAGE, url)
+                yield self._make_given(PAGE, url)
             elif sitemap.is_index and self._may_be_read(url, depth + 1):
                 yield self.make_request(SITEMAP, url, depth + 1)
 
@@ -371,7 +376,9 @@ class SiteSpider(Spider):
             skip(self.crawler, response.url, why_none, extraction.problem or "", request=response.request)
             if why_none in ("noindex", NOT_FOUND):
                 await self._note_gone([response.url])
-                nofollow |= why_none == NOT_FOUND
+            if why_none == NOT_FOUND:
+                nofollow = True
+                self.series.note_barren(response.url)
         elif PASSED_OVER not in response.flags:
             await self._prepare_moving(response)
             self._tell_problem(read)
@@ -383,8 +390,6 @@ class SiteSpider(Spider):
             yield read.as_page(depth)
         if nofollow or (extraction.problem is not None and self.series.is_repeated(read.body_digest)):
             return
-        if extraction.text is not None:
-            self.series.note(response.url, extraction.text, extraction.links, lambda url: url not in self._scheduled)
         if extraction.leads_to and not at_the_end and self.rules.allow(extraction.leads_to):
             # Not as a link, which is not followed on a duplicate.
             for request in self._follow([extraction.leads_to], depth + 1):
@@ -471,6 +476,7 @@ class SiteSpider(Spider):
         skip(self.crawler, request.url, *reason_of(error), request=request)
         is_gone = isinstance(error, HttpError) and error.response.status in _GONE
         if is_gone and is_page(request.meta.get(KIND)):
+            self.series.note_barren(request.url)
             await self._note_gone([request.url, *request.meta.get("redirect_urls", [])])
 
     def note_verdict(self, item: Any, decision: Decision) -> None:
@@ -522,13 +528,19 @@ class SiteSpider(Spider):
         for url in links:
             if url in self._scheduled:
                 continue
-            if self.series.is_cut_off(url):
+            if self.series.is_over(url):
                 self.crawler.stats.inc_value("crawler/links_of_series")
                 continue
             if urlsplit(url).path.lower().endswith(_IGNORED_ENDINGS):
                 self.crawler.stats.inc_value("crawler/links_not_html")
                 continue
-            yield self.make_request(PAGE, url, depth)
+            request = self.make_request(PAGE, url, depth)
+            yield request.replace(priority=LAST) if self.series.is_last(url) else request
+
+    def _make_given(self, kind: str, url: str, depth: int = 0) -> Request:
+        request = self.make_request(kind, url, depth)
+        request.meta[GIVEN] = True
+        return request
 
     def make_request(self, kind: str, url: str, depth: int = 0) -> Request:
         """Return the request for a URL.

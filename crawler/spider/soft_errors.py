@@ -1,4 +1,4 @@
-"""Pages that are answered with 200 and hold no content: made-up addresses, walls, and series that never end."""
+"""Pages that are answered with 200 and hold no content: made-up addresses, and walls."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import asyncio
 import logging
 import re
 import secrets
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Collection, Coroutine
-from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -25,11 +24,6 @@ logger = logging.getLogger(__name__)
 
 NOT_FOUND = "not_found"
 """The reason for which a page is skipped that is answered like an address that nobody has."""
-
-MOST_BARREN = 50
-"""After so many pages in a row that bring little but their numbers a series of addresses is cut off."""
-
-_MOST_COUNTED = 10_000
 
 _NEAR = 0.8
 _NEAR_TITLE = 0.5
@@ -54,11 +48,6 @@ _WALLS = {
     ),
 }
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
-_NUMBER = re.compile("[0-9]+")
-_FEW_NEW_WORDS = 0.05
-_MOST_WORDS = 5_000
-# Some 90 MB; addresses with a number of their own in each are series, too.
-_MOST_WORDS_IN_ALL = 1_000_000
 
 
 def words_of(text: str) -> set[str]:
@@ -168,71 +157,3 @@ class SoftErrors:
 def _besides_address(extraction: Extraction, url: str) -> _Answer:
     texts = extraction.text or "", extraction.title
     return _Answer(*(without_numbers(words_of(text) - words_of(url)) for text in texts))
-
-
-@dataclass
-class _Series:
-    words: set[str] = field(default_factory=set)
-    barren: int = 0
-
-
-class SeriesOfAddresses:
-    """Cuts off series of addresses that differ in numbers alone, once their pages bring little else: calendars."""
-
-    def __init__(self) -> None:
-        self._series: OrderedDict[str, _Series] = OrderedDict()
-        self._words = 0
-        self._cut_off: set[str] = set()
-        self._without_content: Counter[bytes] = Counter()
-
-    def is_cut_off(self, url: str) -> bool:
-        """Say whether an address is of a series that is cut off."""
-        return bool(self._cut_off) and pattern_of(url) in self._cut_off
-
-    def is_repeated(self, body_digest: bytes) -> bool:
-        """Note a page without content; say whether so many others had the same bytes that their links lead nowhere."""
-        if len(self._without_content) >= _MOST_COUNTED:
-            self._without_content.clear()
-        self._without_content[body_digest] += 1
-        return self._without_content[body_digest] > MOST_BARREN
-
-    def note(self, url: str, text: str, links: Collection[str], is_new: Callable[[str], bool]) -> None:
-        """Note what a page of a series brings.
-
-        Args:
-            url: its address.
-            text: its main text.
-            links: where it leads.
-            is_new: tells links that were not found before.
-        """
-        pattern = pattern_of(url)
-        if pattern == url or pattern in self._cut_off:
-            return
-        series = self._series.setdefault(pattern, _Series())
-        self._series.move_to_end(pattern)
-        # Those of the address, and of its neighbours, to which a calendar leads.
-        its_numbers = {str(int(number) + step) for number in _NUMBER.findall(url)[-5:] for step in (-1, 0, 1)}
-        words = {word.lstrip("0") or word for word in words_of(text)} - its_numbers
-        is_barren = len(words - series.words) <= _FEW_NEW_WORDS * len(words) and not any(
-            is_new(link) and pattern_of(link) != pattern for link in links
-        )
-        series.barren = series.barren + 1 if is_barren else 0
-        if len(series.words) < _MOST_WORDS:
-            self._words -= len(series.words)
-            series.words |= words
-            self._words += len(series.words)
-        if series.barren >= MOST_BARREN:
-            self._cut_off.add(pattern)
-            self._words -= len(self._series.pop(pattern).words)
-            told = "%s: %d pages in a row bring nothing but other numbers; no more of such addresses are fetched"
-            logger.warning(told, plain(pattern), MOST_BARREN)
-        while self._words > _MOST_WORDS_IN_ALL:
-            _, oldest = self._series.popitem(last=False)
-            self._words -= len(oldest.words)
-
-
-def pattern_of(url: str) -> str:
-    """Return an address with each number as #; addresses that have the same differ in numbers alone."""
-    scheme, colon, rest = url.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{colon}{host}{slash}{_NUMBER.sub('#', path)}"

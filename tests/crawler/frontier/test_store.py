@@ -107,7 +107,7 @@ def test_what_was_found_is_taken_once_and_comes_back_as_it_was_or_as_it_is_to_be
     assert (taken.url, taken.kind, taken.depth, taken.priority) == (whole.url, "sitemap", 3, -3)
     assert (taken.referrer, taken.meta, taken.attempts) == (whole.referrer, whole.meta, 0)
     assert take(store, 5) == []
-    store.exchange(Changes(again=[(taken.id, -7, '{"retry_times":1}')]), 0)
+    store.exchange(Changes(again=[(taken.id, -7, 5, '{"retry_times":1}')]), 0)
     assert take(store, 5) == [taken._replace(priority=-7, meta='{"retry_times":1}')]
     other, _ = workers.begin("one", "another run")
     assert add(other, whole).added == 1
@@ -268,7 +268,7 @@ class Played:
 
     def retry(self, priority: int) -> None:
         for number in list(self.taken)[:1]:
-            self.store.exchange(Changes(again=[(self.taken.pop(number).id, priority, None)]), 0)
+            self.store.exchange(Changes(again=[(self.taken.pop(number).id, priority, 0, None)]), 0)
             place = [known for _, known in self.model.order].index(number)
             self.model.order[place] = (priority, number)
             self.model.state[number] = "queued"

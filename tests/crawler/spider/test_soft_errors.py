@@ -1,12 +1,10 @@
-"""Pages that are answered with 200 and hold nothing: soft 404s, walls, calendars without an end."""
+"""Pages that are answered with 200 and hold nothing: soft 404s, and walls."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
-from crawler.spider.soft_errors import MOST_BARREN, SeriesOfAddresses
 from tests.crawler.conftest import Crawling
 from tests.localsite import Asked, LocalSite, Reply, article
 from tests.texts import document
@@ -83,48 +81,3 @@ def test_walls_at_many_addresses_are_named_and_one_page_about_such_things_is_con
     assert [outcome.count(f"crawler/skipped/{reason}") for reason in WALLS] == [6, 6, 6]
     assert outcome.count("dedup/exact_duplicate") == 3
     assert len([line for line in outcome.messages if "at many addresses" in line]) == 3
-
-
-def calendar(asked: Asked) -> Reply | str:
-    if not (found := re.fullmatch(r"/calendar/(\d+)/(\d+)", asked.path)):
-        return Reply(status=404)
-    year, month = int(found[1]), int(found[2])
-    after = f"/calendar/{year + month // 12}/{month % 12 + 1}"
-    return article(
-        "", [after], text=f"There are no events in month {month} of {year}. Look at another one, or call us."
-    )
-
-
-def test_calendar_without_an_end_is_cut_off_and_told(crawling: Crawling) -> None:
-    pages = {"/": article("front", ["/calendar/2020/1", "/a"]), "/a": article("a")}
-    with LocalSite(pages, calendar) as site:
-        outcome = crawling(site)
-        assert "/a" in crawling.kept
-        asked = [path for path in site.hits if path.startswith("/calendar")]
-    assert MOST_BARREN <= len(asked) <= MOST_BARREN + 3
-    assert len([line for line in outcome.messages if "no more of such addresses" in line]) == 1
-    assert outcome.count("crawler/links_of_series") >= 1
-
-
-def test_series_of_pages_that_bring_something_goes_on() -> None:
-    series = SeriesOfAddresses()
-    for number in range(3 * MOST_BARREN):
-        series.note(f"http://a.example/story/{number}", document(40, number), [], lambda link: False)
-        series.note(
-            f"http://a.example/list?page={number}", "the list", [f"http://a.example/s-{number}/x"], lambda link: True
-        )
-        series.note("http://a.example/same", "the same", [], lambda link: False)
-        series.note(f"http://a.example/weather/2020-01-{number}", f"Rain: {number * 7919}", [], lambda link: False)
-    urls = ("http://a.example/weather/2020-01-1", "http://a.example/story/7", "http://a.example/list?page=7")
-    assert not any(map(series.is_cut_off, urls))
-
-
-def test_series_is_cut_off_by_pages_in_a_row_and_no_other_is() -> None:
-    series = SeriesOfAddresses()
-    for number in range(MOST_BARREN + 1):
-        assert not series.is_cut_off("http://a.example/day/1")
-        links = [f"http://a.example/day/{number + 1}"]
-        series.note(f"http://a.example/day/{number}", f"Day {number}: nothing", links, lambda link: True)
-    assert series.is_cut_off("http://a.example/day/99999")
-    assert not series.is_cut_off("http://b.example/day/1")
-    assert not series.is_cut_off("http://a.example/night/1")
