@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -20,6 +21,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 from w3lib.url import canonicalize_url
 
+from crawler.frontier.fair_queue import FairQueue
 from crawler.frontier.schema import (
     SUSPECT,
     Changes,
@@ -69,15 +71,17 @@ _UNSETTLED = (NotStored, OverLimit, Undecided)
 
 T = TypeVar("T")
 
-BATCH = 64
-"""How many URLs are held ready in memory at most."""
+BATCH = 256
+"""How many URLs are held ready in memory, of all hosts; a few more where there are many."""
+
+MOST_OF_HOST = 64
+"""How many of these may be of one host."""
 
 MOST_IN_VAIN = 8
 """By how many the requests under way may be more than the pages that `max_pages` still allows."""
 
-_LOW = BATCH // 4
 POLL_SECONDS = 1.0
-"""How often the frontier is asked again where it had nothing to give."""
+"""How often the frontier is asked again where it had little to give."""
 
 # Any number serves, but for that of the verdicts: neither waits for the other.
 _FRONTIER_WRITERS = 0x66726F6E
@@ -223,51 +227,17 @@ class InFlight:
             rows.add(row)
 
 
-class Ready:
-    """URLs in the order in which they were taken."""
-
-    def __init__(self) -> None:
-        self._taken: dict[int, TakenUrl] = {}
-
-    def __len__(self) -> int:
-        return len(self._taken)
-
-    @property
-    def rows(self) -> set[int]:
-        """Their rows."""
-        return set(self._taken)
-
-    @property
-    def has_suspect(self) -> bool:
-        """Whether several processes died with one of them."""
-        return any(taken.attempts >= SUSPECT for taken in self._taken.values())
-
-    def add(self, taken: Iterable[TakenUrl]) -> None:
-        """Put URLs behind the others."""
-        self._taken |= {each.id: each for each in taken}
-
-    def next(self) -> TakenUrl:
-        """Remove the first URL and return it; there must be one."""
-        return self._taken.pop(next(iter(self._taken)))
-
-    def remove(self, hosts: Collection[str]) -> list[int]:
-        """Remove URLs by their hosts; return the rows."""
-        removed = [row for row, taken in self._taken.items() if taken.host in hosts]
-        for row in removed:
-            del self._taken[row]
-        return removed
-
-
 class FrontierScheduler(BaseScheduler):
     """Scrapy scheduler, and duplicate filter, on a table of the pages' database.
 
     - A URL is queued, taken, and done once all that its page leads to is written: verdict, stored
       page, links. So a process that ends at any moment loses nothing: a crawl of the same name
       (`DEDUP_RUN`) goes on with what is not done.
-    - Memory holds what is under way and at most `BATCH` URLs more, however many are queued. All
+    - Memory holds what is under way and some `BATCH` URLs more, however many are queued. All
       database work is done in a thread, many changes in one transaction.
-    - Order: the highest priority first, then the nearest to the start, then the likely better address of copies,
-      see `rank_of`, then the earliest found.
+    - Hosts share the requests that may be under way, see `FairQueue`: none waits for slow ones.
+    - Order of the URLs of a host: the highest priority first, then the nearest to the start, then the likely better
+      address of copies, see `rank_of`, then the earliest found.
     - A URL that `MAX_ATTEMPTS` processes died with is given up.
     - A run is forgotten when it finishes, which it has once its feeds are written: a crawl of that name starts again
       from nothing.
@@ -289,7 +259,8 @@ class FrontierScheduler(BaseScheduler):
         self._outages = outages_of(crawler)
         self._hosts = Hosts.of(crawler)
         self._in_flight = InFlight(crawler)
-        self._ready = Ready()
+        self._ready = FairQueue(self._hosts)
+        self._alarm: asyncio.TimerHandle | None = None
         self._changes = Changes()
         self._is_left = True
         self._me = worker_name()
@@ -395,19 +366,24 @@ class FrontierScheduler(BaseScheduler):
 
     def _may_take(self) -> bool:
         limit = self._crawler.get_item_pipeline(PageLimitPipeline)
-        if limit is not None and len(self._in_flight) >= limit.remaining + MOST_IN_VAIN:
-            return False
-        return len(self._ready) > 0
+        return limit is None or len(self._in_flight) < limit.remaining + MOST_IN_VAIN
 
-    def _take(self) -> Request:
-        taken = self._ready.next()
+    def _take(self) -> Request | None:
+        taken, seconds = self._ready.next(self._crawler.engine.downloader)
+        if taken is None:
+            self._wake_in(seconds)
+            return None
         request = to_request(taken, self._spider)
         self._in_flight.add(taken, request)
         self._crawler.stats.inc_value("scheduler/dequeued")
         return request
 
     def _is_hungry(self) -> bool:
-        return self._is_left and len(self._ready) < _LOW
+        return self._is_left and self._ready.is_low(self._most_of_host)
+
+    @property
+    def _most_of_host(self) -> int:
+        return max(2, min(MOST_OF_HOST, BATCH // (self._ready.hosts or 1)))
 
     def _ask(self) -> None:
         if self._pacer is not None and not self._has_failed:
@@ -417,23 +393,24 @@ class FrontierScheduler(BaseScheduler):
         changes, self._changes = self._changes, Changes()
         changes.named = list(map(self._crawler.request_fingerprinter.fingerprint, self._spider.take_named()))
         worker = self._worker_state()
-        limit = BATCH - len(self._ready)
+        limit = self._most_of_host if len(self._ready) < BATCH else 0
         try:
             result = await self._survive(partial(self._opened_store.exchange, changes, limit), worker)
         except Exception as error:  # as above
             self._fail(error)
             return None
-        self._ready.add(result.taken)
+        self._ready.add(result.taken, limit)
         if self._settings.is_shared:
             self._crawler.stats.set_value("frontier/kept_before", result.kept_elsewhere)
         self._is_left = result.is_left or bool(self._changes.found or self._changes.again or self._changes.back)
         self._crawler.stats.inc_value("scheduler/enqueued", result.added + len(changes.again))
         if result.taken or not self._is_left:
             self._wake_engine()
-        seconds = SEEN_SECONDS if self._ready or not self._is_left else POLL_SECONDS
+        seconds = POLL_SECONDS if self._is_left and len(self._ready) < BATCH else SEEN_SECONDS
         return min([seconds, *worker.pauses.values()])
 
     async def _close(self, reason: str) -> None:
+        self._wake_in(math.inf)
         try:
             if self._pacer is not None:
                 await self._pacer.close()
@@ -487,7 +464,9 @@ class FrontierScheduler(BaseScheduler):
         }
         counts[_SECONDS] = time.monotonic() - self._started
         hosts = self._hosts
-        return WorkerState(held, has_suspect, counts=counts, pauses=hosts.pauses, parked=frozenset(hosts.parked))
+        filled = self._ready.filled(self._most_of_host)
+        parked = frozenset(hosts.parked)
+        return WorkerState(held, has_suspect, counts=counts, pauses=hosts.pauses, filled=filled, parked=parked)
 
     def _note_end(self, result: LeaveResult) -> None:
         stats = self._crawler.stats
@@ -515,10 +494,17 @@ class FrontierScheduler(BaseScheduler):
 
     def _fail(self, error: Exception) -> None:
         self._has_failed = True
-        self._ready = Ready()
+        self._ready = FairQueue(self._hosts)
         if not isinstance(error, DedupError):
             error = DedupError(f"the frontier failed: {type(error).__name__}: {error}")
         self._stopper.stop(error, "database_error")
+
+    def _wake_in(self, seconds: float) -> None:
+        """Have the engine ask again then, at the latest; what ends before wakes it, too."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        is_known = seconds < math.inf
+        self._alarm = asyncio.get_running_loop().call_later(seconds, self._wake_engine) if is_known else None
 
     def _wake_engine(self) -> None:
         # Its heartbeat would look for new requests only every five seconds.

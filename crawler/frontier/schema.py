@@ -28,6 +28,7 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    text,
     update,
 )
 
@@ -126,6 +127,7 @@ class WorkerState:
         is_after_outage: whether the same exchange was tried before, and the connection lost.
         counts: its stats so far.
         pauses: hosts of which nothing is to be handed out, and for how many seconds more.
+        filled: hosts of which it holds enough.
         parked: hosts of which nothing is to be handed out to this process any more.
     """
 
@@ -134,6 +136,7 @@ class WorkerState:
     is_after_outage: bool = False
     counts: Mapping[str, float] = field(default_factory=dict)
     pauses: Mapping[str, float] = field(default_factory=dict)
+    filled: frozenset[str] = frozenset()
     parked: frozenset[str] = frozenset()
 
 
@@ -143,7 +146,7 @@ class ExchangeResult:
 
     Attributes:
         added: how many of the found URLs were new.
-        taken: the URLs to fetch next, in order.
+        taken: the URLs to fetch next, those of a host in order.
         is_left: whether there is more to wait for: URLs of this worker's part, or of others that are at work.
         kept_elsewhere: how many pages other processes of the run have kept.
     """
@@ -289,7 +292,7 @@ def _index(name: str, *columns: object, state: State, suspects: bool = False) ->
 
 
 IN_ORDER = (urls.c.priority.desc(), urls.c.depth, urls.c.rank, urls.c.id)
-_index("frontier_queued", urls.c.run_id, urls.c.part, *IN_ORDER, state=State.QUEUED)
+_index("frontier_queued", urls.c.run_id, urls.c.part, urls.c.host, *IN_ORDER, state=State.QUEUED)
 _index("frontier_suspects", urls.c.run_id, urls.c.part, urls.c.attempts, state=State.QUEUED, suspects=True)
 _index("frontier_taken", urls.c.run_id, urls.c.part, state=State.TAKEN)
 _index("frontier_parked", urls.c.run_id, urls.c.host, state=State.PARKED)
@@ -305,9 +308,21 @@ def _attempts(comparison: str) -> Any:
     return urls.c.attempts.op(comparison)(literal(SUSPECT, literal_execute=True))
 
 
-NEXT = (
+# Whatever lies before and behind them: the index is entered once for each host.
+NEXT_HOSTS = text("""
+WITH RECURSIVE waiting (host) AS (
+  SELECT (SELECT host FROM frontier WHERE run_id = :run AND part = :own_part AND state = 'queued' AND host > :behind
+          ORDER BY host LIMIT 1)
+  UNION ALL
+  SELECT (SELECT host FROM frontier WHERE run_id = :run AND part = :own_part AND state = 'queued'
+          AND host > waiting.host ORDER BY host LIMIT 1)
+  FROM waiting WHERE host IS NOT NULL
+)
+SELECT host FROM waiting WHERE host IS NOT NULL LIMIT :most
+""")
+NEXT_OF_HOST = (
     select(*COLUMNS)
-    .where(OF_PART, is_in(State.QUEUED), _attempts("<"), _OF_OTHER_HOSTS)
+    .where(OF_PART, is_in(State.QUEUED), urls.c.host == bindparam("of_host"), _attempts("<"))
     .order_by(*IN_ORDER)
     .limit(bindparam("limit"))
 )

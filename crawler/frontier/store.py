@@ -48,6 +48,9 @@ SILENT_SECONDS = 60.0
 SEEN_SECONDS = SILENT_SECONDS / 3
 """How often a process at least lets others hear of it."""
 
+MOST_HOSTS = 64
+"""Of so many hosts URLs are taken at once; those of more take turns."""
+
 DELETED_AT_ONCE = 10_000
 """Rows that are deleted in one transaction, since others write to the same database."""
 
@@ -198,6 +201,7 @@ class FrontierStore:
         # When processes start, or a server comes back, others may not have been heard of yet.
         self._patient_until = 0.0
         self._parked: frozenset[str] = frozenset()
+        self._behind = ""
         self._is_end = False
         statement = insert_into(urls, database.engine.dialect.name)
         statement = statement.on_conflict_do_nothing(index_elements=[urls.c.run_id, urls.c.url_digest])
@@ -249,7 +253,7 @@ class FrontierStore:
 
         Args:
             changes: what happened since the last time.
-            limit: how many URLs to take at most.
+            limit: how many URLs to take at most of each host, of `MOST_HOSTS` at once.
             worker: this process; None for one that holds nothing.
 
         Raises:
@@ -268,7 +272,7 @@ class FrontierStore:
             if rows:
                 connection.execute(schema.TAKE, {"ids": [row.id for row in rows]})
             others = [row for row in connection.execute(_PARTS, self._names) if row.part != self._part.number]
-            is_left = len(rows) >= limit or self._is_left(connection, others)
+            is_left = self._is_left(connection, others)
         self._kept = kept
         elsewhere = sum(row.kept for row in others)
         return ExchangeResult(added, [TakenUrl(*row) for row in rows], is_left, self._kept_before + elsewhere)
@@ -431,9 +435,20 @@ class FrontierStore:
     def _next(self, connection: Connection, limit: int, worker: WorkerState) -> list[Any]:
         if not limit:
             return []
-        values = {**self._names, "but": list(worker.pauses)}
-        rows = list(connection.execute(schema.NEXT, {**values, "limit": limit}))
-        return rows if worker.has_suspect else [*connection.execute(schema.NEXT_SUSPECT, values), *rows]
+        rows: list[Any] = []
+        if not worker.has_suspect:
+            rows += connection.execute(schema.NEXT_SUSPECT, {**self._names, "but": list(worker.pauses)})
+        for host in self._next_hosts(connection):
+            if host not in worker.pauses and host not in worker.filled:
+                rows += connection.execute(schema.NEXT_OF_HOST, {**self._names, "of_host": host, "limit": limit})
+        return rows
+
+    def _next_hosts(self, connection: Connection) -> list[str]:
+        """Return the hosts that have something queued: all, or the next ones behind those of the last call."""
+        asked = {**self._names, "behind": self._behind, "most": MOST_HOSTS}
+        hosts = list(connection.scalars(schema.NEXT_HOSTS, asked))
+        self._behind = hosts[-1] if len(hosts) == MOST_HOSTS else ""
+        return hosts
 
     def _is_left(self, connection: Connection, others: Sequence[Row[Any]]) -> bool:
         """Return whether URLs of this part are left, or of parts that are at work and may find some of this one's."""

@@ -121,6 +121,7 @@ class Host:
         crawl_delay: the seconds between two requests that it asks for.
         learnt: those that it has taught by sending requests away.
         pages: how many pages it has served since it was asked faster or slower.
+        seconds: how long its answers take, on average of late.
     """
 
     is_known: bool = False
@@ -133,6 +134,7 @@ class Host:
     crawl_delay: float = 0.0
     learnt: float = 0.0
     pages: int = 0
+    seconds: float = 0.0
 
 
 class Hosts:
@@ -205,6 +207,7 @@ class Hosts:
         state.answered = max(state.answered, asked)
         if not is_page:
             return
+        state.seconds += (seconds - state.seconds) / (4 if state.seconds else 1)
         state.served = max(state.served, asked)
         if asked >= state.paused_until:  # what was under way before says nothing of now
             state.failing_since, state.strikes, state.pauses = 0.0, 0, 0
