@@ -74,7 +74,9 @@ class _Engine(SimpleNamespace):
         super().__init__(
             _slot=SimpleNamespace(inprogress=set(), nextcall=SimpleNamespace(schedule=lambda: None)),
             scraper=SimpleNamespace(slot=None, itemproc=SimpleNamespace(middlewares=[])),
-            downloader=SimpleNamespace(slots={}, get_slot_key=lambda request: "a.example"),
+            downloader=SimpleNamespace(
+                slots={}, active=set(), total_concurrency=16, get_slot_key=lambda request: "a.example"
+            ),
         )
 
 

@@ -1,22 +1,33 @@
-"""The process of a crawl: its worker processes, its garbage collector, and cookies that do not grow without end."""
+"""The process of a crawl: its workers, its garbage collector, and bounds of what servers can make it hold."""
 
 from __future__ import annotations
 
 import gc
+import mmap
 from collections.abc import Callable, Sequence
-from typing import Self, TypeVar
+from pathlib import Path
+from typing import Any, Self, TypeVar
 
 from scrapy import Request, Spider, signals
+from scrapy.core.downloader.handlers.http11 import (
+    HTTP11DownloadHandler,
+    _LenientHTTP11ClientFactory,
+    _LenientHTTP11ClientProtocol,
+)
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import cookies
 from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
+from scrapy.exceptions import DownloadCancelledError, DownloadFailedError, NotConfigured
 from scrapy.http import Response
 from scrapy.http.cookies import CookieJar, potential_domain_matches
+from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.httpobj import urlparse_cached
+from twisted.python.failure import Failure
+from twisted.web._newclient import HEADER, STATUS
 
-from dedup.errors import SettingsError
+from dedup.errors import DedupError, SettingsError
 from dedup.rules.scope import public_suffixes
-from dedup.stage.failures import close_when_forced, read_item_settings
+from dedup.stage.failures import CrawlStopper, close_when_forced, read_item_settings
 from dedup.workers.pool import PRELOAD, WorkerPool, load_ahead
 
 MOST_BYTES = 6_000
@@ -32,6 +43,12 @@ T = TypeVar("T")
 _NEW_OBJECTS = 10_000
 
 EXTRACTION_SECONDS = 30.0
+
+MOST_HEADER_BYTES = 256 * 1024
+"""A response whose headers are longer is not read; browsers have this limit, too."""
+
+_CHECK_SECONDS = 1.0
+_STATM = Path("/proc/self/statm")
 _PRELOAD = (*PRELOAD, "crawler.pages.extraction")
 
 
@@ -108,6 +125,79 @@ class RareCollection:
         gc.collect()
         gc.freeze()
         gc.set_threshold(_NEW_OBJECTS, 20, 20)
+
+
+class MemoryLimit:
+    """Extension in the place of Scrapy's: a process that takes more than `MEMUSAGE_LIMIT_MB` ends its crawl in order.
+
+    Scrapy's own goes by the most that a process ever took, and on Linux that may be what the one took that started it.
+    """
+
+    def __init__(self, crawler: Crawler, most: int) -> None:
+        self._stopper = CrawlStopper.of(crawler)
+        self._most = most
+        crawler.signals.connect(self.spider_opened, signals.spider_opened)
+        crawler.signals.connect(self.spider_closed, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        most = crawler.settings.getint("MEMUSAGE_LIMIT_MB")
+        if not most or not _STATM.exists():
+            raise NotConfigured
+        return cls(crawler, most)
+
+    def spider_opened(self) -> None:
+        self._loop = create_looping_call(self._check)
+        self._loop.start(_CHECK_SECONDS, now=False)
+
+    def spider_closed(self) -> None:
+        self._loop.stop()
+
+    def _check(self) -> None:
+        taken = int(_STATM.read_text().split()[1]) * mmap.PAGESIZE >> 20
+        if taken > self._most:
+            told = f"the process takes {taken:,} MB of memory, and MEMUSAGE_LIMIT_MB allows {self._most:,}"
+            self._stopper.stop(DedupError(told), "memory")
+
+
+class _BoundedProtocol(_LenientHTTP11ClientProtocol):
+    """A connection on which no response has headers of more than `MOST_HEADER_BYTES`."""
+
+    _header_bytes = 0
+
+    def request(self, request: Any) -> Any:
+        self._header_bytes = 0
+        return super().request(request)
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802 -- Twisted's name
+        super().dataReceived(data)  # type: ignore[no-untyped-call]
+        if self._parser is not None and self._parser.state in (STATUS, HEADER):
+            self._header_bytes += len(data)
+            if self._header_bytes > MOST_HEADER_BYTES:
+                error = DownloadCancelledError(f"exceeded {MOST_HEADER_BYTES:,} bytes of headers")
+                self._giveUp(Failure(error))  # type: ignore[no-untyped-call]
+
+
+class _BoundedFactory(_LenientHTTP11ClientFactory):
+    def buildProtocol(self, addr: Any) -> _BoundedProtocol:  # noqa: N802 -- Twisted's name
+        return _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
+
+
+class BoundedDownloadHandler(HTTP11DownloadHandler):
+    """Download handler: that of Scrapy, which takes headers without an end."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._pool._factory = _BoundedFactory  # noqa: SLF001 -- as Scrapy's does
+
+    async def download_request(self, request: Request) -> Response:
+        try:
+            return await super().download_request(request)
+        except DownloadFailedError as error:
+            for reason in getattr(error.__cause__, "reasons", ()):
+                if reason.check(DownloadCancelledError):  # else it would be tried again, and its host left alone
+                    raise reason.value from None
+            raise
 
 
 class Workers:

@@ -38,6 +38,11 @@ DOWNLOADER_MIDDLEWARES = {
 DOWNLOAD_TIMEOUT = 30
 DOWNLOAD_MAXSIZE = 16 * 1024 * 1024
 DOWNLOAD_WARNSIZE = 0
+MEMUSAGE_LIMIT_MB = 2048
+DOWNLOAD_HANDLERS = {
+    "http": "crawler.runtime.BoundedDownloadHandler",
+    "https": "crawler.runtime.BoundedDownloadHandler",
+}
 RETRY_TIMES = 1
 REDIRECT_MAX_TIMES = 10
 
@@ -49,6 +54,9 @@ EXTENSIONS = {
     # Before the others start anything: it may refuse a file.
     "crawler.feeds.Feeds": 0,
     "scrapy.extensions.feedexport.FeedExporter": None,
+    # In the place of Scrapy's, which looks at the most that was ever taken.
+    "scrapy.extensions.memusage.MemoryUsage": None,
+    "crawler.runtime.MemoryLimit": 0,
     # In the place of Scrapy's, which knows one least delay for all hosts.
     "scrapy.extensions.throttle.AutoThrottle": None,
     "crawler.politeness.pausing.Pace": 0,

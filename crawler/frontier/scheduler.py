@@ -77,6 +77,9 @@ BATCH = 256
 MOST_OF_HOST = 64
 """How many of these may be of one host."""
 
+MOST_ADDED = 1_000
+"""How many URLs one transaction adds: what is ready for other hosts does not wait for all of a long list."""
+
 MOST_IN_VAIN = 8
 """By how many the requests under way may be more than the pages that `max_pages` still allows."""
 
@@ -390,8 +393,8 @@ class FrontierScheduler(BaseScheduler):
             self._pacer.ask(urgent=self._is_hungry())
 
     async def _exchange(self) -> float | None:
-        changes, self._changes = self._changes, Changes()
-        changes.named = list(map(self._crawler.request_fingerprinter.fingerprint, self._spider.take_named()))
+        self._changes.named += map(self._crawler.request_fingerprinter.fingerprint, self._spider.take_named())
+        changes, self._changes = self._changes.split(MOST_ADDED)
         worker = self._worker_state()
         limit = self._most_of_host if len(self._ready) < BATCH else 0
         try:
@@ -406,6 +409,8 @@ class FrontierScheduler(BaseScheduler):
         self._crawler.stats.inc_value("scheduler/enqueued", result.added + len(changes.again))
         if result.taken or not self._is_left:
             self._wake_engine()
+        if self._changes.found:
+            self._ask()
         seconds = POLL_SECONDS if self._is_left and len(self._ready) < BATCH else SEEN_SECONDS
         return min([seconds, *worker.pauses.values()])
 

@@ -116,6 +116,16 @@ class Changes:
     back: list[int] = field(default_factory=list)
     named: list[bytes] = field(default_factory=list)
 
+    def split(self, most: int) -> tuple[Changes, Changes]:
+        """Return what is written first, with so many URLs at most, and the rest.
+
+        A row is only done when all that its page leads to is written.
+        """
+        if len(self.found) <= most:
+            return self, Changes()
+        rest = Changes(found=self.found[most:], done=self.done, named=self.named)
+        return Changes(found=self.found[:most], again=self.again, back=self.back), rest
+
 
 @dataclass(frozen=True)
 class WorkerState:

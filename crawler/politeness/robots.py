@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import gc
 import logging
 import re
 import time
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
@@ -33,12 +36,19 @@ MOST_CRAWL_DELAY = 30.0
 
 _TOKEN = re.compile("[a-z0-9_-]+", re.IGNORECASE)
 _COMPATIBLE = re.compile(r"compatible;\s*([a-z0-9_-]+)", re.IGNORECASE)
-_AGENT = re.compile(r"^([ \t]*user[- ]?agent[ \t]*:[ \t]*)([^\s#]*)[^\r\n]*", re.IGNORECASE | re.MULTILINE)
-# No name of a crawler has it in it.
-_NOBODY = "?"
+_AGENT = re.compile(r"\s*user[- ]?agent[\s:]\s*:?\s*([^\s#]*)", re.IGNORECASE)
+_OF_ALL = re.compile(r"\s*(?:sitemaps?|site-map|host)\b", re.IGNORECASE)
 
+MOST_KEPT_BYTES = 4 << 20
+"""Of the rules of all hosts so many are kept, those that were used last; in memory a byte takes up to forty."""
+
+_OF_ONE_HOST = 200
+_IN_A_MOMENT = 16_384
+"""Bytes; longer rules are read and looked through in a thread."""
 
 _A_DAY = 86_400.0
+
+T = TypeVar("T")
 
 
 def own_name(user_agent: str) -> str:
@@ -62,7 +72,7 @@ def decode(body: bytes) -> str:
 
 
 def rules_for(text: str, name: str) -> str:
-    """Return a robots.txt whose groups for other crawlers are nobody's.
+    """Return the groups of a robots.txt for a crawler or for all, and the lines that belong to no group.
 
     A parser would take "near", or an address in the user agent, for the name of this one.
 
@@ -70,13 +80,21 @@ def rules_for(text: str, name: str) -> str:
         text: of the robots.txt.
         name: see `own_name`.
     """
-
-    def rename(line: re.Match[str]) -> str:
-        token = _TOKEN.match(line[2])
-        is_own = token is not None and token[0].lower() == name
-        return line[1] + (name if is_own else "*" if line[2] == "*" else _NOBODY)
-
-    return _AGENT.sub(rename, text)
+    kept = []
+    is_own = was_agent = False
+    for line in text.splitlines():
+        agent = _AGENT.match(line)
+        if agent is not None:
+            token = _TOKEN.match(agent[1])
+            own = name if token is not None and token[0].lower() == name else "*" if agent[1] == "*" else ""
+            is_own = bool(own) or (is_own and was_agent)
+            if own:
+                kept.append(f"User-agent: {own}")
+        elif is_own or _OF_ALL.match(line):
+            kept.append(line)
+        is_of_none = not line.partition("#")[0].strip() or _OF_ALL.match(line)
+        was_agent = agent is not None or (was_agent and bool(is_of_none))
+    return "\n".join(kept)
 
 
 def crawl_delay(asked_for: float | None) -> float:
@@ -101,8 +119,13 @@ class RobotsUnreachableError(IgnoreRequest):
         self.asked_for = asked_for
 
 
+class _Rules(NamedTuple):
+    parser: RobotParser
+    size: int
+
+
 class _Fetched(NamedTuple):
-    rules: asyncio.Task[RobotParser]
+    rules: asyncio.Task[_Rules]
     asked: float
 
 
@@ -115,28 +138,36 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
     - It is fetched again after a day, and after each pause of its host: that tells whether the host is back.
     - A group is for this crawler if it has its name (`ROBOTSTXT_USER_AGENT`, else that of the user agent).
     - `Crawl-delay` is obeyed, see `Hosts`.
+    - The rules of the hosts that were asked last are kept, `MOST_KEPT_BYTES` of them; of others they are fetched again.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._hosts = Hosts.of(crawler)
+        # The one that was used last is last.
         self._fetched: dict[str, _Fetched] = {}
+        self._kept_bytes = 0
+        self._forgotten_bytes = 0
+        self._one_at_a_time = asyncio.Lock()
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> None:
         if request.meta.get("dont_obey_robotstxt") or urlparse_cached(request).scheme not in ("http", "https"):
             return
         rules = await self._rules_of(request)
-        if not rules.allowed(request.url, self._name(request)):
+        allowed = partial(rules.parser.allowed, request.url, self._name(request))
+        if not await self._off_the_loop(allowed, rules.size):
             self._stats.inc_value("robotstxt/forbidden")
             raise IgnoreRequest("Forbidden by robots.txt")
 
-    async def _rules_of(self, request: Request) -> RobotParser:
+    async def _rules_of(self, request: Request) -> _Rules:
         url = urlparse_cached(request)
         origin = f"{url.scheme}://{url.netloc.rpartition('@')[2]}"
-        fetched = self._fetched.get(origin)
+        fetched = self._fetched.pop(origin, None)
         latest = max(time.time() - _A_DAY, self._hosts[host_of(request)].paused_until)
         if fetched is None or (fetched.rules.done() and fetched.asked < latest):
-            fetched = self._fetched[origin] = _Fetched(asyncio.create_task(self._fetch(origin, request)), time.time())
+            self._forget(fetched)
+            fetched = _Fetched(asyncio.create_task(self._fetch(origin, request)), time.time())
+        self._fetched[origin] = fetched
         try:
             # Others wait for it, too.
             return await asyncio.shield(fetched.rules)
@@ -145,7 +176,35 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
                 del self._fetched[origin]
             raise
 
-    async def _fetch(self, origin: str, request: Request) -> RobotParser:
+    async def _off_the_loop(self, function: Callable[[], T], size: int) -> T:
+        """Call a function, in a thread if what it goes through is long."""
+        if size <= _IN_A_MOMENT:
+            return function()
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(function)
+
+    def _keep(self, rules: _Rules) -> _Rules:
+        """Count rules that were read, and forget others that are too much."""
+        self._kept_bytes += rules.size
+        for origin, fetched in list(self._fetched.items()):
+            if self._kept_bytes <= MOST_KEPT_BYTES:
+                break
+            if fetched.rules.done():
+                self._forget(self._fetched.pop(origin))
+        return rules
+
+    def _forget(self, fetched: _Fetched | None) -> None:
+        if fetched is None or fetched.rules.cancelled() or fetched.rules.exception():
+            return
+        size = fetched.rules.result().size
+        self._kept_bytes -= size
+        self._forgotten_bytes += size
+        if self._forgotten_bytes > MOST_KEPT_BYTES:
+            # A parser and its groups hold each other.
+            gc.collect()
+            self._forgotten_bytes = 0
+
+    async def _fetch(self, origin: str, request: Request) -> _Rules:
         """Return the rules of a host.
 
         Args:
@@ -179,10 +238,12 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
                 raise RobotsUnreachableError(why, response.status, asked_to_wait(response))
             body = response.body if 200 <= response.status < 300 else b""
         name = self._name(request)
-        rules: RobotParser = build_from_crawler(self._parserimpl, self.crawler, rules_for(decode(body), name).encode())
-        await self.crawler.signals.send_catch_log_async(signals.robots_parsed, robotparser=rules, request=request)
-        self._note_delay(request, rules.crawl_delay(name))
-        return rules
+        text = rules_for(decode(body), name).encode()
+        parse = partial(build_from_crawler, self._parserimpl, self.crawler, text)
+        parser: RobotParser = await self._off_the_loop(parse, len(text))
+        await self.crawler.signals.send_catch_log_async(signals.robots_parsed, robotparser=parser, request=request)
+        self._note_delay(request, parser.crawl_delay(name))
+        return self._keep(_Rules(parser, len(text) + _OF_ONE_HOST))
 
     def _note_delay(self, request: Request, asked_for: float | None) -> None:
         host, seconds = host_of(request), crawl_delay(asked_for)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, Spider, signals
@@ -62,6 +62,7 @@ from crawler.spider.sitemaps import (
     MOST_ENTRIES,
     MOST_LEVELS,
     MOST_SITEMAPS,
+    SitemapBounds,
     SitemapError,
     has_feed,
     read_sitemap,
@@ -79,11 +80,15 @@ from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
 from dedup.stage.failures import document_dropped, document_kept, read_settings, refuse_to_start
 from dedup.stage.pipelines import NearDuplicatePipeline
+from dedup.workers.pool import WorkerDiedError
 
 logger = logging.getLogger(__name__)
 
 
+T = TypeVar("T")
+
 _HALF = 32_768
+_AT_ONCE = 50
 
 _IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
 _GONE = (404, 410)
@@ -165,6 +170,14 @@ class _Read(NamedTuple):
         return page
 
 
+async def _in_turns(values: Iterable[T]) -> AsyncIterator[T]:
+    """Yield values, and let the rest of the process run in between."""
+    for number, value in enumerate(values, 1):
+        yield value
+        if number % _AT_ONCE == 0:
+            await asyncio.sleep(0)
+
+
 class SiteSpider(Spider):
     """Crawls whole sites breadth-first and yields a `Page` for each HTML page.
 
@@ -196,7 +209,7 @@ class SiteSpider(Spider):
         self._scheduled = RecentUrls()
         self.series = SeriesOfAddresses()
         self._named: list[Request] = []
-        self._sitemaps: Counter[str] = Counter()
+        self._sitemaps = SitemapBounds()
         self._has_told_of_shells = False
 
     @classmethod
@@ -301,15 +314,17 @@ class SiteSpider(Spider):
         for url in found:
             yield self.make_request(SITEMAP, url)
 
-    def parse_sitemap(self, response: Response, depth: int = 0) -> Iterator[Request]:
+    async def parse_sitemap(self, response: Response, depth: int = 0) -> AsyncIterator[Request]:
         """Follow the pages and further sitemaps that a sitemap or a feed lists, which may be a start URL."""
+        most = self.crawler.settings.getint("DOWNLOAD_MAXSIZE")
         try:
-            sitemap = read_sitemap(response.body, response.url, self.crawler.settings.getint("DOWNLOAD_MAXSIZE"))
-        except SitemapError as error:
+            sitemap = await Workers.of(self.crawler).run(read_sitemap, response.body, response.url, most)
+        except (SitemapError, WorkerDiedError, MemoryError) as error:
             if response.request is not None and is_page(response.request.meta.get(KIND)):
                 skip(self.crawler, response.url, "not_html", str(error), request=response.request)
                 return
-            logger.warning("sitemap %s cannot be read: %s", response.url, error)
+            why = str(error) or "it takes too much memory"
+            logger.warning("sitemap %s cannot be read: %s", clean(response.url), why)
             self.crawler.stats.inc_value("crawler/broken_sitemaps")
             return
         told = f"{'sitemap index' if sitemap.is_index else 'sitemap'} {clean(response.url)} lists"
@@ -320,20 +335,17 @@ class SiteSpider(Spider):
         if not urls:
             what = f"{counted(len(sitemap.urls), 'address')}, none of this site" if sitemap.urls else "nothing"
             logger.warning("%s %s", told, what)
-        for url in urls:
+        async for url in _in_turns(urls):
             if not sitemap.is_index and self.rules.allow(url):
                 yield self._make_given(PAGE, url)
             elif sitemap.is_index and self._may_be_read(url, depth + 1):
                 yield self.make_request(SITEMAP, url, depth + 1)
 
     def _may_be_read(self, url: str, level: int) -> bool:
-        """Say whether one more sitemap may be read: an index may list others without an end."""
-        host = urlsplit(url).netloc
-        self._sitemaps[host] += 1
-        if level < MOST_LEVELS and self._sitemaps[host] <= MOST_SITEMAPS:
+        if self._sitemaps.allow(url, level):
             return True
         if not self.crawler.stats.get_value("crawler/sitemaps_not_read"):
-            bounds = f"{MOST_SITEMAPS:,} of a host, {MOST_LEVELS} that lead to one another"
+            bounds = f"{MOST_SITEMAPS:,} of a site, {MOST_LEVELS} that lead to one another"
             logger.warning("there are too many sitemaps (%s): %s and more are not read", bounds, clean(url))
         self.crawler.stats.inc_value("crawler/sitemaps_not_read")
         return False
@@ -343,7 +355,7 @@ class SiteSpider(Spider):
         is_feed = has_feed(response.body)
         may_start = is_feed or isinstance(response, (XmlResponse, JsonResponse))
         if may_start and response.request and self.arguments.is_start(response.request):
-            for request in self.parse_sitemap(response):
+            async for request in self.parse_sitemap(response):
                 yield request
             return
         if is_known_duplicate(response):
@@ -394,7 +406,7 @@ class SiteSpider(Spider):
             # Not as a link, which is not followed on a duplicate.
             for request in self._follow([extraction.leads_to], depth + 1):
                 self.crawler.engine.crawl(request)
-        for request in self._follow(extraction.links, depth + 1):
+        async for request in _in_turns(self._follow(extraction.links, depth + 1)):
             yield request
 
     def _redirect(self, response: Response, target: str) -> None:

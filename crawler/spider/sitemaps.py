@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from scrapy.utils.gz import gunzip
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
 from crawler.pages.extraction import MAX_URL_CHARACTERS
+from dedup.rules.scope import domain_of
 
 MOST_ENTRIES = 50_000
 """Of a sitemap with more addresses, which the standard does not allow, the others are not read."""
@@ -22,15 +24,14 @@ MOST_LEVELS = 5
 """Sitemaps that so many others lead to are not read."""
 
 MOST_SITEMAPS = 5_000
-"""More sitemaps of a host are not read."""
+"""More sitemaps of a site (a registrable domain) are not read."""
 
 _GZIP = b"\x1f\x8b\x08"
 # Byte order marks, the zeros of UTF-16, and white space.
 _BEFORE_XML = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 # What begins none of the entities that XML knows by itself: others are nobody's.
-_BARE_AMPERSAND = re.compile(
-    rb"(<!\[CDATA\[.*?\]\]>)|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-f]{1,6});)", re.DOTALL | re.IGNORECASE
-)
+_BARE_AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-f]{1,6});)", re.IGNORECASE)
+_CDATA = b"<![CDATA["
 _ADDRESS = re.compile("https?://", re.IGNORECASE)
 # Of each kind of document the elements that list one address, and the ones in them that have it.
 _ENTRIES = {
@@ -116,7 +117,7 @@ def _read_json(body: bytes, url: str) -> tuple[str, Iterator[tuple[str, str]]]:
 
 def _read_xml(body: bytes, url: str) -> tuple[str, Iterator[tuple[str, str]]]:
     if b"\0" not in body[:64]:  # which UTF-16 has
-        body = _BARE_AMPERSAND.sub(lambda found: found[1] or b"&amp;", body)
+        body = _with_entities(body)
     parser = etree.XMLParser(
         recover=True, remove_comments=True, remove_pis=True, resolve_entities=False, no_network=True
     )
@@ -127,6 +128,16 @@ def _read_xml(body: bytes, url: str) -> tuple[str, Iterator[tuple[str, str]]]:
     if kind not in _ENTRIES:
         raise SitemapError(f"it is a document of the kind {kind!r}")
     return kind, _addresses(root, *_ENTRIES[kind])
+
+
+def _with_entities(xml: bytes) -> bytes:
+    """Return XML with an entity for each bare ampersand outside of CDATA sections."""
+    before, *sections = xml.split(_CDATA)
+    parts = [_BARE_AMPERSAND.sub(b"&amp;", before)]
+    for section in sections:
+        inside, end, after = section.partition(b"]]>")
+        parts += (_CDATA, inside, end, _BARE_AMPERSAND.sub(b"&amp;", after))
+    return b"".join(parts)
 
 
 def _addresses(root: etree._Element, entry: str, holders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -149,6 +160,19 @@ def _is_address(child: etree._Element) -> bool:
 
 def _name(element: etree._Element) -> str:
     return str(etree.QName(element).localname)
+
+
+class SitemapBounds:
+    """Bounds which sitemaps are read: an index may list others without an end, on hosts that are made for it."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def allow(self, url: str, level: int) -> bool:
+        """Say whether one more sitemap may be read, to which so many others have led."""
+        site = domain_of(url)
+        self._counts[site] += 1
+        return level < MOST_LEVELS and self._counts[site] <= MOST_SITEMAPS
 
 
 def read_sitemaps_of_robots(body: bytes, url: str) -> list[str]:

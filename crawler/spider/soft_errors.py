@@ -16,6 +16,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.datatypes import LocalCache
 
 from crawler.pages.extraction import Extraction
 from dedup.console import plain
@@ -30,6 +31,10 @@ _NEAR_TITLE = 0.5
 # A wall says little else, and one page of it may be what a site has to say.
 _LONGEST_WALL = 960
 _MANY = 3
+# Characters; what says more is no error.
+_LONGEST_ANSWER = 8_192
+# Of so many hosts answers are kept; others are asked once more.
+_MOST_HOSTS = 5_000
 _WALLS = {
     "asks_for_cookies": re.compile(
         r"(?:enable|activate|allow|accept)\w*\s+(?:\w+\s+)?cookies|cookies\s+(?:\w+\s+){0,2}(?:disabled|enabled|required)"
@@ -66,8 +71,10 @@ def is_near(left: set[str], right: set[str], least: float) -> bool:
 
 
 class _Answer(NamedTuple):
-    words: set[str]
-    title: set[str]
+    """What a host says of a made-up address: the words, between spaces, which take a tenth of the memory of a set."""
+
+    words: str
+    title: str
 
 
 class SoftErrors:
@@ -98,7 +105,7 @@ class SoftErrors:
         self._extract = extract
         self._starts = frozenset(starts)
         self._asks = asks
-        self._answers: dict[str, asyncio.Task[_Answer | None]] = {}
+        self._answers: LocalCache[str, asyncio.Task[_Answer | None]] = LocalCache(_MOST_HOSTS)
         self._walls: Counter[tuple[str, bytes]] = Counter()
 
     async def reason(self, response: Response, extraction: Extraction) -> str | None:
@@ -108,7 +115,8 @@ class SoftErrors:
         answer = await self._answer_of(response)
         if answer is not None:
             words, title = _besides_address(extraction, response.url)
-            if is_near(words, answer.words, _NEAR) and is_near(title, answer.title, _NEAR_TITLE):
+            near_words = is_near(words, set(answer.words.split()), _NEAR)
+            if near_words and is_near(title, set(answer.title.split()), _NEAR_TITLE):
                 return NOT_FOUND
         return self._wall(urlsplit(response.url).netloc, extraction.text, extraction.signature.text_digest)
 
@@ -146,14 +154,18 @@ class SoftErrors:
         if response.status != 200 or not isinstance(response, HtmlResponse) or is_front:
             return None
         extraction = await self._extract(response)
-        if extraction.text is None or extraction.is_shell:  # None also where it leads elsewhere at once
+        # None also where it leads elsewhere at once.
+        if extraction.text is None or extraction.is_shell or len(extraction.text) > _LONGEST_ANSWER:
             return None
         logger.info(
             "%s answers made-up addresses with 200: what is like that is not found", plain(urlsplit(url).netloc)
         )
-        return _besides_address(extraction, f"{url} {response.url}")
+        return _Answer(*map(" ".join, _besides_address(extraction, f"{url} {response.url}")))
 
 
-def _besides_address(extraction: Extraction, url: str) -> _Answer:
-    texts = extraction.text or "", extraction.title
-    return _Answer(*(without_numbers(words_of(text) - words_of(url)) for text in texts))
+def _besides_address(extraction: Extraction, url: str) -> tuple[set[str], set[str]]:
+    """Return the words of text and title that are no numbers and do not stand in the address."""
+    text, title = (
+        without_numbers(words_of(each) - words_of(url)) for each in (extraction.text or "", extraction.title)
+    )
+    return text, title

@@ -172,10 +172,11 @@ def test_own_name_is_the_first_word_of_the_user_agent(user_agent: str, name: str
     assert own_name(user_agent) == name
 
 
-def test_groups_of_others_are_nobodys() -> None:
-    text = "User-agent: near\nuser-agent : NearDup/1.0 # us\r\nUseragent: *\nUSER AGENT: example\nDisallow: /x\n"
-    own = "User-agent: ?\nuser-agent : neardup\r\nUseragent: *\nUSER AGENT: ?\nDisallow: /x\n"
-    assert rules_for(text, "neardup") == own
+def test_only_groups_for_this_crawler_and_for_all_are_kept() -> None:
+    own = "User-agent: near\nuser-agent : NearDup/1.0 # us\r\nSitemap: /s\n\nUSER AGENT example\nDisallow: /a\n"
+    text = f"Disallow: /0\n{own}User-agent: other\nDisallow: /b\nSitemap: /t\nUseragent *\nuser-agent: a*\nDisallow: /c"
+    kept = "User-agent: neardup|Sitemap: /s||Disallow: /a|Sitemap: /t|User-agent: *|Disallow: /c"
+    assert rules_for(text, "neardup").split("\n") == kept.split("|")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
