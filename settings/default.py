@@ -39,10 +39,6 @@ DOWNLOAD_TIMEOUT = 30
 DOWNLOAD_MAXSIZE = 16 * 1024 * 1024
 DOWNLOAD_WARNSIZE = 0
 MEMUSAGE_LIMIT_MB = 2048
-DOWNLOAD_HANDLERS = {
-    "http": "crawler.runtime.BoundedDownloadHandler",
-    "https": "crawler.runtime.BoundedDownloadHandler",
-}
 RETRY_TIMES = 1
 REDIRECT_MAX_TIMES = 10
 

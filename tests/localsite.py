@@ -124,6 +124,7 @@ class LocalSite:
         tls: with which certificate it is a site of https; None: of http.
 
     Attributes:
+        missing: as above.
         asked: every request, in the order of arrival, but for those of `made_up`.
         made_up: those for addresses that a crawl has made up.
         answers: how many requests are answered; later ones wait for a larger number, or for None, which is any.
@@ -133,7 +134,7 @@ class LocalSite:
         self, pages: Mapping[str, Page] | None = None, missing: Page = _NOT_FOUND, tls: ssl.SSLContext | None = None
     ) -> None:
         self.pages: dict[str, Page] = dict(pages or {})
-        self._missing = missing
+        self.missing = missing
         self.asked: list[Asked] = []
         self.made_up: list[Asked] = []
         self.answers: int | None = None
@@ -183,7 +184,7 @@ class LocalSite:
             number = 0 if asked.is_made_up else len(self.asked)
         while self.answers is not None and number > self.answers and not self.closing.wait(_PAUSE):
             pass
-        page = self.pages.get(asked.path, self._missing)
+        page = self.pages.get(asked.path, self.missing)
         if callable(page):
             page = page(asked)
         if isinstance(page, str):

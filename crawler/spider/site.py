@@ -53,7 +53,7 @@ from crawler.pages.extraction import (
 )
 from crawler.pages.pipeline import StoragePipeline
 from crawler.politeness.robots import own_name
-from crawler.runtime import Workers
+from crawler.runtime import BoundedDownloadHandler, Workers
 from crawler.spider.browser import Browser, JavaScript, RenderingError
 from crawler.spider.conditional import is_known_duplicate, read_validators
 from crawler.spider.defaults import add_defaults
@@ -68,7 +68,7 @@ from crawler.spider.sitemaps import (
     read_sitemap,
     read_sitemaps_of_robots,
 )
-from crawler.spider.soft_errors import NOT_FOUND, SoftErrors
+from crawler.spider.soft_errors import MAYBE_GONE, NOT_FOUND, SoftErrors
 from crawler.warc.replaying import FLAG, Archives
 from dedup.console import counted, plain
 from dedup.corpus.reading.responses import NOT_HTML, ONLY_BEGINNING
@@ -216,6 +216,9 @@ class SiteSpider(Spider):
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
         add_defaults(settings, "settings.site")
+        if settings.getbool("TWISTED_REACTOR_ENABLED"):  # else another handler does it, which has bounds
+            handlers = dict.fromkeys(("http", "https"), BoundedDownloadHandler)
+            settings.set("DOWNLOAD_HANDLERS", {**handlers, **settings.getdict("DOWNLOAD_HANDLERS")}, priority="spider")
         if cls._is_tried_out():
             # The requests are the command's own, which no run remembers.
             settings.set("SCHEDULER", Scheduler, priority="cmdline")
@@ -383,13 +386,17 @@ class SiteSpider(Spider):
         """Yield a page that was read, and requests for its links."""
         response, extraction = read.response, read.extraction
         noindex, nofollow = self._directives(read)
-        why_none = "noindex" if noindex else await self._why_no_content(read)
+        was_page = LAST_VISIT in response.meta
+        why_none = "noindex" if noindex and not was_page else await self._why_no_content(read, was_page=was_page)
+        if noindex and why_none != MAYBE_GONE:
+            why_none = "noindex"
         if why_none is not None:
             skip(self.crawler, response.url, why_none, extraction.problem or "", request=response.request)
-            if why_none in ("noindex", NOT_FOUND):
+            if why_none == "noindex":
                 await self._note_gone([response.url])
-            if why_none == NOT_FOUND:
+            if why_none in (NOT_FOUND, MAYBE_GONE):
                 nofollow = True
+            if why_none == NOT_FOUND:
                 self.series.note_barren(response.url)
         elif PASSED_OVER not in response.flags:
             await self._prepare_moving(response)
@@ -445,7 +452,10 @@ class SiteSpider(Spider):
         if mode is JavaScript.ALWAYS:
             response = await self._render(response)
         body_digest = digest(response.body)
-        with_text = not await self._knows(body_digest, response.url)
+        visit = response.meta.get(LAST_VISIT)
+        # What stands there now in the place of another page may be an error, whoever has these bytes.
+        is_changed = visit is not None and visit.body_digest != body_digest
+        with_text = is_changed or not await self._knows(body_digest, response.url)
         extraction = await self._extract(response, with_text=with_text, with_links=with_links)
         if mode is JavaScript.WHEN_EMPTY and extraction.is_shell:
             rendered = await self._render(response)
@@ -471,7 +481,7 @@ class SiteSpider(Spider):
         noindex, nofollow = read_robots_header(headers, self.rules.robot)
         return read.extraction.noindex or noindex, read.extraction.nofollow or nofollow
 
-    async def _why_no_content(self, read: _Read) -> str | None:
+    async def _why_no_content(self, read: _Read, *, was_page: bool) -> str | None:
         """Return why a page is neither a copy nor kept, in one word; None if it is content."""
         if read.extraction.is_shell:
             if not self._has_told_of_shells and self.browser.mode_of(read.response.url) is JavaScript.OFF:
@@ -479,7 +489,7 @@ class SiteSpider(Spider):
                 told = "%s would be written by JavaScript: CRAWLER_JAVASCRIPT=when-empty has such pages rendered"
                 logger.warning(told, plain(read.response.url))
             return NEEDS_JAVASCRIPT
-        return await self.soft_errors.reason(read.response, read.extraction)
+        return await self.soft_errors.reason(read.response, read.extraction, was_page=was_page)
 
     async def skip_failed(self, failure: Failure) -> None:
         """Count and name what could not be fetched; a page that is gone is dealt with as `CRAWLER_GONE` says."""

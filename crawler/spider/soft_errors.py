@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 import secrets
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine
 from typing import NamedTuple
@@ -26,6 +27,9 @@ logger = logging.getLogger(__name__)
 NOT_FOUND = "not_found"
 """The reason for which a page is skipped that is answered like an address that nobody has."""
 
+MAYBE_GONE = "maybe_gone"
+"""The same of a page that was one at an earlier visit: it stays as it was then, since its site may be down."""
+
 _NEAR = 0.8
 _NEAR_TITLE = 0.5
 # A wall says little else, and one page of it may be what a site has to say.
@@ -33,6 +37,7 @@ _LONGEST_WALL = 960
 _MANY = 3
 # Characters; what says more is no error.
 _LONGEST_ANSWER = 8_192
+_ANEW_SECONDS = 60.0
 # Of so many hosts answers are kept; others are asked once more.
 _MOST_HOSTS = 5_000
 _WALLS = {
@@ -77,12 +82,19 @@ class _Answer(NamedTuple):
     title: str
 
 
+class _Asked(NamedTuple):
+    answer: asyncio.Task[_Answer | None]
+    at: float
+
+
 class SoftErrors:
     """Tells what a host says where it has nothing to say.
 
     - Each host is asked once for an address that was made up (a soft 404 is what answers that with 200, as in
       Bar-Yossef, Broder, Kumar, Tomkins, "Sic transit gloria telae", WWW 2004, section 4). What is near the answer in
       text and title, but for the words of its address and numbers, is not found; start URLs are never.
+    - Where there was a page at an earlier visit and is a short text now, the host is asked anew, once a minute: since
+      the last time it may have gone down for maintenance.
     - A short text that asks for cookies, for a login, or whether one is human is named for that where many addresses
       have it.
 
@@ -105,22 +117,37 @@ class SoftErrors:
         self._extract = extract
         self._starts = frozenset(starts)
         self._asks = asks
-        self._answers: LocalCache[str, asyncio.Task[_Answer | None]] = LocalCache(_MOST_HOSTS)
+        self._asked: LocalCache[str, _Asked] = LocalCache(_MOST_HOSTS)
         self._walls: Counter[tuple[str, bytes]] = Counter()
+        self._gone: Counter[str] = Counter()
 
-    async def reason(self, response: Response, extraction: Extraction) -> str | None:
-        """Return why a page is no content, in one word as for `skip`; None if it may be some."""
+    async def reason(self, response: Response, extraction: Extraction, *, was_page: bool) -> str | None:
+        """Return why a page is no content, in one word as for `skip`; None if it may be some.
+
+        Args:
+            response: the page.
+            extraction: what was found in it.
+            was_page: whether an earlier crawl found a page there.
+        """
         if extraction.text is None or extraction.signature is None or response.url in self._starts:
             return None
-        answer = await self._answer_of(response)
+        host = urlsplit(response.url).netloc
+        answer = await self._answer_of(response, anew=was_page and len(extraction.text) <= _LONGEST_WALL)
         if answer is not None:
             words, title = _besides_address(extraction, response.url)
             near_words = is_near(words, set(answer.words.split()), _NEAR)
             if near_words and is_near(title, set(answer.title.split()), _NEAR_TITLE):
-                return NOT_FOUND
-        return self._wall(urlsplit(response.url).netloc, extraction.text, extraction.signature.text_digest)
+                return self._count_gone(host) if was_page else NOT_FOUND
+        return self._wall(host, extraction.text, extraction.signature.text_digest, 1 if was_page else _MANY)
 
-    def _wall(self, host: str, text: str, text_digest: bytes | None) -> str | None:
+    def _count_gone(self, host: str) -> str:
+        self._gone[host] += 1
+        if self._gone[host] == _MANY:
+            told = "%s answers like made-up addresses where it had pages: they stay as they were, is it down?"
+            logger.warning(told, plain(host))
+        return MAYBE_GONE
+
+    def _wall(self, host: str, text: str, text_digest: bytes | None, many: int) -> str | None:
         if text_digest is None or len(text) > _LONGEST_WALL:
             return None
         found = next((reason for reason, pattern in _WALLS.items() if pattern.search(text)), None)
@@ -130,16 +157,18 @@ class SoftErrors:
         times = self._walls[host, text_digest]
         if times == _MANY:
             logger.warning("%s %s at many addresses: these are skipped", plain(host), found.replace("_", " "))
-        return found if times >= _MANY else None
+        return found if times >= many else None
 
-    async def _answer_of(self, response: Response) -> _Answer | None:
+    async def _answer_of(self, response: Response, *, anew: bool) -> _Answer | None:
         parts = urlsplit(response.url)
         origin = f"{parts.scheme}://{parts.netloc}"
         if not self._asks:
             return None
-        if origin not in self._answers:
-            self._answers[origin] = asyncio.create_task(self._ask(f"{origin}/{secrets.token_hex(8)}"))
-        return await asyncio.shield(self._answers[origin])
+        asked = self._asked.get(origin)
+        if asked is None or (anew and time.monotonic() > asked.at + _ANEW_SECONDS):
+            asking = asyncio.create_task(self._ask(f"{origin}/{secrets.token_hex(8)}"))
+            asked = self._asked[origin] = _Asked(asking, time.monotonic())
+        return await asyncio.shield(asked.answer)
 
     async def _ask(self, url: str) -> _Answer | None:
         request = Request(url, callback=NO_CALLBACK, meta={"dont_retry": True}, dont_filter=True)

@@ -21,7 +21,7 @@ from crawler.page import KIND, ROW
 from crawler.politeness.pausing import MOST_FAILURES
 from crawler.spider.site import RecentUrls, SiteSpider
 from tests.crawling import ask, crawl_command, crawl_site_here, finish, start
-from tests.localsite import Asked, LocalSite, Page, Reply, article, redirect
+from tests.localsite import Asked, EndlessSite, LocalSite, Page, Reply, article, redirect
 
 
 @pytest.fixture
@@ -179,6 +179,17 @@ def test_recent_urls_are_bounded() -> None:
         sizes.append(len(recent))
         assert all(str(known) in recent for known in range(max(0, number - 9), number + 1))
     assert max(sizes) < 20
+
+
+@pytest.mark.slow
+def test_process_that_takes_too_much_memory_ends_its_crawl_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crawler.runtime._CHECK_SECONDS", 0.1)
+    with EndlessSite() as site:
+        outcome = crawl_site_here(tmp_path / "crawl.db", {"MEMUSAGE_LIMIT_MB": 1}, url=f"{site.url}/")
+    assert outcome.stats["finish_reason"] == outcome.stats["dedup/failed"] == "memory"
+    assert sum("MEMUSAGE_LIMIT_MB allows 1" in message for message in outcome.messages) == 1
 
 
 @pytest.mark.slow

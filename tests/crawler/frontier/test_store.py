@@ -39,6 +39,15 @@ def entry(number: int, priority: int = 0, host: str = "a.example") -> Entry:
     return Entry(url, sha1(url.encode()).digest(), host, "page", 1, priority, 0, None, None)
 
 
+def test_long_list_is_written_in_parts_and_its_page_is_done_with_the_last() -> None:
+    changes = Changes(list(map(entry, range(5))), done=[(1, True)], again=[(2, 0, 0, None)], back=[3], named=[b"4"])
+    first, rest = changes.split(2)
+    assert first == Changes(changes.found[:2], again=changes.again, back=[3])
+    second, rest = rest.split(2)
+    assert second == Changes(changes.found[2:4])
+    assert rest.split(2) == (Changes(changes.found[4:], done=[(1, True)], named=[b"4"]), Changes())
+
+
 def numbers(taken: list[TakenUrl]) -> list[int]:
     return [int(each.url.rpartition("/")[2]) for each in taken]
 

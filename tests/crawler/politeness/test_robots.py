@@ -11,6 +11,7 @@ from scrapy import Spider
 from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.settings import Settings
 
+from crawler.politeness import robots
 from crawler.politeness.hosts import Hosts
 from settings import default
 from tests.crawler.conftest import Crawling
@@ -81,6 +82,17 @@ def test_what_robots_txt_says_is_obeyed(
         site.pages["/robots.txt"] = redirect(f"{site.other_url}/robots-0", 301)
     crawling(site, {"USER_AGENT": "neardup/0.1 (+you@example.com)"})
     assert crawling.kept == ["/", "/page"] + ["/private"] * (not is_private)
+
+
+def test_rules_that_are_not_kept_are_fetched_again_and_obeyed(
+    crawling: Crawling, site: LocalSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(robots, "MOST_KEPT_BYTES", 0)
+    monkeypatch.setattr(robots, "_IN_A_MOMENT", 0)  # nor are they read at once
+    site.pages["/robots.txt"] = rules("User-agent: *\nDisallow: /private\n")
+    crawling(site, url=f"{site.url}/,{site.other_url}/")
+    assert {each["url"].rpartition("/")[2] for each in crawling.ask("SELECT url FROM pages")} == {"", "page"}
+    assert site.hits["/robots.txt"] > 2
 
 
 def test_crawl_delay_is_obeyed_and_said(tmp_path: Path, site: LocalSite) -> None:

@@ -73,6 +73,7 @@ SKIPPED: dict[str, tuple[Page, str]] = {
         Reply(lambda: [FILM_PIECE] * 400, headers={"Content-Type": "video/mp4"}, pause=HANG),
         "not_html",
     ),
+    "/long-headers": (Reply(raw=b"HTTP/1.1 200 OK\r\n" + b"X-Header: %b\r\n" % (b"x" * 1_000) * 300), "too_large"),
     "/redirect-to-404": (redirect("/gone"), "http_404"),
     "/redirect-to-pdf": (redirect("/target.pdf"), "not_html"),
     "/chain/0": (redirect("/chain/1"), "redirect_loop"),

@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from crawler.pages.extraction import MAX_URL_CHARACTERS
-from crawler.spider.sitemaps import MOST_ENTRIES, MOST_LEVELS, Sitemap, SitemapError, has_feed, read_sitemap
+from crawler.spider.sitemaps import (
+    MOST_ENTRIES,
+    MOST_LEVELS,
+    MOST_SITEMAPS,
+    Sitemap,
+    SitemapBounds,
+    SitemapError,
+    has_feed,
+    read_sitemap,
+)
 from tests.crawling import crawl_site_here
 from tests.localsite import LocalSite, Reply, article, redirect
 
@@ -90,6 +99,11 @@ def test_undefined_entity_loses_no_other_address() -> None:
     assert read(f"<urlset><url>&nobody;<loc>{ONE}&who;</loc></url><url><loc>{TWO}</loc></url></urlset>").urls[-1] == TWO
 
 
+def test_ampersands_in_open_cdata_sections_and_behind_them_are_read() -> None:
+    listed = f"<url><loc><![CDATA[{ONE}?a=1&b=<![CDATA[2]]></loc></url><url><loc>{TWO}?a=1&b=2</loc></url>"
+    assert read(f"<urlset>{listed}<![CDATA[<![CDATA[").urls == [f"{ONE}?a=1&b=<![CDATA[2", f"{TWO}?a=1&b=2"]
+
+
 def test_more_addresses_than_the_standard_allows_are_counted() -> None:
     sitemap = read("\n".join(f"https://example.com/{number}" for number in range(MOST_ENTRIES + 7)))
     assert (len(sitemap.urls), sitemap.left_out) == (MOST_ENTRIES, 7)
@@ -112,7 +126,7 @@ def index(*urls: str) -> Reply:
 
 @pytest.mark.parametrize("arguments", [{}, {"max_pages": 1, "max_depth": 0}], ids=["all", "limited"])
 def test_sitemaps_that_never_end_do(arguments: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler.spider.site.MOST_SITEMAPS", 12)
+    monkeypatch.setattr("crawler.spider.sitemaps.MOST_SITEMAPS", 12)
     pages = {f"/map{number}": index(f"/map{2 * number}", f"/map{2 * number + 1}") for number in range(1, 200)}
     with LocalSite({"/": article("front"), **pages}) as site:
         outcome = crawl_site_here(tmp_path / "crawl.db", url=site.url + "/", sitemap=site.url + "/map1", **arguments)
@@ -120,6 +134,13 @@ def test_sitemaps_that_never_end_do(arguments: dict[str, int], tmp_path: Path, m
     assert 5 < len(asked) <= 13
     assert outcome.count("dedup/new") == 1
     assert len([message for message in outcome.messages if "too many sitemaps" in message]) == 1
+
+
+def test_sitemaps_are_counted_by_site_and_not_by_host() -> None:
+    bounds = SitemapBounds()
+    urls = [f"https://h{number}.example.com/map" for number in range(MOST_SITEMAPS + 7)]
+    assert sum(bounds.allow(url, 1) for url in urls) == MOST_SITEMAPS
+    assert bounds.allow("https://example.org/map", 1)
 
 
 def test_chain_of_sitemaps_is_read_to_a_bound(tmp_path: Path) -> None:

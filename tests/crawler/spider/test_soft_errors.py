@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+from crawler.spider import soft_errors
 from tests.crawler.conftest import Crawling
 from tests.localsite import Asked, LocalSite, Reply, article
 from tests.texts import document
@@ -12,6 +15,8 @@ from tests.texts import document
 SORRY = (
     "Sorry, the page {path} is not there. It may have moved, or perhaps it has never been here at all. Try the search."
 )
+
+MAINTENANCE = "We are down for maintenance. Our site is being improved, please come back in an hour. Thank you."
 
 
 def sorry(path: str, status: int = 200, title: str = "Not here") -> Reply:
@@ -24,7 +29,7 @@ def site_with_soft_404s(missing: Callable[[Asked], Reply]) -> LocalSite:
     return LocalSite({"/": article("front", ["/a", "/b", *lost]), "/a": article("a"), "/b": article("b")}, missing)
 
 
-def test_what_is_answered_like_a_made_up_address_is_not_found_or_gone(crawling: Crawling) -> None:
+def test_what_is_answered_like_a_made_up_address_is_not_found(crawling: Crawling) -> None:
     with site_with_soft_404s(lambda asked: sorry(asked.path)) as site:
         # A page of another title is no error.
         site.pages["/c"] = sorry("/c", title="Photographs of the harbour")
@@ -33,9 +38,32 @@ def test_what_is_answered_like_a_made_up_address_is_not_found_or_gone(crawling: 
         assert set(crawling.kept) == {"/", "/a", "/b", "/c"}
         assert outcome.count("crawler/skipped/not_found") == 8
         assert outcome.count("crawler/made_up_asked") == len(site.made_up) == 1
-        site.pages["/a"] = sorry("/a")
-        crawling(site, recrawl=True)
-        assert set(crawling.kept) == {"/", "/b", "/c"}
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+def test_site_that_is_down_for_maintenance_loses_no_page(
+    is_early: bool, crawling: Crawling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    down = article("Maintenance", text=MAINTENANCE, head='<meta name="robots" content="noindex">' * is_early)
+    pages = [f"/{name}" for name in "abcdef"]
+    is_down = is_early
+
+    def missing(asked: Asked) -> Reply:
+        # What is said of a made-up address before the site goes down says nothing of later.
+        nonlocal is_down
+        before, is_down = is_down, True
+        return Reply(down.encode()) if before else Reply(b"", 404)
+
+    with LocalSite({"/": article("front", pages)} | {path: article(path) for path in pages}) as site:
+        crawling(site)
+        before = crawling.ask("SELECT url, text FROM pages ORDER BY url")
+        site.missing = missing
+        site.pages |= dict.fromkeys(pages[1:], down)
+        monkeypatch.setattr(soft_errors, "_ANEW_SECONDS", 0.0)
+        outcome = crawling(site, {"CRAWLER_GONE": "delete"}, recrawl=True)
+        assert crawling.ask("SELECT url, text FROM pages ORDER BY url") == before
+        assert outcome.count("crawler/skipped/maybe_gone") == 5
+        assert any("is it down" in line for line in outcome.messages)
 
 
 def test_host_that_answers_as_it_should_is_taken_at_its_word(crawling: Crawling) -> None:
