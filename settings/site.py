@@ -58,6 +58,9 @@ EXTENSIONS = {
 }
 STATS_DUMP = False
 
+# Bytes of responses that are dealt with at once. By default a long sitemap would stop all hosts until it is read.
+SCRAPER_SLOT_MAX_ACTIVE_SIZE = 64 * 1024 * 1024
+
 # The spider yields one item a page; Scrapy makes this many tasks for each response.
 CONCURRENT_ITEMS = 2
 
