@@ -74,11 +74,15 @@ T = TypeVar("T")
 BATCH = 256
 """How many URLs are held ready in memory, of all hosts; a few more where there are many."""
 
-MOST_OF_HOST = 64
+MOST_OF_HOST = 32
 """How many of these may be of one host."""
 
 MOST_ADDED = 1_000
 """How many URLs one transaction adds: what is ready for other hosts does not wait for all of a long list."""
+
+IN_FLIGHT_EACH = 4
+"""How many pages are fetched, analysed or decided at once for each of `CONCURRENT_REQUESTS`: what is fetched far ahead
+is fetched before it is known which address of copies is the better one."""
 
 MOST_IN_VAIN = 8
 """By how many the requests under way may be more than the pages that `max_pages` still allows."""
@@ -368,6 +372,9 @@ class FrontierScheduler(BaseScheduler):
         return request
 
     def _may_take(self) -> bool:
+        concurrency = self._crawler.engine.downloader.total_concurrency
+        if concurrency and len(self._in_flight) >= IN_FLIGHT_EACH * concurrency:
+            return False
         limit = self._crawler.get_item_pipeline(PageLimitPipeline)
         return limit is None or len(self._in_flight) < limit.remaining + MOST_IN_VAIN
 
