@@ -47,6 +47,9 @@ _OTHER_VERSION = (
     "a new database, or install that one"
 )
 
+# What drivers raise, beside errors of the database, of values that no database can have.
+_UNFIT = (UnicodeError, OverflowError)
+
 # Words of the drivers' messages, and what a user can do.
 _LOCKED = ("locked", "lock timeout")
 _WAYS_OUT = {
@@ -146,7 +149,7 @@ class Database:
     def _explained(self, what: str) -> Iterator[None]:
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, *_UNFIT) as error:
             cause = " ".join(str(getattr(error, "orig", None) or error).split())
             message = f"cannot {what} database {self.name}: {cause}{_way_out(cause)}"
             if not self.is_sqlite and is_outage(error):
@@ -397,7 +400,10 @@ def _postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine
             url,
             pool_pre_ping=True,
             isolation_level="READ COMMITTED",
-            connect_args={name: value for name, value in _NOTICE_A_DEAD_SERVER.items() if name not in url.query},
+            connect_args={
+                **{name: value for name, value in _NOTICE_A_DEAD_SERVER.items() if name not in url.query},
+                "client_encoding": "utf8",
+            },
         )
     except ModuleNotFoundError as error:
         raise SettingsError(
@@ -406,6 +412,12 @@ def _postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: object) -> None:
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise IncompatibleDatabaseError(
+                f"database {shown_url(url)} has the encoding {encoding}, in which not every text can be stored: "
+                "name one that was made by CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+            )
         with connection.cursor() as cursor:
             cursor.execute(f"SET lock_timeout = {round(lock_timeout * 1000)}")
             if read_only:
