@@ -62,6 +62,8 @@ SHELLS = {
     "no note": '<html><body><div id="root"></div><script src="/app.js"></script></body></html>',
     "own element": "<html><body><app-root></app-root><script type=module src=/app.js></script></body></html>",
     "inline": f'<html><body><div id="__next"></div><script>{"let a = 1;" * 300}</script></body></html>',
+    "own script": "<html><body><div id=root></div><script>window.state = {page: 1}; start()</script></body></html>",
+    "own script, loading": "<html><body><my-app></my-app><p>Loading …</p><script>start()</script></body></html>",
     "short": f"<html><body><noscript>{NOTE}</noscript><div id=a></div><script>import('/app.js')</script></body></html>",
     "loading": f'<html><body><div>Loading …</div><noscript>{NOTE}</noscript><script src="/a"></script></body></html>',
 }
@@ -69,6 +71,8 @@ NO_SHELLS = {
     "article": article("x", head=f'<script src="/app.js"></script><noscript>{NOTE}</noscript>'),
     "no script": f'<html><body><div id="app"></div><noscript>{NOTE}</noscript></body></html>',
     "few words": '<html><body><p>Thank you.</p><script src="/count.js"></script></body></html>',
+    "own script": '<html><body><p>Thank you.</p><div class="end"></div><script>count()</script></body></html>',
+    "leads elsewhere": '<html><body><div id="to"></div><script>location.href = "/real"</script></body></html>',
     "data": '<html><body><div></div><script type="application/ld+json">{"a": 1}</script></body></html>',
     "picture": '<html><body><div></div><img src="/one.jpg"><script src="/count.js"></script></body></html>',
     "form": '<html><body><div></div><form><input name="q"></form><script src="/count.js"></script></body></html>',
