@@ -21,7 +21,7 @@ from typing import IO, Any, NamedTuple, cast
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.exporters import BaseItemExporter, MarshalItemExporter
+from scrapy.exporters import BaseItemExporter, CsvItemExporter, MarshalItemExporter
 from scrapy.extensions.feedexport import (
     FeedExporter,
     FeedSlot,
@@ -45,6 +45,7 @@ from crawler.warc.recording import find_target, is_warc, note_going_on
 from dedup.errors import DatabaseError, DedupError, SettingsError
 from dedup.files import replace_file
 from dedup.ledger.runs import find_decided, no_run, read_decided
+from dedup.report.render import csv_cell
 from dedup.rules.documents import Verdict
 from dedup.sql.database import Database, Outages, require_file
 from dedup.sql.schema import runs
@@ -259,6 +260,14 @@ class MarshalTextExporter(MarshalItemExporter):
         """Return what is written of a field."""
         value = super().serialize_field(field, name, value)
         return value.isoformat() if isinstance(value, datetime) else value
+
+
+class SafeCsvItemExporter(CsvItemExporter):
+    """Writes items as Scrapy's exporter does, and no text that a spreadsheet would take for a formula."""
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        """Return what is written of a field."""
+        return csv_cell(super().serialize_field(field, name, value))
 
 
 class FeedError(DedupError):

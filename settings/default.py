@@ -57,6 +57,7 @@ EXTENSIONS = {
 }
 
 FEED_EXPORTERS = {
+    "csv": "crawler.feeds.SafeCsvItemExporter",
     "parquet": "crawler.feeds.ParquetItemExporter",
     "marshal": "crawler.feeds.MarshalTextExporter",
     # What crawler.warc.recording writes, so that -o takes it: crawl.warc.gz.
