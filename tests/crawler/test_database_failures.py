@@ -6,6 +6,7 @@ import logging
 import re
 import resource
 import shlex
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -285,6 +286,30 @@ def test_full_disk_ends_the_crawl_and_the_next_one_completes(kilobytes: int, tmp
     assert len(result.pages) < len(TEXTS)
     assert all(page["text"] for page in result.pages.values())
     completes(database, site)
+
+
+def test_disk_that_is_nearly_full_ends_the_crawl_and_the_next_one_completes(
+    tmp_path: Path, site: LocalSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=1 << 20)
+    when_asked(site, "/5", lambda: monkeypatch.setattr(shutil, "disk_usage", lambda _: usage))
+    outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert outcome.stats["dedup/failed"] == "database_error"
+    (error,) = [record.getMessage() for record in outcome.log if record.levelno >= logging.ERROR]
+    assert "1 MB of its disk are left; free some space" in error
+    monkeypatch.undo()
+    completes(tmp_path / "crawl.db", site)
+
+
+def test_file_holds_most_of_what_was_written_while_it_is_open(tmp_path: Path) -> None:
+    with closing(Database(f"sqlite:///{tmp_path / 'a.db'}")) as database:
+        for number in range(8):
+            with database.write() as connection:
+                connection.execute(text("CREATE TABLE IF NOT EXISTS blobs (number int, bytes blob)"))
+                connection.execute(text("INSERT INTO blobs VALUES (:n, zeroblob(1000000))"), {"n": number})
+        shutil.copy(tmp_path / "a.db", tmp_path / "b.db")
+    with closing(sqlite3.connect(tmp_path / "b.db")) as copy:
+        assert copy.execute("SELECT count(*) FROM blobs").fetchone()[0] >= 4
 
 
 def test_what_could_not_be_stored_does_not_count_as_kept(tmp_path: Path, site: LocalSite) -> None:
