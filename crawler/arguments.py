@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from scrapy import Request
 
+from crawler.secrets import without_password
 from dedup.errors import SettingsError
 from dedup.rules.scope import SECONDS
 from dedup.rules.setting_values import to_bool, to_int
@@ -32,7 +34,17 @@ _OF_THE_WEB = frozenset(("url", "urls_file", "sitemap", "max_depth", "recrawl", 
 _AGE = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)([{''.join(SECONDS)}])", re.ASCII)
 # What people type for a server of their own; of another one a port says nothing of the scheme.
 _LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(?::[0-9]+)?(?:/.*)?", re.IGNORECASE | re.DOTALL)
+_LOGIN = re.compile(r"^((?:https?:)?//)[^/?#\\]*@", re.IGNORECASE)
+_PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[^\s,/\\]+")
+
+
+class Origin(NamedTuple):
+    """Where an address leads to: what a password is for."""
+
+    scheme: str
+    host: str
+    port: int
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,7 @@ class SiteArguments:
         urls: where the crawl starts.
         sitemaps: addresses of sitemaps whose pages are crawled too.
         sitemaps_of_robots: whether the sitemaps that robots.txt names are read.
+        logins: user and password by the scheme, host and port of the addresses in which they stood.
         warc: WARC files, or folders of such, whose pages are taken instead; their links are not followed.
         allowed_domains: the hosts that may be fetched from, their subdomains included.
         follow: regular expression that a link has to match; "" for any.
@@ -64,6 +77,7 @@ class SiteArguments:
     recrawl: bool = False
     max_age: float | None = None
     warc: tuple[str, ...] = ()
+    logins: Mapping[Origin, tuple[str, str]] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, arguments: Mapping[str, str]) -> SiteArguments:
@@ -82,6 +96,8 @@ class SiteArguments:
         sitemaps = () if sitemap in ("", "auto") else _split_urls(sitemap)
         for url in sitemaps:
             _check_url("sitemap", url)
+        logins = _read_logins(urls + sitemaps)
+        urls, sitemaps = tuple(map(without_login, urls)), tuple(map(without_login, sitemaps))
         warc = _split(arguments.get("warc", ""))
         if warc and (excess := _OF_THE_WEB.intersection(arguments)):
             raise SettingsError(f"{min(excess)} is for the web, and pages are taken from warc: leave one of them out")
@@ -104,6 +120,7 @@ class SiteArguments:
             recrawl=recrawl,
             max_age=max_age,
             warc=warc,
+            logins=logins,
         )
 
     def is_start(self, request: Request) -> bool:
@@ -159,7 +176,27 @@ def _check_url(name: str, url: str) -> None:
     except ValueError:
         is_usable = False
     if not is_usable:
-        raise SettingsError(f"{name} {url!r} is no web address; write it like https://example.com/")
+        raise SettingsError(f"{name} {without_password(url)!r} is no web address; write it like https://example.com/")
+
+
+def _read_logins(urls: tuple[str, ...]) -> dict[Origin, tuple[str, str]]:
+    parts = [(url, urlsplit(url)) for url in urls]
+    return {
+        origin_of(url): (unquote(each.username or ""), unquote(each.password or ""))
+        for url, each in parts
+        if "@" in each.netloc
+    }
+
+
+def origin_of(url: str) -> Origin:
+    """Return the origin of a web address."""
+    parts = urlsplit(url)
+    return Origin(parts.scheme, ascii_host(parts.hostname or ""), parts.port or _PORTS.get(parts.scheme, 0))
+
+
+def without_login(url: str) -> str:
+    """Return a web address without user and password."""
+    return _LOGIN.sub(r"\1", url)
 
 
 def _domains(text: str, urls: tuple[str, ...]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from typing import IO, Any, NamedTuple, cast
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.exporters import BaseItemExporter, MarshalItemExporter
+from scrapy.exporters import BaseItemExporter, CsvItemExporter, MarshalItemExporter
 from scrapy.extensions.feedexport import (
     FeedExporter,
     FeedSlot,
@@ -39,11 +39,13 @@ from crawler.frontier.store import Begun, FrontierSettings, find_begun
 from crawler.page import DESCRIBED, EXTRACTED, Page
 from crawler.pages.store import pages, visits
 from crawler.runs import CommandLine, command_to_export, file_of, name_of_run
+from crawler.secrets import without_password
 from crawler.spider.site import SiteSpider
 from crawler.warc.recording import find_target, is_warc, note_going_on
 from dedup.errors import DatabaseError, DedupError, SettingsError
 from dedup.files import replace_file
 from dedup.ledger.runs import find_decided, no_run, read_decided
+from dedup.report.render import csv_cell
 from dedup.rules.documents import Verdict
 from dedup.sql.database import Database, Outages, require_file
 from dedup.sql.schema import runs
@@ -260,6 +262,14 @@ class MarshalTextExporter(MarshalItemExporter):
         return value.isoformat() if isinstance(value, datetime) else value
 
 
+class SafeCsvItemExporter(CsvItemExporter):
+    """Writes items as Scrapy's exporter does, and no text that a spreadsheet would take for a formula."""
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        """Return what is written of a field."""
+        return csv_cell(super().serialize_field(field, name, value))
+
+
 class FeedError(DedupError):
     """A feed could not be written."""
 
@@ -420,7 +430,9 @@ class Feeds(FeedExporter):
         if reason == "database_error":
             for slot in self.slots:
                 command = command_to_export(self.crawler, run, slot.uri, slot.feed_options)
-                logger.warning("feed %s is not written; once the database is there: %s", slot.uri, command)
+                logger.warning(
+                    "feed %s is not written; once the database is there: %s", without_password(slot.uri), command
+                )
             return
         async for slot, _, error in self.write(run, self._since):
             if error is not None:
@@ -471,7 +483,7 @@ class Feeds(FeedExporter):
         file = self._get_file(slot)
         file.flush()
         await ensure_awaitable(slot.storage.store(file))
-        logger.info("Stored %s feed (%d items) in: %s", slot.format, slot.itemcount, slot.uri)
+        logger.info("Stored %s feed (%d items) in: %s", slot.format, slot.itemcount, without_password(slot.uri))
         self.crawler.stats.inc_value(f"feedexport/success_count/{type(slot.storage).__name__}")
         await self.crawler.signals.send_catch_log_async(signals.feed_slot_closed, slot=slot)
 

@@ -22,7 +22,8 @@ from sqlalchemy.engine import make_url
 
 from crawler.page import NOT_STORED, ROBOTS_TXT, referrer_of
 from crawler.politeness.hosts import Hosts
-from crawler.runs import line_to_continue, name_of_run, without_password
+from crawler.runs import line_to_continue, name_of_run
+from crawler.secrets import without_password
 from dedup.console import (
     HEADING,
     Line,

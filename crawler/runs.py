@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from sqlalchemy.engine import make_url
 from w3lib.url import file_uri_to_path
 
 from crawler.arguments import SiteArguments
+from crawler.secrets import HIDDEN, without_password, without_secret
 from dedup.console import counted, plain, program
 from dedup.errors import DedupError, SettingsError
 from dedup.ledger.runs import name_by_time
@@ -31,18 +31,7 @@ WORDS = "SCRAPY_COMMAND_LINE"
 
 _STAT = "dedup/run"
 
-
-HIDDEN = "***"
-"""What stands in the place of a value that looks secret."""
-
 _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
-_ASSIGNED = re.compile(r"(-[as]|--set=)?(\w+)=(.+)", re.DOTALL)
-# The keys and tokens of DEDUP_* are those of documents; what is secret there is in a URL.
-_SECRET_NAME = re.compile(
-    r"^(?!DEDUP_)(.*_)?(PASS|PASSWORD|SECRET|TOKEN|CREDENTIALS?|(API|ACCESS|SECRET)_KEY)(_|$)", re.IGNORECASE
-)
-_PASSWORD = re.compile(r"(?<=://)([^/@\s:]*):[^/@\s]*@|(?<=[?&])(password=)[^&\s]*", re.IGNORECASE)
-
 _DATABASE = "DEDUP_DATABASE_URL"
 _SET_DATABASE = f"-s {_DATABASE}="
 
@@ -57,19 +46,7 @@ def name_of_run(crawler: Crawler) -> str:
 def words_of(crawler: Crawler) -> list[str] | None:
     """Return the command line of a crawl, without values that look secret; None: it is no `scrapy crawl`."""
     words: Sequence[str] | None = crawler.settings.get(WORDS)
-    return None if words is None else list(map(_without_secret, words))
-
-
-def _without_secret(word: str) -> str:
-    assigned = _ASSIGNED.fullmatch(word)
-    if assigned and _SECRET_NAME.match(assigned[2]):
-        return f"{assigned[1] or ''}{assigned[2]}={HIDDEN}"
-    return without_password(word)
-
-
-def without_password(text: str) -> str:
-    """Return a text with the passwords of its URLs hidden."""
-    return _PASSWORD.sub(lambda found: f"{found[2]}{HIDDEN}" if found[2] else f"{found[1]}:{HIDDEN}@", text)
+    return None if words is None else list(map(without_secret, words))
 
 
 def file_of(uri: str) -> str:
@@ -193,7 +170,7 @@ def command_to_export(crawler: Crawler, run: str, uri: str, options: Mapping[str
     settings = crawler.settings
     given = [name for name in settings if name.startswith("FEED_") and settings.getpriority(name) == _COMMAND_LINE]
     said = [word for name in sorted(given) for word in ("-s", f"{name}={settings[name]}")]
-    return _command_line(crawler, ["export", run, *output, *said])
+    return without_password(_command_line(crawler, ["export", run, *output, *said]))
 
 
 def _command_line(crawler: Crawler, command: Sequence[str]) -> str:

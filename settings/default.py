@@ -2,10 +2,12 @@
 
 import os
 
+from crawler.secrets import hide_secrets_of_settings
 from dedup.workers.loading import keep_single_threaded
 
 # Here, since what Scrapy loads next imports NumPy.
 keep_single_threaded()
+hide_secrets_of_settings()
 
 BOT_NAME = "neardup"
 SPIDER_MODULES = ["crawler.spider"]
@@ -59,6 +61,7 @@ EXTENSIONS = {
 }
 
 FEED_EXPORTERS = {
+    "csv": "crawler.feeds.SafeCsvItemExporter",
     "parquet": "crawler.feeds.ParquetItemExporter",
     "marshal": "crawler.feeds.MarshalTextExporter",
     # What crawler.warc.recording writes, so that -o takes it: crawl.warc.gz.

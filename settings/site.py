@@ -41,6 +41,8 @@ DOWNLOADER_MIDDLEWARES = {
     "crawler.warc.replaying.ReplayingMiddleware": 60,
     # Closer to the downloader than proxies (750) and what tries again.
     "crawler.politeness.inner_addresses.InnerAddressMiddleware": 760,
+    # Closer to the downloader than redirects (600), and in the place of HTTPAUTH_USER (300) where both are there.
+    "crawler.spider.logins.LoginMiddleware": 610,
     # Closer to the downloader than retries (550) and redirects (600).
     "crawler.politeness.pausing.PausingMiddleware": 640,
     # Closer to the downloader than redirects (600) and compression (590).

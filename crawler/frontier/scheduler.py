@@ -180,6 +180,8 @@ class InFlight:
         self._unsettled: set[int] = set()
         crawler.signals.connect(self.item_scraped, signals.item_scraped)
         crawler.signals.connect(self.item_dropped, signals.item_dropped)
+        crawler.signals.connect(self.page_failed, signals.item_error)
+        crawler.signals.connect(self.page_failed, signals.spider_error)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -227,6 +229,11 @@ class InFlight:
     def item_dropped(self, response: Response | None, exception: BaseException) -> None:
         if isinstance(exception, _UNSETTLED):
             self._note(self._unsettled, response)
+
+    def page_failed(self, response: Response | None) -> None:
+        """Handle the signals: a callback or a pipeline has failed on a page; the next crawl tries it again."""
+        self._note(self._unsettled, response)
+        mark_failed(self._crawler, "page_error")
 
     def _note(self, rows: set[int], response: Response | None) -> None:
         row = response.request.meta.get(ROW) if response is not None and response.request is not None else None

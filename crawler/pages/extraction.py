@@ -13,7 +13,7 @@ from lxml.html import HtmlElement
 from scrapy.http import Response
 from w3lib.url import canonicalize_url, safe_url_string
 
-from crawler.arguments import ascii_host
+from crawler.arguments import ascii_host, without_login
 from crawler.pages.few_words import FRAMES, MOST_WORDS, FewWords
 from crawler.pages.moves import Refresh, read_refresh, read_script
 from dedup.signature.charsets import Decoded, decode_html
@@ -370,7 +370,7 @@ class _LinkReader:
                 href = urljoin(self._base, href)
         except ValueError:  # such as http://[broken
             return None
-        return href if _ABSOLUTE.match(href) else None
+        return without_login(href) if _ABSOLUTE.match(href) else None
 
 
 def _in_charset(href: str, charset: str) -> str:

@@ -60,9 +60,13 @@ class FewWords:
         self.has_media = _has(tree, _MEDIA)
         is_bare = not (self.has_media or has_frames or _has(tree, _FORMS))
         is_bare &= max(len(seen), len(text)) <= _MOST_OF_A_SHELL
+        unfilled = [element for element in tree.iterfind("body/*") if _is_unfilled(element)]
         is_written = is_loaded or asks_for_script or sum(map(len, inline)) >= _MUCH_SCRIPT
-        is_empty = asks_for_script or not seen or any(map(_is_unfilled, tree.iterfind("body/*")))
-        self.is_shell = is_bare and is_written and is_empty
+        is_empty = asks_for_script or not seen or bool(unfilled)
+        # A short script may only count visitors or lead elsewhere, and needs a name to find what it fills.
+        has_named = any(element.get("id") or "-" in element.tag for element in unfilled)
+        is_filled = has_named and any(map(str.strip, inline)) and find_in_scripts(inline) is None
+        self.is_shell = is_bare and ((is_written and is_empty) or is_filled)
         self.target = None
         if is_bare and not is_loaded:
             self.target = _target_of_note(tree, seen) if seen else find_in_scripts(inline)

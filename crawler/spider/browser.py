@@ -7,8 +7,8 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -29,7 +29,8 @@ if sys.platform == "linux":
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
-    from playwright.async_api import BrowserContext, Playwright, Route
+    from playwright.async_api import Page as Window
+    from playwright.async_api import Playwright, Route
 
 logger = logging.getLogger(__name__)
 
@@ -38,10 +39,11 @@ MOST_REQUESTS = 100
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _ARGUMENTS = (
-    # Whatever is not handed to it, as by WebSocket or WebRTC, ends at a proxy that is not there.
+    # Whatever is not handed to it, as by WebSocket or WebRTC, ends at a proxy that is not there; no name is asked for.
     "--proxy-server=http://127.0.0.1:9",
     "--proxy-bypass-list=<-loopback>",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--js-flags=--max-old-space-size=256",
     "--disable-background-networking",
     "--disable-component-update",
@@ -95,7 +97,7 @@ class Browser:
     It gets the page as it was fetched. What the page asks for is fetched as pages are, by Scrapy: robots.txt, inner
     addresses and the limits of bodies hold for it, and only GET is done. Scripts and styles are fetched once; pictures,
     fonts and films never. A page has `RENDERING_SECONDS` (60), `MOST_REQUESTS` requests, and 256 MB for
-    its objects; two are rendered at once, and the browser is started again after 200.
+    its objects; two are rendered at once, in a browser each, which is started again after 200 pages or one that failed.
 
     Stats: `crawler/rendered`, `crawler/rendering_failed`, `crawler/rendering_requests`.
     """
@@ -103,13 +105,8 @@ class Browser:
     def __init__(self, crawler: Crawler, modes: Mapping[str, JavaScript], path: str | None) -> None:
         self._crawler = crawler
         self._modes = modes
-        self._path = path
         self._slots = asyncio.Semaphore(_PAGES_AT_ONCE)
-        self._starting = asyncio.Lock()
-        self._playwright: Playwright | None = None
-        self._chromium: Chromium | None = None
-        self._rendered = 0
-        self._under_way = 0
+        self._idle = [_Chromium(path, crawler.settings["USER_AGENT"]) for _ in range(_PAGES_AT_ONCE)]
         self._cache: dict[str, Response] = {}
         self._cached = 0
 
@@ -142,13 +139,17 @@ class Browser:
         from playwright.async_api import Error  # noqa: PLC0415 -- an extra
 
         async with self._slots:
+            chromium = self._idle.pop()
             try:
                 async with asyncio.timeout(RENDERING_SECONDS):
-                    html = await self._render(response)
+                    html = await self._render(response, chromium)
             except (Error, TimeoutError, OSError) as error:
+                await chromium.close()
                 self._crawler.stats.inc_value("crawler/rendering_failed")
                 why = "it took too long" if isinstance(error, TimeoutError) else str(error).partition("\n")[0]
                 raise RenderingError(f"the browser could not render it: {why}") from None
+            finally:
+                self._idle.append(chromium)
         self._crawler.stats.inc_value("crawler/rendered")
         headers = response.headers.copy()
         for name in ("ETag", "Last-Modified", "Content-Encoding", "Content-Length"):
@@ -159,57 +160,18 @@ class Browser:
     async def close(self) -> None:
         """End the browser."""
         self._cache.clear()
-        # A browser that has crashed has ended already.
-        with suppress(Exception):
-            if self._chromium is not None:
-                await self._chromium.close()
-        if self._playwright is not None:
-            await self._playwright.stop()
-        self._playwright = self._chromium = None
+        for chromium in self._idle:
+            await chromium.close()
 
-    async def _render(self, response: HtmlResponse) -> str:
-        context = await self._open_context()
-        self._under_way += 1
-        try:
-            page = await context.new_page()
-            loading = _Loading(self, response)
-            await context.route("**/*", loading.answer)
+    async def _render(self, response: HtmlResponse, chromium: _Chromium) -> str:
+        async with chromium.open_page() as page:
+            await page.context.route("**/*", _Loading(self, response).answer)
             await page.goto(response.url, wait_until="domcontentloaded", timeout=0)
             # A page that never rests is taken as it is after a while.
             with suppress(TimeoutError):
                 async with asyncio.timeout(RENDERING_SECONDS / 2):
                     await page.wait_for_load_state("networkidle", timeout=0)
             return await page.content()
-        finally:
-            self._under_way -= 1
-            self._rendered += 1
-            with suppress(Exception):  # it may have crashed
-                await asyncio.wait_for(context.close(), 5)
-
-    async def _open_context(self) -> BrowserContext:
-        async with self._starting:
-            is_old = self._rendered >= _PAGES_OF_A_BROWSER and not self._under_way
-            if self._chromium is None or not self._chromium.is_connected() or is_old:
-                await self._start()
-            assert self._chromium is not None
-            return await self._chromium.new_context(
-                user_agent=self._crawler.settings["USER_AGENT"], service_workers="block", accept_downloads=False
-            )
-
-    async def _start(self) -> None:
-        from playwright.async_api import async_playwright  # noqa: PLC0415 -- an extra
-
-        if self._chromium is not None:
-            with suppress(Exception):  # as above
-                await self._chromium.close()
-        if self._playwright is None:
-            with _less_memory():
-                self._playwright = await async_playwright().start()
-        # Chromium's own sandbox does not work for root, who is mostly in a container.
-        self._chromium = await self._playwright.chromium.launch(
-            executable_path=self._path, args=list(_ARGUMENTS), chromium_sandbox=os.geteuid() != 0
-        )
-        self._rendered = 0
 
     async def fetch(self, url: str, kind: str, headers: Mapping[str, str]) -> Response:
         """Fetch what a page asks for.
@@ -234,6 +196,59 @@ class Browser:
         return response
 
 
+class _Chromium:
+    """A Chromium with a driver of its own, in which one page at a time is rendered: what breaks it breaks no other.
+
+    Args:
+        path: where the program is; None where no page is rendered.
+        user_agent: what it says that it is.
+    """
+
+    def __init__(self, path: str | None, user_agent: str) -> None:
+        self._path = path
+        self._user_agent = user_agent
+        self._playwright: Playwright | None = None
+        self._chromium: Chromium | None = None
+        self._opened = 0
+
+    @asynccontextmanager
+    async def open_page(self) -> AsyncIterator[Window]:
+        """Open an empty page that shares nothing with those before it."""
+        if self._chromium is None or self._opened >= _PAGES_OF_A_BROWSER:
+            await self.close()
+            self._chromium = await self._start()
+        self._opened += 1
+        context = await self._chromium.new_context(
+            user_agent=self._user_agent, service_workers="block", accept_downloads=False
+        )
+        yield await context.new_page()
+        await context.close()
+
+    async def close(self) -> None:
+        """End it, also if it has crashed or does not answer."""
+        with suppress(Exception):
+            if self._chromium is not None:
+                await asyncio.wait_for(self._chromium.close(), 5)
+        with suppress(Exception):
+            if self._playwright is not None:
+                await self._playwright.stop()
+        self._playwright = self._chromium = None
+        self._opened = 0
+
+    async def _start(self) -> Chromium:
+        from playwright.async_api import async_playwright  # noqa: PLC0415 -- an extra
+
+        with _less_memory():
+            self._playwright = await async_playwright().start()
+        # Chromium's own sandbox does not work for root, who is mostly in a container.
+        return await self._playwright.chromium.launch(
+            executable_path=self._path,
+            args=list(_ARGUMENTS),
+            ignore_default_args=["--disable-popup-blocking"],
+            chromium_sandbox=os.geteuid() != 0,
+        )
+
+
 class _Loading:
     """What one page asks for while it is rendered."""
 
@@ -245,6 +260,10 @@ class _Loading:
 
     async def answer(self, route: Route) -> None:
         """Answer a request of the page."""
+        with suppress(Exception):  # the page may be closed by now
+            await self._answer(route)
+
+    async def _answer(self, route: Route) -> None:
         request = route.request
         if request.is_navigation_request() and request.frame.parent_frame is None:
             if self._is_there:
@@ -265,16 +284,14 @@ class _Loading:
             response = await self._browser.fetch(request.url, kind, request.headers)
         except Exception as error:  # whatever keeps it from being fetched, the page goes on without it
             logger.debug("%s of %s: %s", request.url, self._response.url, error)
-            with suppress(Exception):  # the page may be closed by now
-                await route.abort()
+            await route.abort()
             return
         headers = {name: (response.headers.get(name) or b"").decode("latin-1") for name in _PASSED_ON}
-        with suppress(Exception):  # as above
-            await route.fulfill(
-                status=response.status,
-                headers={name: value for name, value in headers.items() if value},
-                body=response.body,
-            )
+        await route.fulfill(
+            status=response.status,
+            headers={name: value for name, value in headers.items() if value},
+            body=response.body,
+        )
 
 
 def _find_browser() -> str:

@@ -14,6 +14,7 @@ from lxml import etree
 from scrapy.utils.gz import gunzip
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
+from crawler.arguments import without_login
 from crawler.pages.extraction import MAX_URL_CHARACTERS
 from dedup.rules.scope import domain_of
 
@@ -93,7 +94,7 @@ def read_sitemap(body: bytes, url: str, max_size: int) -> Sitemap:
     for base, each in found:
         with suppress(ValueError):  # such as http://[broken
             address = each.strip()
-            joined = urljoin(base, address) if 0 < len(address) <= MAX_URL_CHARACTERS else ""
+            joined = without_login(urljoin(base, address)) if 0 < len(address) <= MAX_URL_CHARACTERS else ""
             if _ADDRESS.match(joined):
                 urls[joined] = None
     return Sitemap(kind == "sitemapindex", list(urls)[:MOST_ENTRIES], max(0, len(urls) - MOST_ENTRIES))

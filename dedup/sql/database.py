@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -47,6 +48,9 @@ _OTHER_VERSION = (
     "a new database, or install that one"
 )
 
+# What drivers raise, beside errors of the database, of values that no database can have.
+_UNFIT = (UnicodeError, OverflowError)
+
 # Words of the drivers' messages, and what a user can do.
 _LOCKED = ("locked", "lock timeout")
 _WAYS_OUT = {
@@ -68,7 +72,11 @@ USUAL_DATABASE = "crawl.db, or that of the Scrapy project that is here"
 
 _POLL_SECONDS = 0.05
 # Keys lie anywhere in their table: pages are read again, and are written back less often the longer the log may be.
-_CACHE_KIB, _LOGGED_PAGES = 1 << 16, 1 << 14
+_CACHE_KIB, _MOST_LOGGED = 1 << 16, 1 << 14
+# But not longer than the file, which else would be empty beside it.
+_LEAST_LOGGED = 1_000
+# A transaction may take so much. On a disk that is full the memory that SQLite's processes share can end them.
+_LEAST_FREE = 16 * 1024 * 1024
 # In seconds; without these a server that lost its power would be waited for without end.
 _NOTICE_A_DEAD_SERVER = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 _USER_AND_PASSWORD = re.compile("//.*@")
@@ -119,6 +127,8 @@ class Database:
             LockedError: another process has been writing for too long.
             DatabaseError: the database cannot be reached or written.
         """
+        if self.is_sqlite:
+            self._require_space()
         with self._explained("write"), self.engine.begin() as connection:
             if not self.is_sqlite:
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({self._writers})")
@@ -142,11 +152,20 @@ class Database:
         """Close all connections."""
         self.engine.dispose()
 
+    def _require_space(self) -> None:
+        folder = Path(str(self.url.database)).absolute().parent
+        if not folder.is_dir():
+            return  # which SQLite says itself
+        free = shutil.disk_usage(folder).free
+        if free < _LEAST_FREE:
+            left = f"{free >> 20} MB of its disk are left"
+            raise DatabaseError(f"cannot write database {self.name}: {left}; free some space and run again")
+
     @contextmanager
     def _explained(self, what: str) -> Iterator[None]:
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, *_UNFIT) as error:
             cause = " ".join(str(getattr(error, "orig", None) or error).split())
             message = f"cannot {what} database {self.name}: {cause}{_way_out(cause)}"
             if not self.is_sqlite and is_outage(error):
@@ -397,7 +416,10 @@ def _postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine
             url,
             pool_pre_ping=True,
             isolation_level="READ COMMITTED",
-            connect_args={name: value for name, value in _NOTICE_A_DEAD_SERVER.items() if name not in url.query},
+            connect_args={
+                **{name: value for name, value in _NOTICE_A_DEAD_SERVER.items() if name not in url.query},
+                "client_encoding": "utf8",
+            },
         )
     except ModuleNotFoundError as error:
         raise SettingsError(
@@ -406,6 +428,12 @@ def _postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: object) -> None:
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise IncompatibleDatabaseError(
+                f"database {shown_url(url)} has the encoding {encoding}, in which not every text can be stored: "
+                "name one that was made by CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+            )
         with connection.cursor() as cursor:
             cursor.execute(f"SET lock_timeout = {round(lock_timeout * 1000)}")
             if read_only:
@@ -432,7 +460,6 @@ def _sqlite_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
             _log_ahead(connection, time.monotonic() + lock_timeout)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {_LOGGED_PAGES}")
         connection.execute("PRAGMA foreign_keys = ON")
         # SQLite has none of its own; a function in Python would take twice as long. Not for negative numbers.
         connection.create_function("bit_count", 1, int.bit_count, deterministic=True)
@@ -441,6 +468,10 @@ def _sqlite_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
     def _begin(connection: Connection) -> None:
         reads = read_only or connection.get_execution_options().get("read_only", False)
         connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+        if not reads:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+            logged = min(max(pages, _LEAST_LOGGED), _MOST_LOGGED)
+            connection.exec_driver_sql(f"PRAGMA wal_autocheckpoint = {logged}")
 
     return engine
 

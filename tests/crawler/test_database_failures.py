@@ -6,6 +6,7 @@ import logging
 import re
 import resource
 import shlex
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from typing import Any
 import psycopg
 import pytest
 from sqlalchemy import Connection, text
+from sqlalchemy.engine import make_url
 
 from crawler.frontier.store import FrontierStore
 from crawler.pages.store import PageStore
@@ -24,7 +26,7 @@ from dedup import DedupSettings
 from dedup.errors import DatabaseError, OutageError
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.sql import database as outages_module
-from dedup.sql.database import Database, Outages
+from dedup.sql.database import Database, Outages, open_existing_database
 from tests.crawling import (
     NO_NETWORK,
     Crawl,
@@ -137,6 +139,52 @@ def test_database_that_cannot_be_used_is_refused_in_one_line(
     assert not (tmp_path / "missing").exists()
 
 
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_server_that_cannot_store_every_text_is_refused(encoding: str, postgresql_url: str) -> None:
+    name = f"in_{encoding.lower()}"
+    url = make_url(postgresql_url).set(database=name).render_as_string(hide_password=False)
+    with psycopg.connect(postgresql_url, autocommit=True) as connection:
+        connection.execute(
+            f"CREATE DATABASE {name} ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+        )
+        try:
+            tells(refused({"DEDUP_DATABASE_URL": url}), f"the encoding {encoding}", "ENCODING 'UTF8'")
+            with pytest.raises(DatabaseError, match=encoding):
+                open_existing_database(url)
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.mark.parametrize(("value", "kind"), [("\ud800", "text"), (2**64, "bigint")])
+def test_values_that_no_database_can_have_are_errors_of_the_database(
+    value: object, kind: str, database_url: str
+) -> None:
+    with (
+        closing(Database(database_url)) as database,
+        pytest.raises(DatabaseError, match="cannot write"),
+        database.write() as connection,
+    ):
+        connection.execute(text(f"SELECT CAST(:value AS {kind})"), {"value": value})
+
+
+def test_pages_on_which_a_pipeline_fails_are_fetched_by_the_next_crawl(
+    tmp_path: Path, site: LocalSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle, failed = PageStore.settle, []
+
+    def fail_once(store: PageStore, settled: Any) -> Any:
+        if len(settled) < PAGES and not failed:
+            failed.extend(settled)
+            raise ValueError("whatever it is")
+        return settle(store, settled)
+
+    monkeypatch.setattr(PageStore, "settle", fail_once)
+    outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert failed
+    assert (outcome.stats["dedup/failed"], outcome.count("frontier/left")) == ("page_error", len(failed))
+    completes(tmp_path / "crawl.db", site)
+
+
 OTHER = "made by another version of this program (this one has tables of version 1): begin anew, in a new database"
 
 
@@ -238,6 +286,30 @@ def test_full_disk_ends_the_crawl_and_the_next_one_completes(kilobytes: int, tmp
     assert len(result.pages) < len(TEXTS)
     assert all(page["text"] for page in result.pages.values())
     completes(database, site)
+
+
+def test_disk_that_is_nearly_full_ends_the_crawl_and_the_next_one_completes(
+    tmp_path: Path, site: LocalSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=1 << 20)
+    when_asked(site, "/5", lambda: monkeypatch.setattr(shutil, "disk_usage", lambda _: usage))
+    outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert outcome.stats["dedup/failed"] == "database_error"
+    (error,) = [record.getMessage() for record in outcome.log if record.levelno >= logging.ERROR]
+    assert "1 MB of its disk are left; free some space" in error
+    monkeypatch.undo()
+    completes(tmp_path / "crawl.db", site)
+
+
+def test_file_holds_most_of_what_was_written_while_it_is_open(tmp_path: Path) -> None:
+    with closing(Database(f"sqlite:///{tmp_path / 'a.db'}")) as database:
+        for number in range(8):
+            with database.write() as connection:
+                connection.execute(text("CREATE TABLE IF NOT EXISTS blobs (number int, bytes blob)"))
+                connection.execute(text("INSERT INTO blobs VALUES (:n, zeroblob(1000000))"), {"n": number})
+        shutil.copy(tmp_path / "a.db", tmp_path / "b.db")
+    with closing(sqlite3.connect(tmp_path / "b.db")) as copy:
+        assert copy.execute("SELECT count(*) FROM blobs").fetchone()[0] >= 4
 
 
 def test_what_could_not_be_stored_does_not_count_as_kept(tmp_path: Path, site: LocalSite) -> None:

@@ -16,7 +16,8 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from crawler.frontier.scheduler import MOST_IN_VAIN
-from crawler.runs import WORDS, CommandLine, without_password, words_of
+from crawler.runs import WORDS, CommandLine, words_of
+from crawler.secrets import without_password
 from tests.crawler.conftest import count_rows
 from tests.crawler.demo.truth import expected_totals
 from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, scrapy, start
@@ -210,7 +211,7 @@ def test_what_cannot_go_on_is_told_in_a_line(tmp_path: Path) -> None:
     ("text", "shown"),
     [
         ("https://me:secret@a.example/x", "https://me:***@a.example/x"),
-        ("ftp://:secret@a.example/x", "ftp://:***@a.example/x"),
+        ("ftp://:sec@ret@a.example/x", "ftp://:***@a.example/x"),
         ("postgresql:///crawl?user=me&password=secret", "postgresql:///crawl?user=me&password=***"),
         ("https://a.example:80/@secret", "https://a.example:80/@secret"),
     ],

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scrapy.utils.misc import load_object
 
 from crawler import feeds as exporters
 from crawler.feeds import ParquetItemExporter
 from crawler.page import Page
+from settings import default
 from settings import site as site_settings
 from tests.crawling import crawl_site_here, run
 from tests.feeds import read_feed
@@ -102,6 +105,16 @@ def test_parquet_columns_have_types_and_no_control_characters(feeds: Feeds) -> N
     text = "".join(str(value) for row in rows.values() for value in row.values())
     text.encode()
     assert not set(text) & {"\0", "\x1b", "\ufeff"}
+
+
+@pytest.mark.parametrize("text", ['=HYPERLINK("http://a.example")', "+1", "-1", "@a", "\t=1", "\r=1", "＝1"])
+def test_csv_has_no_formulas(text: str) -> None:
+    stream = BytesIO()
+    exporter = load_object(default.FEED_EXPORTERS["csv"])(stream)
+    exporter.export_item({"title": text, "author": "a = 1", "depth": -1})
+    exporter.finish_exporting()
+    (row,) = csv.DictReader(StringIO(stream.getvalue().decode(), newline=""))
+    assert row == {"title": f"'{text}".replace("\r", "\n"), "author": "a = 1", "depth": "-1"}
 
 
 @pytest.mark.slow

@@ -230,19 +230,28 @@ def test_login_that_cannot_be_ends_the_crawl_in_one_line_before_any_page(
     assert told.format(url=site.url) in result.errors[0]
 
 
-@pytest.mark.parametrize("way", ["settings", "spider"])
+def with_login(url: str) -> str:
+    return url.replace("//", "//me:op%3Asesame@")
+
+
+@pytest.mark.parametrize("way", ["settings", "spider", "url"])
 def test_what_is_secret_is_told_to_no_other_host(way: str, members: Members) -> None:
     with LocalSite() as site:
-        site.pages |= {"/": article("front", ["/away"]), "/away": redirect(f"{site.other_url}/here")}
-        site.pages["/here"] = article("here", [f"{site.url}/back", "/there"])
+        site.pages |= {"/": article("front", ["/away"]), "/away": redirect(with_login(f"{site.other_url}/here"))}
+        site.pages["/here"] = article("here", [with_login(f"{site.url}/back"), "/there"])
         site.pages |= {"/back": article("back"), "/there": article("there")}
         hosts = {"url": f"{site.url}/", "allowed_domains": "127.0.0.1,localhost"}
         if way == "settings":
             basic = {"HTTPAUTH_USER": "me", "HTTPAUTH_PASS": "sesame", "HTTPAUTH_DOMAIN": f"127.0.0.1:{site.port}"}
-            crawl(members.database, basic, **hosts)
-            assert b"sesame" not in members.file.read_bytes()
+            result = crawl(members.database, basic, **hosts)
+        elif way == "url":
+            result = crawl(members.database, **{**hosts, "url": with_login(f"{site.url}/")})
+            sent = {asked.headers.get("Authorization") for asked in site.asked}
+            assert sent == {None, f"Basic {b64encode(b'me:op:sesame').decode()}"}
         else:
-            members.run(BY_TOKEN.format(url=site.url), **hosts)
+            result = members.run(BY_TOKEN.format(url=site.url), **hosts)
+        assert "sesame" not in result.stdout + result.stderr
+        assert b"sesame" not in members.file.read_bytes()
         told = {(asked.path, asked.host.split(":")[0], "Authorization" in asked.headers) for asked in site.asked}
     assert {each for each in told if each[0] != "/robots.txt"} == {
         ("/", "127.0.0.1", True),

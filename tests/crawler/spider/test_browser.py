@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from socket import AF_INET, SOCK_DGRAM, socket
 from typing import Any
 
 import pytest
@@ -26,6 +27,10 @@ fetch("/api" + path + ".json").then(answer => answer.json()).then(page => {
   const links = page.links.map(link => `<a href="${link}">${link}</a>`).join(" ");
   document.getElementById("app").innerHTML = `<article><p>${page.text}</p></article><nav>${links}</nav>`;
 });
+"""
+WRITING = """
+const text = Array.from({length: 90}, (_, n) => "word" + n * location.pathname.at(-1)).join(" ");
+document.body.innerHTML = `<p>${text}</p>`;
 """
 NOTE = "You need to enable JavaScript to run this app."
 SHELL = (
@@ -57,6 +62,8 @@ SHELLS = {
     "no note": '<html><body><div id="root"></div><script src="/app.js"></script></body></html>',
     "own element": "<html><body><app-root></app-root><script type=module src=/app.js></script></body></html>",
     "inline": f'<html><body><div id="__next"></div><script>{"let a = 1;" * 300}</script></body></html>',
+    "own script": "<html><body><div id=root></div><script>window.state = {page: 1}; start()</script></body></html>",
+    "own script, loading": "<html><body><my-app></my-app><p>Loading …</p><script>start()</script></body></html>",
     "short": f"<html><body><noscript>{NOTE}</noscript><div id=a></div><script>import('/app.js')</script></body></html>",
     "loading": f'<html><body><div>Loading …</div><noscript>{NOTE}</noscript><script src="/a"></script></body></html>',
 }
@@ -64,6 +71,8 @@ NO_SHELLS = {
     "article": article("x", head=f'<script src="/app.js"></script><noscript>{NOTE}</noscript>'),
     "no script": f'<html><body><div id="app"></div><noscript>{NOTE}</noscript></body></html>',
     "few words": '<html><body><p>Thank you.</p><script src="/count.js"></script></body></html>',
+    "own script": '<html><body><p>Thank you.</p><div class="end"></div><script>count()</script></body></html>',
+    "leads elsewhere": '<html><body><div id="to"></div><script>location.href = "/real"</script></body></html>',
     "data": '<html><body><div></div><script type="application/ld+json">{"a": 1}</script></body></html>',
     "picture": '<html><body><div></div><img src="/one.jpg"><script src="/count.js"></script></body></html>',
     "form": '<html><body><div></div><form><input name="q"></form><script src="/count.js"></script></body></html>',
@@ -130,15 +139,23 @@ def test_page_that_needs_no_script_is_not_rendered_unless_asked(tmp_path: Path) 
 
 @needs_browser
 def test_browser_reaches_nothing_by_itself(tmp_path: Path) -> None:
-    with LocalSite({"/secret.json": asked_for({"text": "treasure"}, "application/json")}) as other:
+    with (
+        socket(AF_INET, SOCK_DGRAM) as stun,
+        LocalSite({"/secret.json": asked_for({"text": "treasure"}, "application/json")}) as other,
+    ):
+        stun.bind(("127.0.0.1", 0))
+        stun.setblocking(False)
         reaching = f"""
         document.getElementById("app").innerHTML = "<p>{document(60, "own")}</p>";
         const tell = text => document.getElementById("app").innerHTML += `<p>This is what happened: ${{text}}.</p>`;
         const read = answer => answer.text();
         const ask = address => fetch(address).then(read).then(tell).catch(_ => tell("refused " + address));
-        const socket = new WebSocket("{other.url.replace("http", "ws")}/socket");
+        new WebSocket("{other.url.replace("http", "ws")}/socket");
         ask("{other.url}/secret.json"); ask("http://127.0.0.2/secret.json"); ask("file:///etc/passwd");
         fetch("/posted", {{method: "POST", body: "x"}}).catch(error => tell("not posted"));
+        const peer = new RTCPeerConnection({{iceServers: [{{urls: "stun:127.0.0.1:{stun.getsockname()[1]}"}}]}});
+        peer.createDataChannel("x");
+        peer.createOffer().then(offer => peer.setLocalDescription(offer)).then(_ => tell("offered"));
         new Image().src = "{other.url}/picture.png";
         setTimeout(() => {{ location.href = "{other.url}/moved"; }}, 50);
         """
@@ -146,10 +163,13 @@ def test_browser_reaches_nothing_by_itself(tmp_path: Path) -> None:
             result = rendered(site, tmp_path)
             assert set(site.hits) <= {"/", "/app.js", "/robots.txt"}
         assert other.hits == {}
+        with pytest.raises(BlockingIOError):
+            stun.recv(1)
     text = next(iter(result.pages.values()))["text"]
     assert "treasure" not in text
     assert text.count("refused") == 3
     assert "not posted" in text
+    assert "offered" in text
 
 
 @pytest.mark.thorough
@@ -161,22 +181,28 @@ def test_browser_reaches_nothing_by_itself(tmp_path: Path) -> None:
         "const all = []; for (;;) { all.push(new Uint8Array(50_000_000).fill(1)); }",
         "let n = 0; const ask = () => fetch('/more/' + n++).then(ask, ask); ask();",
         "location.href = 'chrome://crash'; for (;;) {}",
+        "for (let n = 0; n < 1000; n++) window.open('/' + n);",
+        "setInterval(() => { for (let n = 0; n < 100; n++) history.pushState('x'.repeat(1e5) + n, '', '/' + n); }, 1)",
     ],
-    ids=["for ever", "memory", "requests", "crash"],
+    ids=["for ever", "memory", "requests", "crash", "windows", "crash of the browser"],
 )
 def test_page_that_takes_too_much_or_crashes_is_named_and_the_crawl_goes_on(script: str, tmp_path: Path) -> None:
+    bad = SHELL.replace("/app.js", "/bad.js")
+    good = {f"/good{number}": SHELL for number in range(4)}
+    links = "".join(f'<a href="{path}">x</a>' for path in ("/bad", *good))
     pages: dict[str, Any] = {
-        "/": SHELL.replace("/app.js", "/bad.js").replace("</body>", '<a href="/good">x</a></body>'),
-        "/good": SHELL,
+        "/": bad.replace("</body>", f"{links}</body>"),
+        "/bad": bad,
+        **good,
         "/bad.js": asked_for(script, "text/javascript"),
-        "/app.js": asked_for(f'document.body.innerHTML = "<p>{document(90, "good")}</p>"', "text/javascript"),
+        "/app.js": asked_for(WRITING, "text/javascript"),
     }
     with LocalSite(pages) as site:
         result = rendered(site, tmp_path, constants={"crawler.spider.browser.RENDERING_SECONDS": 8.0})
-        assert sum(count for path, count in site.hits.items() if path.startswith("/more")) <= 100
-    assert f"{site.url}/good" in result.pages
-    assert result.skipped == {"needs_javascript": 1}
-    assert result.status == 0
+        assert sum(count for path, count in site.hits.items() if path.startswith("/more")) <= 2 * 100
+    assert set(result.pages) == {site.url + path for path in good}
+    assert result.skipped == {"needs_javascript": 2}
+    assert (result.status, result.accidents) == (0, [])
 
 
 @pytest.mark.thorough
