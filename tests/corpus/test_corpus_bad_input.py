@@ -43,6 +43,7 @@ def read(path: Path, options: ReadOptions | None = None) -> list[tuple[int, str]
         (b'{"text": "\xed\xa0\x80"}', "not UTF-8"),
         (b'{"text": "caf\xe9"}', "not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),
+        (b'{"a":' * 900 + b"1" + b"}" * 900, "nested too deeply"),
         (b'{"text": "a", "n": ' + b"9" * 5000 + b"}", "not JSON"),
         (b'{"text": "' + b"a" * 200_000 + b'"}', "a line of 200,013 bytes, more than 150,000"),
     ],
