@@ -146,9 +146,10 @@ class Database:
     def _explained(self, what: str) -> Iterator[None]:
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, UnicodeDecodeError) as error:
             cause = " ".join(str(getattr(error, "orig", None) or error).split())
-            code = _code_of(error)
+            # What SQLite says of a damaged schema need not be UTF-8.
+            code = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else _code_of(error)
             way_out = next((way_out for codes, way_out in _WAYS_OUT.items() if code in codes), "")
             if code is None and not self.is_sqlite and "connect" in cause:
                 way_out = _NO_SERVER

@@ -20,3 +20,16 @@ def test_words_of_a_text_are_no_reason(tmp_path: Path) -> None:
     assert type(caught.value) is DatabaseError
     assert "the disk is full" in str(caught.value)
     assert "; " not in str(caught.value)
+
+
+def test_damaged_schema_is_told_in_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    database = Database(f"sqlite:///{path}")
+    with database.write() as connection:
+        connection.execute(text("CREATE TABLE words (x)"))
+    database.close()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE words", b"CREATE T\x8dBLE words"))
+    for found in (Database(f"sqlite:///{path}", read_only=True), Database(f"sqlite:///{path}")):
+        with pytest.raises(DatabaseError, match="the file is damaged"), found.read() as connection:
+            connection.execute(text("SELECT * FROM words"))
+        found.close()
