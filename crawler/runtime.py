@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import mmap
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -35,6 +36,9 @@ MOST_BYTES = 6_000
 
 MOST_DOMAINS = 3_000
 """Of so many domains cookies are kept."""
+
+# What http.cookiejar takes for a bug of its own; without it a cookie is kept as long as the crawl goes on.
+_NUMBER_WITHOUT_END = re.compile(rb";\s*(?:max-age|expires)\s*=[^;]*[0-9]{20}[^;]*", re.IGNORECASE)
 
 T = TypeVar("T")
 
@@ -78,8 +82,10 @@ class OfflineCookiesMiddleware(CookiesMiddleware):
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
-        super().process_response(request, response)
-        if "Set-Cookie" in response.headers:
+        if sent := response.headers.getlist("Set-Cookie"):
+            bounded = response.headers.copy()
+            bounded.setlist("Set-Cookie", [_NUMBER_WITHOUT_END.sub(b"", cookie) for cookie in sent])
+            super().process_response(request, response.replace(headers=bounded))
             _bound(self.jars[request.meta.get("cookiejar")], urlparse_cached(request).hostname or "")
         return response
 

@@ -5,6 +5,7 @@ Crawls do without: who imports this module has many texts to compare.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -31,6 +32,9 @@ _event: Any = event
 
 _OPTIONS = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True}
 _PACKAGE = Path(__file__).parent
+
+KEY = np.uint64(secrets.randbits(64) | 1)
+"""Where hash tables have their numbers: another place in each process, so that nobody can make numbers that crowd."""
 
 BLOCK = 64
 """How many bytes are looked at; all of them must be there."""
@@ -140,6 +144,21 @@ def ones(bits: np.uint64) -> np.uint64:
     bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
     bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@inner
+def slot_of(number: np.uint64, key: np.uint64, mask: np.uint64) -> np.uint64:
+    """Return where a hash table has a number: the topmost bits of a product, that any two rarely share.
+
+    M. Dietzfelbinger et al., "A reliable randomized algorithm for the closest-pair problem", 1997.
+
+    Args:
+        number: the number.
+        key: `KEY`.
+        mask: of the slots, a power of two of them, all but one.
+    """
+    # In a word of 64 bits nothing can be shifted by 64.
+    return (number * key) >> np.uint64(1) >> (np.uint64(63) - ones(mask))
 
 
 @inner

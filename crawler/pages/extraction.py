@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from urllib.parse import urljoin, urlsplit
 
+from lxml import etree
 from lxml.html import HtmlElement
 from scrapy.http import Response
 from w3lib.url import canonicalize_url, safe_url_string
@@ -18,7 +19,8 @@ from crawler.pages.few_words import FRAMES, MOST_WORDS, FewWords
 from crawler.pages.moves import Refresh, read_refresh, read_script
 from dedup.signature.charsets import Decoded, decode_html
 from dedup.signature.deflating import deflate
-from dedup.signature.extraction import MainText, find_text, parse_html, sign_page
+from dedup.signature.extraction import MOST_MARKUP, MainText, find_text, parse_html, sign_page
+from dedup.signature.markup import parts_with_text
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
@@ -41,6 +43,11 @@ _AT_ONCE = 1.0
 _LATE = 100.0
 _UNLINKED = ("meta", "script", "body")
 _LINKS = ("a", "area", "object", *FRAMES)
+_OF_LINKS = ("base", "link", "meta", *_LINKS)
+_READ = frozenset({"href", "src", "data", "rel", "type", "hreflang", "name", "content", "http-equiv"})
+_LINK_TAG = re.compile(
+    rf"""<({"|".join(_OF_LINKS)})(?=[\s/])(?:(?:[^<>"']|"[^"<]*+"|'[^'<]*+')*+>|[^<>]*+>)""", re.IGNORECASE
+)
 _METADATA_FIELDS = ("title", "author", "date", "description")
 
 
@@ -188,6 +195,50 @@ def extract_page(
         if extraction.problem is None and not extraction.is_move:
             extraction.signature = sign_page(extraction.main, scheme)
     return extraction
+
+
+def extract_links(
+    html: bytes, url: str, rules: LinkRules, problem: str, content_type: str | None, *, with_links: bool
+) -> Extraction:
+    """Take links, and what is asked of robots, from a page that cannot be analysed.
+
+    No tree is made of all of it, so that time and memory are bounded whatever it is made of.
+
+    Args:
+        html: the page's bytes.
+        url: its address.
+        rules: which links are wanted.
+        problem: why it cannot be analysed.
+        content_type: what the server says that the bytes are.
+        with_links: whether links are wanted.
+    """
+    decoded = decode_html(html, content_type)
+    parser = etree.HTMLParser(target=_LinkElements(), encoding="utf-8", huge_tree=True)
+    # Others first taken out: of elements within each other the parser takes a time that grows with the square.
+    tags = (f"{tag[0]}</{tag[1]}>" for part in parts_with_text(decoded.text) for tag in _LINK_TAG.finditer(part))
+    tree = etree.fromstring(f"<html>{''.join(tags)}".encode(), parser)
+    extraction = _LinkReader(tree, url, rules, decoded.charset).read(None, with_links=with_links)
+    extraction.is_move, extraction.problem = False, problem
+    return extraction
+
+
+class _LinkElements:
+    """Makes a flat tree of the elements that `_LinkReader` reads, `MOST_MARKUP` at most, of what a parser finds."""
+
+    def __init__(self) -> None:
+        self._root = etree.Element("html")
+        self._left = MOST_MARKUP
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if tag in _OF_LINKS and self._left:
+            self._left -= 1
+            etree.SubElement(self._root, tag, {name: clean(attributes[name]) for name in _READ & attributes.keys()})
+
+    def end(self, tag: str) -> None:
+        pass
+
+    def close(self) -> HtmlElement:
+        return cast("HtmlElement", self._root)
 
 
 def _judge(extraction: Extraction, found: FewWords, reader: _LinkReader) -> None:

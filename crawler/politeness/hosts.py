@@ -74,7 +74,7 @@ def read_retry_after(value: str, now: float) -> float | None:
         return float(value)
     try:
         moment = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     # Dates without a zone are meant as all dates of HTTP are.
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -47,6 +47,7 @@ from crawler.pages.extraction import (
     Extraction,
     LinkRules,
     content_type_of,
+    extract_links,
     extract_page,
     host_and_port,
     read_robots_header,
@@ -521,8 +522,9 @@ class SiteSpider(Spider):
             raise DontCloseSpider
 
     async def _extract(self, response: HtmlResponse, *, with_text: bool, with_links: bool) -> Extraction:
-        """Return what a page holds; nothing but why where it could not be analysed."""
+        """Return what a page holds; why, and its links, where it could not be analysed."""
         pool = Workers.of(self.crawler)
+        content_type = content_type_of(response)
         try:
             return await pool.run(
                 extract_page,
@@ -532,11 +534,17 @@ class SiteSpider(Spider):
                 with_text=with_text,
                 with_links=with_links,
                 scheme=self._scheme,
-                content_type=content_type_of(response),
+                content_type=content_type,
                 refresh=(response.headers.get("Refresh") or b"").decode("latin-1"),
             )
         except Exception as error:  # whatever a library makes of a broken page, the page is not lost
-            return Extraction(problem=f"no text could be extracted: {type(error).__name__}: {error}")
+            problem = f"no text could be extracted: {type(error).__name__}: {error}"
+        try:
+            return await pool.run(
+                extract_links, response.body, response.url, self.rules, problem, content_type, with_links=with_links
+            )
+        except Exception as error:  # likewise
+            return Extraction(problem=f"{problem}; nor links: {type(error).__name__}: {error}")
 
     async def _knows(self, body_digest: bytes, url: str) -> bool:
         pipeline = self.crawler.get_item_pipeline(NearDuplicatePipeline)

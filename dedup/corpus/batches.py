@@ -32,7 +32,7 @@ from dedup.corpus.reading.documents import (
 from dedup.corpus.reading.jsonl import LineRange, changed, document_of, open_again, read_line
 from dedup.errors import DedupError, reason_of
 from dedup.signature.deflating import deflate
-from dedup.signature.extraction import MainText, find_text, parse_html, sign_page
+from dedup.signature.extraction import MainText, MarkupError, find_text, parse_html, sign_page
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import SIGNATURE, Texts, digest
 from dedup.signature.signing import sign_texts, words_of
@@ -277,9 +277,9 @@ def sign(contents: Sequence[str | bytes], scheme_name: str, *, with_words: bool)
         return Signatures.joined([])
     try:
         return _sign(contents, find_scheme(scheme_name), with_words=with_words)
-    except DedupError:
-        raise
     except Exception as error:  # no page may end a run, whatever parsers raise
+        if isinstance(error, DedupError) and not isinstance(error, MarkupError):
+            raise
         if len(contents) == 1:
             if isinstance(error, MemoryError):
                 raise

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled, signed
+from dedup.compiled import KEY, compiled, signed, slot_of
 from dedup.corpus.appending import AppendingFile
 from dedup.corpus.key_map import NULL, Sketches
 from dedup.rules.documents import StoredDocument
@@ -133,7 +133,7 @@ class DocumentTable:
     def find(self, content: bytes) -> int | None:
         """Return the number of the document with a content, by its digest of 16 bytes."""
         low, high = np.frombuffer(content, np.uint64)
-        number: int = _find_digest(self._slots, self._rows["digest"], low, high)
+        number: int = _find_digest(self._slots, self._rows["digest"], low, high, KEY)
         return None if number < 0 else number
 
     def add(
@@ -176,7 +176,7 @@ class DocumentTable:
         first, end = self._count, self._count + len(block.rows)
         self._make_room(len(block.rows))
         self._rows["digest"][first:end] = block.rows["digest"]
-        _insert_digests(self._slots, self._rows["digest"], first, end)
+        _insert_digests(self._slots, self._rows["digest"], first, end, KEY)
         self.commit(block)
 
     def reserve(
@@ -194,7 +194,7 @@ class DocumentTable:
         self._make_room(len(digests))
         numbers, originals = np.full(len(digests), NULL), np.full(len(digests), NULL)
         known = self._rows["digest"]
-        _reserve(np.ascontiguousarray(digests), has_digest, self._slots, known, self._count, numbers, originals)
+        _reserve(np.ascontiguousarray(digests), has_digest, self._slots, known, self._count, numbers, originals, KEY)
         return numbers, originals
 
     def commit(self, block: Block) -> None:
@@ -256,11 +256,13 @@ class DocumentTable:
             self._slots = np.zeros(1 << int(2 * len(self._rows) * _SLOTS_A_ROW).bit_length() - 1, np.uint32)
             # The first call of compiled code takes a while, in which workers could have something to do already.
             if self._count:
-                _insert_digests(self._slots, self._rows["digest"], 0, self._count)
+                _insert_digests(self._slots, self._rows["digest"], 0, self._count, KEY)
 
 
 @compiled
-def _find_digest(slots: NDArray[np.uint32], digests: NDArray[np.uint64], low: np.uint64, high: np.uint64) -> int:
+def _find_digest(
+    slots: NDArray[np.uint32], digests: NDArray[np.uint64], low: np.uint64, high: np.uint64, key: np.uint64
+) -> int:
     """Return the number of the document whose digest has these two halves; -1 if none has.
 
     Args:
@@ -269,9 +271,10 @@ def _find_digest(slots: NDArray[np.uint32], digests: NDArray[np.uint64], low: np
         digests: those of all documents, shape (n, 2).
         low: the first half of the digest.
         high: the second one.
+        key: `dedup.compiled.KEY`.
     """
     mask = np.uint64(len(slots) - 1)
-    place = low & mask
+    place = slot_of(low, key, mask)
     while slots[place] != 0:
         number = signed(slots[place]) - 1
         if digests[number, 0] == low and digests[number, 1] == high:
@@ -281,11 +284,13 @@ def _find_digest(slots: NDArray[np.uint32], digests: NDArray[np.uint64], low: np
 
 
 @compiled
-def _insert_digests(slots: NDArray[np.uint32], digests: NDArray[np.uint64], start: int, end: int) -> None:
+def _insert_digests(
+    slots: NDArray[np.uint32], digests: NDArray[np.uint64], start: int, end: int, key: np.uint64
+) -> None:
     """Enter the documents from number `start` to before `end`; see `_find_digest`."""
     mask = np.uint64(len(slots) - 1)
     for number in range(start, end):
-        place = digests[number, 0] & mask
+        place = slot_of(digests[number, 0], key, mask)
         while slots[place] != 0:
             place = (place + np.uint64(1)) & mask
         slots[place] = np.uint32(number + 1)
@@ -300,17 +305,18 @@ def _reserve(
     first: int,
     numbers: NDArray[np.int64],
     originals: NDArray[np.int64],
+    key: np.uint64,
 ) -> None:
     """Do what `DocumentTable.reserve` does, with the digests of all documents and the number of the next one."""
     number = first
     for place in range(len(digests)):
         if not has_digest[place]:
             continue
-        original = _find_digest(slots, known, digests[place, 0], digests[place, 1])
+        original = _find_digest(slots, known, digests[place, 0], digests[place, 1], key)
         if original >= 0:
             originals[place] = original
             continue
         known[number, 0], known[number, 1] = digests[place, 0], digests[place, 1]
-        _insert_digests(slots, known, number, number + 1)
+        _insert_digests(slots, known, number, number + 1, key)
         numbers[place] = number
         number += 1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled, inner, ones, signed
+from dedup.compiled import KEY, compiled, inner, ones, signed, slot_of
 from dedup.index import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
 from dedup.rules.verification import Thresholds, may_be_alike
 from dedup.signature.signature import BITS_OF_A_MINIMUM, MINIMA, containment_of, jaccard_of
@@ -67,6 +67,7 @@ class Chains(NamedTuple):
         keys: how many keys a document has.
         tables: how many of them are those of tables.
         most: how many documents of a key are entered.
+        key: `dedup.compiled.KEY`.
     """
 
     heads: NDArray[np.uint32]
@@ -74,6 +75,7 @@ class Chains(NamedTuple):
     keys: int
     tables: int
     most: int
+    key: np.uint64
 
 
 class Candidates(NamedTuple):
@@ -125,9 +127,11 @@ class KeyMap:
         most = MOST_READ if self._has_bands else _ALL
         if documents * count > _ENTRIES_A_HEAD * len(self._heads):
             self._heads = np.zeros(1 << (documents * count // _ENTRIES_A_HEAD).bit_length(), np.uint32)
-            _rebuild_chains(Chains(self._heads, self._entries, count, self._keys.tables, most), self._documents * count)
+            _rebuild_chains(
+                Chains(self._heads, self._entries, count, self._keys.tables, most, KEY), self._documents * count
+            )
         self._documents = documents
-        return Chains(self._heads, self._entries, count, self._keys.tables, most)
+        return Chains(self._heads, self._entries, count, self._keys.tables, most, KEY)
 
     def hashes(self, fingerprints: NDArray[np.uint64], bands: NDArray[np.uint64]) -> NDArray[np.uint32]:
         """Return the hashes of the keys of documents, shape (n, keys); the arguments are those of `Keys.of`."""
@@ -227,7 +231,7 @@ def find_closest(
     """
     closest, least = NULL, radius + 1
     for number in range(chains.keys):
-        entry = signed(chains.heads[hashes[number] & np.uint32(len(chains.heads) - 1)]) - 1
+        entry = signed(chains.heads[_head_of(hashes[number], chains)]) - 1
         while entry >= 0:
             other = entry // chains.keys
             distance = signed(ones(fingerprints[other] ^ fingerprint))
@@ -245,6 +249,12 @@ def _add(chains: Chains, hashes: NDArray[np.uint32], indexed: NDArray[np.int64],
             _read(chains, hashes[place], first + place, np.empty(0, np.uint64))
         else:
             _leave_out(chains, first + place)
+
+
+@inner
+def _head_of(value: np.uint32, chains: Chains) -> np.uint64:
+    """Return where the first entry of the chain of a key is, by its hash."""
+    return slot_of(np.uint64(value), chains.key, np.uint64(len(chains.heads) - 1))
 
 
 @inner
@@ -267,10 +277,11 @@ def _read(chains: Chains, hashes: NDArray[np.uint32], document: int, rarities: N
     Returns:
         How much of it was written.
     """
-    mask, end = np.uint32(len(chains.heads) - 1), 0
+    end = 0
     for number in range(chains.keys):
         value = hashes[number]
-        entry, last, count = signed(chains.heads[value & mask]) - 1, NULL, 0
+        head = _head_of(value, chains)
+        entry, last, count = signed(chains.heads[head]) - 1, NULL, 0
         while entry >= 0 and count < chains.most:
             if chains.entries[entry, 0] == value and entry % chains.keys == number:
                 if len(rarities):
@@ -283,7 +294,7 @@ def _read(chains: Chains, hashes: NDArray[np.uint32], document: int, rarities: N
         if count < chains.most and last >= 0:
             chains.entries[last, 1] = np.uint32(own + 1)
         elif count < chains.most:
-            chains.heads[value & mask] = np.uint32(own + 1)
+            chains.heads[head] = np.uint32(own + 1)
         if len(rarities):
             says = np.uint64(_RARITIES[count]) | (_BAND if number >= chains.tables else np.uint64(0))
             for place in range(end, end + count):
@@ -324,10 +335,9 @@ def _chosen(
 @compiled
 def _rebuild_chains(chains: Chains, entries: int) -> None:
     """Chain entries by other heads: from the last entry to the first, each becomes the head."""
-    mask = np.uint32(len(chains.heads) - 1)
     for entry in range(entries - 1, -1, -1):
         if chains.entries[entry, 1] != _LEFT_OUT:
-            head = chains.entries[entry, 0] & mask
+            head = _head_of(chains.entries[entry, 0], chains)
             chains.entries[entry, 1] = chains.heads[head]
             chains.heads[head] = np.uint32(entry + 1)
 

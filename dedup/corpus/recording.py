@@ -22,6 +22,7 @@ from dedup.corpus.reading.parquet import arrow_source
 from dedup.corpus.reading.streams import load_pyarrow
 from dedup.corpus.tally import Tally
 from dedup.rules.documents import Decision, join_clusters
+from dedup.signature.charsets import decode_html
 
 KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
 """The columns of kept documents that do not all come from one kind of Parquet file."""
@@ -114,7 +115,7 @@ def as_it_came(document: CorpusDocument, text: str | None) -> Row:
         return record
     if text is not None:
         return {**record.fields, "text": text}
-    return {**record.fields, "html": _decode(document.html or b"")}
+    return {**record.fields, "html": decode_html(document.html or b"").text}
 
 
 def general_row(document: CorpusDocument, text: str | None) -> dict[str, Any]:
@@ -132,12 +133,6 @@ def general_row(document: CorpusDocument, text: str | None) -> dict[str, Any]:
         "source": document.source,
         "record": record.decode(),
     }
-
-
-def _decode(html: bytes) -> str:
-    from trafilatura.utils import decode_file  # noqa: PLC0415 -- a second that only this rare case needs
-
-    return str(decode_file(html)).encode("utf-8", "replace").decode()
 
 
 class Members:

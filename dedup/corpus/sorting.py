@@ -164,7 +164,7 @@ def _moment_in(text: str, *, is_day_first: bool) -> datetime | None:
     if len(text) == _CDX_DIGITS and text.isdecimal():
         return datetime.strptime(text, "%Y%m%d%H%M%S")  # noqa: DTZ007
     for read in (datetime.fromisoformat, parsedate_to_datetime):
-        with suppress(ValueError, TypeError):
+        with suppress(ValueError, TypeError, OverflowError):
             return read(text)
     if len(text) > _LONGEST_DATE:
         return None

@@ -288,7 +288,7 @@ def _bounds(ours: bytes, theirs: bytes) -> Bounds:
         return plain_bounds(ours, theirs)
     from dedup.rules.shared_shingles import bounds  # noqa: PLC0415 -- it loads the compiler
 
-    return Bounds(*bounds(ours, theirs))
+    return bounds(ours, theirs)
 
 
 def _is_surely_one(bounds: Bounds, settings: RuleSettings) -> bool:

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import BLOCK, compiled, inner, signed
+from dedup.compiled import BLOCK, KEY, compiled, inner, signed
 from dedup.signature.kernels import (
     bloom_of_numbers,
     count_distinct,
@@ -90,6 +90,7 @@ def _signed(
             tables.replaced,
             *dictionary,
             rows,
+            KEY,
         )
         if needed == COMBINING:
             texts = _combined(texts, find_combining(*texts, tables.classes, tables.starts).reshape(-1, 3))
@@ -144,6 +145,7 @@ def _sign(
     trie: NDArray[np.uint64],
     weights: NDArray[np.float64],
     rows: NDArray[np.int64],
+    key: np.uint64,
 ) -> tuple[int, NDArray[np.uint8], NDArray[np.uint8]]:
     """Fill rows but for the digests.
 
@@ -168,7 +170,7 @@ def _sign(
             return HAN, normalised[:0], words[:0]
         edges = find_edges(own, kinds, size, seen, han, kana, trie, weights)
         if with_rows:
-            _write_row(own, edges, kinds, size, rows[text])
+            _write_row(own, edges, kinds, size, rows[text], key)
         end += size
         if with_words:
             word_end += join_tokens(own, edges, words[word_end:])
@@ -184,17 +186,18 @@ def _write_row(
     kinds: NDArray[np.uint8],
     size: int,
     row: NDArray[np.int64],
+    key: np.uint64,
 ) -> None:
     """Write the signature of a normalised text, but for its digest, by the edges of its tokens."""
     hashes = murmur3_of_tokens(normalised, edges)
-    sums = fold_equal(distinct(murmur3_of_bigrams(hashes)))
+    sums = fold_equal(distinct(murmur3_of_bigrams(hashes), key))
     shingles = shingle_hashes(hashes)
     fingerprint = np.uint64(0)
     for bit in range(BITS):
         fingerprint |= np.uint64(sums[bit] > 0) << np.uint64(bit)
     row[_FINGERPRINT] = signed(fingerprint)
     write_minima(shingles, row[_MINIMA:_COUNTS], row[_BANDS:])
-    row[_COUNTS] = len(hashes) << 32 | count_distinct(shingles)
+    row[_COUNTS] = len(hashes) << 32 | count_distinct(shingles, key)
     row[_NUMBERS] = signed(bloom_of_numbers(hashes, edges, kinds, size))
 
 

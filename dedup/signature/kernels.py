@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import BLOCK, below, compiled, eight_bytes, equal_to, inner, ones, put_eight_bytes, signed
+from dedup.compiled import BLOCK, below, compiled, eight_bytes, equal_to, inner, ones, put_eight_bytes, signed, slot_of
 from dedup.signature import tokens
 from dedup.signature.segmenter import cut_run
 from dedup.signature.signature import (
@@ -242,15 +242,15 @@ def _count(counts: NDArray[np.int64], bits: np.uint64, weight: int) -> None:
 
 
 @inner
-def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return each hash once, in the order in which they first come."""
+def distinct(hashes: NDArray[np.uint64], key: np.uint64) -> NDArray[np.uint64]:
+    """Return each hash once, in the order in which they first come; key: `dedup.compiled.KEY`."""
     size = 2
     while size < 2 * len(hashes):
         size *= 2
     slots, mask = np.zeros(size, np.uint64), np.uint64(size - 1)
     found, count, has_zero = np.empty(len(hashes), np.uint64), 0, False
     for value in hashes:
-        slot = value & mask
+        slot = slot_of(value, key, mask)
         while slots[slot] != 0 and slots[slot] != value:
             slot = (slot + np.uint64(1)) & mask
         # An empty slot is 0.
@@ -318,7 +318,7 @@ def write_minima(shingles: NDArray[np.uint32], words: NDArray[np.int64], bands: 
 
 
 @compiled
-def count_distinct(values: NDArray[np.uint32]) -> int:
+def count_distinct(values: NDArray[np.uint32], key: np.uint64) -> int:
     """Count distinct values: each is written where its topmost bits say, and counted where it is the last one.
 
     Few share their place with another value, and only these need a table that is looked through.
@@ -340,11 +340,11 @@ def count_distinct(values: NDArray[np.uint32]) -> int:
         # Written in any case and kept if it is another value: no branch to guess.
         displaced[others] = value
         others += np.uint64(values[winner] != value)
-    return distinct + _count_probing(displaced[: np.int64(others)])
+    return distinct + _count_probing(displaced[: np.int64(others)], key)
 
 
 @inner
-def _count_probing(values: NDArray[np.uint32]) -> int:
+def _count_probing(values: NDArray[np.uint32], key: np.uint64) -> int:
     """Count distinct values, by a hash table with open addressing."""
     bits = 1
     while (1 << bits) < 2 * len(values):
@@ -356,7 +356,7 @@ def _count_probing(values: NDArray[np.uint32]) -> int:
     distinct = 0
     for value in values:
         entry = np.uint64(value) + np.uint64(1)  # 0 is an empty place
-        at = np.uint64(value) & mask
+        at = slot_of(np.uint64(value), key, mask)
         while table[at] != 0 and table[at] != entry:
             at = (at + np.uint64(1)) & mask
         if table[at] == 0:

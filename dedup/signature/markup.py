@@ -60,10 +60,10 @@ def _character(reference: re.Match[str]) -> str:
 
 def _without_tags(text: str) -> str:
     # Text of two paragraphs is not one word.
-    return _TAG.sub("", _BLOCK.sub(r"\n\g<0>", "".join(_parts_with_text(text))))
+    return _TAG.sub("", _BLOCK.sub(r"\n\g<0>", "".join(parts_with_text(text))))
 
 
-def _parts_with_text(text: str) -> Iterator[str]:
+def parts_with_text(text: str) -> Iterator[str]:
     """Yield the text outside of comments and of elements that hold none; one that is never closed is text."""
     start = 0
     unclosed = set[str]()

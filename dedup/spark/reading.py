@@ -22,7 +22,7 @@ from dedup.corpus.reading.documents import CorpusDocument, CorpusFile, Item, Rea
 from dedup.corpus.reading.jsonl import LineRange, find_line_ranges
 from dedup.corpus.reading.portions import has_ranges, read_file
 from dedup.corpus.recording import general_row
-from dedup.errors import DedupError, InputError, reason_of
+from dedup.errors import InputError, reason_of
 from dedup.signature.signature import digest, encoded
 from dedup.spark.signing import arrow_schema
 
@@ -193,7 +193,7 @@ def _page(html: bytes) -> tuple[str, bytes | None, str | None]:
 
     try:
         text = text_of(html)
-    except (DedupError, MemoryError):
+    except MemoryError:
         raise
     except Exception as error:  # no page may end a job, whatever parsers raise
         return "", None, reason_of(error)

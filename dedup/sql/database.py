@@ -51,16 +51,16 @@ _OTHER_VERSION = (
 # What drivers raise, beside errors of the database, of values that no database can have.
 _UNFIT = (UnicodeError, OverflowError)
 
-# Words of the drivers' messages, and what a user can do.
-_LOCKED = ("locked", "lock timeout")
+# Codes of SQLite and states of PostgreSQL, and what a user can do; messages may hold what a stranger has written.
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, "55P03")
 _WAYS_OUT = {
     _LOCKED: "another process is writing to it: wait for it to end, or stop it",
-    ("full", "no space", "disk i/o"): "free some space and run again",
-    ("unable to open",): "check that the folder exists and may be written to",
-    ("readonly", "read-only", "permission"): "check its access rights",
-    ("not a database", "malformed"): "the file is damaged or no SQLite database: name another",
-    ("connect",): "check that the server runs and that the URL is right",
+    (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, "53100", "58030"): "free some space and run again",
+    (sqlite3.SQLITE_CANTOPEN,): "check that the folder exists and may be written to",
+    (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, "25006", "42501"): "check its access rights",
+    (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT): "the file is damaged or no SQLite database: name another",
 }
+_NO_SERVER = "check that the server runs and that the URL is right"
 
 
 # What tables of others are called among the properties of a database: their version, and which rows belong to runs.
@@ -167,10 +167,15 @@ class Database:
             yield
         except (SQLAlchemyError, *_UNFIT) as error:
             cause = " ".join(str(getattr(error, "orig", None) or error).split())
-            message = f"cannot {what} database {self.name}: {cause}{_way_out(cause)}"
+            # What SQLite says of a damaged schema need not be UTF-8.
+            code = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else _code_of(error)
+            way_out = next((way_out for codes, way_out in _WAYS_OUT.items() if code in codes), "")
+            if code is None and not self.is_sqlite and "connect" in cause:
+                way_out = _NO_SERVER
+            message = f"cannot {what} database {self.name}: {cause}" + (f"; {way_out}" if way_out else "")
             if not self.is_sqlite and is_outage(error):
                 raise OutageError(message, self.name) from error
-            if any(word in cause.lower() for word in _LOCKED):
+            if code in _LOCKED:
                 raise LockedError(message) from error
             raise DatabaseError(message) from error
 
@@ -279,12 +284,11 @@ def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> N
         )
 
 
-def _way_out(cause: str) -> str:
-    cause = cause.lower()
-    for words, way_out in _WAYS_OUT.items():
-        if any(word in cause for word in words):
-            return f"; {way_out}"
-    return ""
+def _code_of(error: Exception) -> int | str | None:
+    """Return SQLite's code of an error, without what it says more exactly, or PostgreSQL's state."""
+    driver_error = getattr(error, "orig", None)
+    code: int | None = getattr(driver_error, "sqlite_errorcode", None)
+    return getattr(driver_error, "sqlstate", None) if code is None else code & 0xFF
 
 
 class RowsOfRuns(NamedTuple):

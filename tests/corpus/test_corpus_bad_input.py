@@ -13,6 +13,7 @@ import pytest
 
 from dedup.corpus.reading.documents import CorpusDocument, ReadOptions, Rejected
 from dedup.corpus.reading.portions import read_documents
+from dedup.corpus.reading.streams import Stream
 from dedup.errors import InputError
 from tests.commands import run_python
 from tests.corpus.test_corpus_reading import WRITERS
@@ -43,6 +44,7 @@ def read(path: Path, options: ReadOptions | None = None) -> list[tuple[int, str]
         (b'{"text": "\xed\xa0\x80"}', "not UTF-8"),
         (b'{"text": "caf\xe9"}', "not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),
+        (b'{"a":' * 900 + b"1" + b"}" * 900, "nested too deeply"),
         (b'{"text": "a", "n": ' + b"9" * 5000 + b"}", "not JSON"),
         (b'{"text": "' + b"a" * 200_000 + b'"}', "a line of 200,013 bytes, more than 150,000"),
     ],
@@ -249,3 +251,18 @@ for each in sys.argv[1:]:
         assert bad, path
         assert good == ("a.jsonl" in path or ".csv" in path), path
         assert megabytes < 8, path
+
+
+@pytest.mark.parametrize(("name", "head"), [("a.jsonl.gz", b""), ("a.jsonl", b""), ("a.csv.gz", b"text\n")])
+def test_blank_lines_without_end_are_not_read_one_by_one(
+    name: str, head: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = GOOD if "json" in name else b"good"
+    data = head + document + b"\n" * 3_000_000 + document
+    (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
+    lines = []
+    read_line = Stream.read_line
+    monkeypatch.setattr(Stream, "read_line", lambda *arguments: lines.append(1) or read_line(*arguments))
+    first = 1 + bool(head)
+    assert read(tmp_path / name) == [(first, "good"), (first + 3_000_000, "good")]
+    assert len(lines) < 5_000

@@ -24,9 +24,9 @@ from dedup.corpus.reading.jsonl import LineRange
 from dedup.corpus.reading.portions import gather
 from dedup.corpus.run import run_job
 from dedup.corpus.tally import Tally
-from dedup.errors import InputError, SettingsError
+from dedup.errors import InputError, SettingsError, reason_of
 from dedup.rules.settings import DedupSettings
-from dedup.signature.extraction import parse_html
+from dedup.signature.extraction import MarkupError, parse_html
 from dedup.workers.pool import WorkerPool
 
 DEADLY = "kill this worker"
@@ -95,16 +95,17 @@ def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) 
     assert read <= 10
 
 
-def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [RecursionError("too deep"), MarkupError("301,000 tags")])
+def test_an_analysis_that_fails_is_that_of_one_document(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def parse_or_fail(page: bytes) -> HtmlElement | None:
         if page == DEADLY.encode():
-            raise RecursionError("too deep")
+            raise error
         return parse_html(page)
 
     monkeypatch.setattr(batches, "parse_html", parse_or_fail)
     contents: list[str | bytes] = ["a", b"<p>page", DEADLY.encode(), b"<p>b", ""]
     found = sign(contents, "words", with_words=True)
-    assert found.unanalysed == {2: "RecursionError: too deep"}
+    assert found.unanalysed == {2: reason_of(error)}
     assert found.rows["tokens"].tolist() == [1, 1, 0, 1, 0]
     assert found.pages.keys() == {1, 3}
     assert [bool(words) for words in found.words] == [True, True, False, True, True]

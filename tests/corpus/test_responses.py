@@ -153,4 +153,5 @@ def test_a_page_is_known_by_header_name_and_body(
 
 
 def test_a_status_that_brings_a_page_begins_with_two() -> None:
-    assert list(map(is_success, (200, "203", "206", "299", 301, "404", "", None))) == [True] * 4 + [False] * 4
+    assert all(map(is_success, (200, "203", "206", "299")))
+    assert not any(map(is_success, (301, "404", "", None, "2" * 5_000)))

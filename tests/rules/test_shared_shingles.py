@@ -121,6 +121,9 @@ def test_words_that_collide_are_not_taken_for_the_same(caution: Caution) -> None
     found = bounds(own, twins)
     assert (found.jaccard, found.containment, found.rewritten) == (0, 0, 1)
     assert check(own, twins, DedupSettings(caution=caution)) is Rule.NOT_ALIKE
+    both = b"\n".join((own, twins))
+    assert bounds(own, both) == plain_bounds(own, both)
+    assert shared_shingles.shared_tokens(both, own) == bytes([1] * 300 + [0] * 300)
 
 
 # How far they may differ.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import mmh3
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.compiled import BLOCK, below, compiled, equal_to
+from dedup.compiled import BLOCK, KEY, below, compiled, equal_to, slot_of
 from dedup.signature.dictionaries import load_jieba
 from dedup.signature.kernels import MULTIPLIERS, OFFSETS, count_distinct, hashes_of_words, murmur3_of_tokens
 from dedup.signature.normalise import normalise
@@ -141,10 +143,24 @@ def test_masks_of_bytes(data: bytes, at: int, byte: int) -> None:
     assert less == sum((each < byte) << place for place, each in enumerate(block))
 
 
+@compiled
+def slots_of(numbers: np.ndarray, key: np.uint64, mask: np.uint64) -> np.ndarray:
+    return np.array([slot_of(number, key, mask) for number in numbers])
+
+
+@pytest.mark.parametrize("key", [1 << 63 | 1, 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9])
+def test_hashes_that_somebody_has_made_alike_are_spread_over_a_table(key: int) -> None:
+    random = Random(key)
+    alike = np.array([random.getrandbits(50) << 14 for _ in range(4096)], np.uint64)
+    slots = slots_of(alike, np.uint64(key), np.uint64(2**14 - 1))
+    assert 3000 < len(set(slots.tolist())) <= slots.max() < 2**14
+    assert set(slots_of(alike, np.uint64(key), np.uint64(0)).tolist()) == {0}
+
+
 @given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 9) | st.integers(2**32 - 9, 2**32 - 1), max_size=300))
 def test_distinct_values_are_counted(values: list[int]) -> None:
     # Small ones are told apart by none of the bits that say where a value belongs.
-    assert count_distinct(np.array(values, np.uint32)) == len(set(values))
+    assert count_distinct(np.array(values, np.uint32), KEY) == len(set(values))
 
 
 @given(st.lists(HASHES, max_size=30))

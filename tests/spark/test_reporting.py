@@ -59,7 +59,7 @@ def test_a_page_whose_extraction_fails_is_a_document_and_says_why(monkeypatch: p
     from dedup.spark.reading import rows_of_items
 
     def fail(_: bytes) -> None:
-        raise RecursionError("too deep")
+        raise extraction.MarkupError("too many")
 
     monkeypatch.setattr(extraction, "parse_html", fail)
     position = Position(0, 1, 0)
@@ -67,7 +67,7 @@ def test_a_page_whose_extraction_fails_is_a_document_and_says_why(monkeypatch: p
     items = [page, Rejected("a.jsonl", position, "no JSON")]
     [document, rejected] = next(rows_of_items(items)).to_pylist()
     assert document["id"] is not None
-    assert (document["text"], document["identity"], document["reason"]) == ("", None, "RecursionError: too deep")
+    assert (document["text"], document["identity"], document["reason"]) == ("", None, "MarkupError: too many")
     assert (rejected["id"], rejected["reason"]) == (None, "no JSON")
 
 

@@ -8,9 +8,9 @@ TSV quotes mean nothing, and neither tabs nor line ends stand in a field.
 from __future__ import annotations
 
 import csv
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, count
 
 from dedup.corpus.reading.documents import (
     INNER_LINES,
@@ -26,7 +26,7 @@ from dedup.corpus.reading.documents import (
     names_there,
     require_columns,
 )
-from dedup.corpus.reading.streams import BYTE_ORDER_MARK, DAMAGE, Stream, TooLongError, why_damaged
+from dedup.corpus.reading.streams import BYTE_ORDER_MARK, DAMAGE, MANY_BLANK, Stream, TooLongError, why_damaged
 
 
 def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
@@ -75,11 +75,11 @@ def _check_header(names: list[str], options: ReadOptions) -> list[str]:
     require_columns(names, options)
     there = names_there(tuple(names), options)
     read = {*there.text[:1], *there.html[:1], *there.title[:1], *there.key[:1]}
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if read.intersection(twice):
-        raise BadRecordError(f"the header has the column {min(read.intersection(twice))[:100]!r} twice")
+    if twice := [name for name, times in Counter(names).items() if times > 1 and name in read]:
+        raise BadRecordError(f"the header has the column {min(twice)[:100]!r} twice")
     # Nobody reads the others, but all of them are written.
-    return [name if name not in names[:i] else f"{name}.{names[:i].count(name)}" for i, name in enumerate(names)]
+    before = defaultdict[str, Iterator[int]](count)
+    return [f"{name}.{number}" if (number := next(before[name])) else name for name in names]
 
 
 class _Rows:
@@ -117,9 +117,14 @@ class _Rows:
             OSError, EOFError, zlib.error: the file is damaged.
         """
         row: list[str] | None = []
+        blank = -1
         while row == []:
+            blank += 1
             self.first_line += len(self._taken) or 1
             self._taken = []
+            # Lines that are put back stand before those of the stream.
+            if blank and blank % MANY_BLANK == 0 and not self._ahead:
+                self.first_line += self._stream.skip_blank(b"\r\n")
             try:
                 row = self._parse()
                 reason = self._fault(header, row) if row else ""

@@ -267,10 +267,13 @@ def document_of(
     Raises:
         BadRecordError: it is none.
     """
-    there = names_there(tuple(fields), options)
-    text, html = _content_of(fields, there, options)
-    key = storable(_key_of(fields, there, options) or f"{file.key}:{position.ordinal}")
-    return CorpusDocument(key, None if text is None else storable(text), html, file.name, position, record)
+    try:
+        there = names_there(tuple(fields), options)
+        text, html = _content_of(fields, there, options)
+        key = storable(_key_of(fields, there, options) or f"{file.key}:{position.ordinal}")
+        return CorpusDocument(key, None if text is None else storable(text), html, file.name, position, record)
+    except RecursionError:
+        raise BadRecordError("nested too deeply") from None
 
 
 class _Names(NamedTuple):

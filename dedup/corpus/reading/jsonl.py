@@ -24,7 +24,7 @@ from dedup.corpus.reading.documents import (
     Rejected,
 )
 from dedup.corpus.reading.json_arrays import begins_array, read_stream
-from dedup.corpus.reading.streams import BYTE_ORDER_MARK, DAMAGE, Stream, TooLongError, why_damaged
+from dedup.corpus.reading.streams import BYTE_ORDER_MARK, DAMAGE, MANY_BLANK, Stream, TooLongError, why_damaged
 from dedup.errors import InputError
 
 _DECODER = msgspec.json.Decoder()
@@ -32,6 +32,7 @@ _DECODER = msgspec.json.Decoder()
 
 RANGE_BYTES = 1 << 21
 _LINE_FEED = b"\n"
+_SPACE = b" \t\r\n"
 _PEEKED = 64
 
 
@@ -43,7 +44,7 @@ def read(
     Of a file that is not compressed reading begins at the byte `start`, where so many lines stand before, and stops at
     a line that begins at the byte `end` or behind it.
     """
-    line_number, offset = lines, start
+    line_number, offset, blank = lines, start, 0
     with Stream(file, offset) as stream:
         if not offset and begins_array(_head(stream)):
             yield from read_stream(stream, file, number, options)
@@ -51,6 +52,8 @@ def read(
         while end is None or offset < end:
             line_number += 1
             try:
+                if blank == MANY_BLANK:
+                    blank, line_number = 0, line_number + stream.skip_blank(_SPACE)
                 line = stream.read_line(options.max_bytes)
             except TooLongError as error:
                 reason = f"a line of {error.size:,} bytes, more than {options.max_bytes:,}"
@@ -64,6 +67,7 @@ def read(
                 return
             offset = stream.tell()
             item = item_of(line, file, Position(number, line_number, offset), options)
+            blank = blank + 1 if item is None else 0
             if item is not None:
                 yield item
 

@@ -11,7 +11,6 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from http import HTTPStatus
 from io import BytesIO
 from mimetypes import MimeTypes
 from typing import Any, NamedTuple
@@ -28,6 +27,7 @@ _PIECE = 1 << 16
 _MOST_CODINGS = 10
 _HTML = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
 _TEXT = ("application/json", "application/javascript", "application/x-javascript", "application/x-json")
+_SUCCESS = re.compile("2[0-9]{2}")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", re.ASCII)
 _FILE_NAME = re.compile(r"filename\*?\s*=\s*(?:[\w-]+'[\w-]*')?\"?([^\";]+)", re.IGNORECASE)
 _TYPES = MimeTypes()
@@ -206,4 +206,4 @@ def is_html(body: bytes, types: Iterable[str], url: str, disposition: str = "") 
 
 def is_success(status: Any) -> bool:
     """Say whether a status, as a number or its digits, is one of those that bring a page."""
-    return str(status).isdecimal() and HTTPStatus.OK <= int(status) < HTTPStatus.MULTIPLE_CHOICES
+    return _SUCCESS.fullmatch(str(status)) is not None

@@ -33,6 +33,9 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BUFFER = 1 << 20
 _SMALL_BUFFER = 1 << 16
 _DISCARDED = 1 << 20
+MANY_BLANK = 1_000
+"""After so many blank lines, those that follow are skipped at once: a small file may unpack to gigabytes of them."""
+
 # Those of zstd --long=31: up to 2 GB, of which as much is taken as the file fills.
 _LARGEST_WINDOW = 31
 
@@ -335,6 +338,27 @@ class Stream:
         if len(line) > limit:
             raise TooLongError(len(line) + self._discard_line(line))
         return line
+
+    def skip_blank(self, space: bytes) -> int:
+        """Skip the lines that come next and hold nothing but white space; return how many.
+
+        It takes as long as reading a megabyte, and more only for what it skips: see `MANY_BLANK`.
+
+        Args:
+            space: what counts as white space, the line feed among it.
+
+        Raises:
+            OSError, EOFError, zlib.error: the file is damaged; see `DAMAGE`.
+        """
+        lines = 0
+        while ahead := self.bytes.peek():
+            blank = ahead[: len(ahead) - len(ahead.lstrip(space))]
+            end = blank.rfind(b"\n") + 1
+            if not end:
+                break
+            self._offset += len(self.bytes.read(end))
+            lines += blank.count(b"\n")
+        return lines
 
     def _discard_line(self, line: bytes) -> int:
         size = 0

@@ -119,11 +119,11 @@ STORED: dict[str, tuple[Page, Callable[[dict[str, Any]], bool]]] = {
         lambda row: "utf-8" in row["problem"] and "Brücke \ufffd" in row["text"],
     ),
     "/many-tags": (
-        f"<html><body>{'<p>x' * 1_000_000}</body></html>",
+        f"<html><body>{'<p>x' * 1_000_000}<a href=/behind-many-tags></body></html>",
         lambda row: " tags and attributes, " in row["problem"] and row["page_characters"] is None,
     ),
     "/many-attributes": (
-        f"<html><body>{'<p a b c d e f g h i j k l m n o p q r s t u v w>x' * 90_000}</body></html>",
+        f"<html>{'<p a b c d e f g h i j k l m n o p q r s t u v w>x' * 90_000}<a href=/behind-many-attributes></html>",
         lambda row: "MemoryError" in row["problem"],
     ),
     "/no-element": (document(80, "no element"), lambda row: row["problem"] is None),
@@ -193,6 +193,9 @@ KILLER = article("killer", text="<span>word</span> " * 8_000)
 TOO_MUCH = {"/many-tags", "/many-attributes"}
 """Of what is stored: what a worker does not read to its end."""
 
+BEHIND = ("/behind-hostile-links", "/behind-many-tags", "/behind-many-attributes")
+"""What only such pages link to."""
+
 
 EXTRACTION_SECONDS = "crawler.runtime.EXTRACTION_SECONDS"
 
@@ -211,7 +214,8 @@ def bad(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         database = request.getfixturevalue("postgresql_server")().create_database()
     linked = {path: page for pages in (ENCODED, REFUSED, STORED) for path, (page, _) in pages.items()}
     with LocalSite({"/": article("front", linked), **linked}) as site:
-        site.pages["/behind-hostile-links"] = article("behind")
+        for number, path in enumerate(BEHIND):
+            site.pages[path] = article(f"behind {number}")
         settings = {"DOWNLOAD_MAXSIZE": MAX_SIZE, "DEDUP_WORKERS": 1}
         constants = {EXTRACTION_SECONDS: HANG}
         yield BadPages(site.url, crawl(database, settings, accidents=True, constants=constants, url=f"{site.url}/"))
@@ -225,7 +229,7 @@ def row_of(bad: BadPages, path: str) -> dict[str, Any]:
 def test_crawl_with_bad_pages_succeeds_and_every_page_is_stored_or_named(bad: BadPages) -> None:
     crawl = bad.crawl
     assert (crawl.status, crawl.stats["finish_reason"], crawl.accidents) == (0, "finished", [])
-    assert set(crawl.pages) == {bad.url + path for path in ("/", "/behind-hostile-links", *STORED, *ENCODED)}
+    assert set(crawl.pages) == {bad.url + path for path in ("/", *BEHIND, *STORED, *ENCODED)}
     assert crawl.summed_up("kept") == len(crawl.pages)
     assert crawl.summed_up("skipped") == sum(crawl.skipped.values()) == len(REFUSED)
     assert crawl.summed_up("dropped") == 0, "pages without text are no duplicates of each other"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawler.pages.extraction import LinkRules, extract_page
+from crawler.pages.extraction import LinkRules, extract_links, extract_page
 
 RULES = LinkRules(("example.com",))
 BASES = ["http://example.com/a/b?c", "https://example.com", "http://example.com:80/x/../y", "http://example.com/;p?q"]
@@ -118,3 +118,18 @@ def test_what_is_no_page_of_the_site_is_no_link(href: str) -> None:
 
 def test_each_link_comes_once_in_the_order_of_the_page() -> None:
     assert links("/b", "/a#1", "/b", "/a#2") == ["http://example.com/b", "http://example.com/a"]
+
+
+def test_links_of_a_page_that_cannot_be_analysed_are_those_of_any_other() -> None:
+    head = '<meta name=robots content=noindex><link rel=canonical href="/own"><base href="/d/"><link rel=next href=2>'
+    body = """
+        <a data-x='"' title="a > b" href='q?a=1&amp;b=2\x01'>.</a><A\nHREF=upper>.<abbr>.</abbr><a rel=nofollow href=no>
+        <area href="//www.example.com/x"><iframe src=f></iframe><object type="text/html" data=o></object><a name=here>
+        <script>"<a href=script>"</script><!-- <a href=comment> --><a href="é">
+    """
+    html = f"<html><head>{head}</head><body>{body}</body></html>".encode()
+    plain = extract_page(html, BASES[0], RULES, with_text=False)
+    alone = extract_links(html, BASES[0], RULES, "too large", None, with_links=True)
+    assert len(alone.links) == 7
+    assert (alone.links, alone.canonical, alone.noindex) == (plain.links, plain.canonical, True)
+    assert alone.problem == "too large"

@@ -121,6 +121,8 @@ NOW = 1_772_438_400.0  # Mon, 02 Mar 2026 08:00:00 GMT
         ("1.5", None),
         ("\u0661\u0662", None),
         ("Mon, 99 Mar 2026 08:00:30 GMT", None),
+        ("Mon, 02 Mar 99999999999 08:00:30 GMT", None),
+        (f"Mon, 02 Mar 2026 {'9' * 400}:00:30 GMT", None),
     ],
 )
 def test_retry_after_is_seconds_or_a_date(value: str, seconds: float | None) -> None:

@@ -64,6 +64,14 @@ def test_cookie_of_a_public_suffix_is_refused() -> None:
     assert {cookie.domain for cookie in middleware.jars[None]} == {".b.example"}
 
 
+@pytest.mark.parametrize("until", ["Max-Age=" + "9" * 400, "expires=Fri, 31-Dec-" + "9" * 5_000 + " 23:59:59 GMT"])
+def test_cookie_whose_time_has_no_end_is_kept(until: str) -> None:
+    middleware = OfflineCookiesMiddleware.from_crawler(get_crawler())
+    response = Response("http://shop.example/", headers={"Set-Cookie": f"a=b; {until}; Path=/x"})
+    middleware.process_response(Request(response.url), response)
+    assert [(cookie.name, cookie.path) for cookie in middleware.jars[None]] == [("a", "/x")]
+
+
 def test_cookies_without_end_are_bounded_and_the_session_stays(tmp_path: Path) -> None:
     number = 60
 
