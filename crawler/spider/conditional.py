@@ -26,22 +26,11 @@ from crawler.pages.store import Visit
 from dedup.stage.failures import read_item_settings
 from dedup.stage.pipelines import NearDuplicatePipeline
 
-_MAX_VALIDATOR = 256
 _FOR_GOOD = (301, 308)
 
 
 # Smaller ones are fetched whole: their status tells more than their type.
 _STOP_ABOVE_BYTES = 65_536
-
-
-def read_validators(headers: Headers) -> tuple[str | None, str | None]:
-    """Return ETag and Last-Modified of a response, where they can be sent back.
-
-    A page whose headers tell robots what to do has none: an answer of 304 would not repeat them.
-    """
-    if b"X-Robots-Tag" in headers:
-        return None, None
-    return _read(headers, "ETag"), _read(headers, "Last-Modified")
 
 
 def is_known_duplicate(response: Response) -> bool:
@@ -142,11 +131,6 @@ def _moved_from(request: Request) -> list[str]:
     """Return the addresses whose redirects have led to a request, if all of them were for good."""
     reasons = request.meta.get("redirect_reasons", [])
     return list(request.meta.get("redirect_urls", [])) if all(each in _FOR_GOOD for each in reasons) else []
-
-
-def _read(headers: Headers, name: str) -> str | None:
-    value = (headers.get(name) or b"").decode("latin-1").strip()
-    return value if value and value.isascii() and value.isprintable() and len(value) <= _MAX_VALIDATOR else None
 
 
 class BreakingOffMiddleware:

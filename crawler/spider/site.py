@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from datetime import UTC, datetime
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, Spider, signals
@@ -18,6 +17,7 @@ from scrapy.http import HtmlResponse, JsonResponse, Response, XmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 from scrapy.settings import BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.utils.datatypes import LocalCache
 from twisted.python.failure import Failure
 
 from crawler.arguments import SiteArguments, as_texts
@@ -25,8 +25,6 @@ from crawler.output import SKIPPED, Progress, skip
 from crawler.page import (
     ARCHIVED,
     CUT_OFF,
-    EXCHANGE,
-    FETCHED,
     GIVEN,
     KIND,
     LAST,
@@ -38,10 +36,8 @@ from crawler.page import (
     ROBOTS,
     SITEMAP,
     Page,
-    UnexaminedPage,
     is_page,
     reason_of,
-    referrer_of,
 )
 from crawler.pages.extraction import (
     Extraction,
@@ -53,10 +49,11 @@ from crawler.pages.extraction import (
     read_robots_header,
 )
 from crawler.pages.pipeline import StoragePipeline
+from crawler.pages.reading import ReadPage
 from crawler.politeness.robots import own_name
 from crawler.runtime import BoundedDownloadHandler, Workers
 from crawler.spider.browser import Browser, JavaScript, RenderingError
-from crawler.spider.conditional import is_known_duplicate, read_validators
+from crawler.spider.conditional import is_known_duplicate
 from crawler.spider.defaults import add_defaults
 from crawler.spider.series import SeriesOfAddresses
 from crawler.spider.sitemaps import (
@@ -75,7 +72,6 @@ from dedup.console import counted, plain
 from dedup.corpus.reading.responses import NOT_HTML, ONLY_BEGINNING
 from dedup.errors import SettingsError
 from dedup.rules.documents import Decision
-from dedup.signature.charsets import decode_declared
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
@@ -88,7 +84,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_HALF = 32_768
+_REMEMBERED = 50_000
 _AT_ONCE = 50
 
 _IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
@@ -96,79 +92,6 @@ _GONE = (404, 410)
 
 NEEDS_JAVASCRIPT = "needs_javascript"
 """The reason for which a page is skipped whose text would have to be written by JavaScript."""
-
-
-class RecentUrls:
-    """Remembers the last URLs that were added, between one and two times `half` of them.
-
-    What it has forgotten costs time and no more: the frontier knows all of them.
-
-    Args:
-        half: how many are remembered at least.
-    """
-
-    def __init__(self, half: int = _HALF) -> None:
-        self._half = half
-        # A hash is 64 bits; the URLs themselves would take ten times the memory.
-        self._newer: set[int] = set()
-        self._older: set[int] = set()
-
-    def __len__(self) -> int:
-        return len(self._newer) + len(self._older)
-
-    def __contains__(self, url: str) -> bool:
-        return hash(url) in self._newer or hash(url) in self._older
-
-    def add(self, url: str) -> None:
-        """Remember a URL."""
-        self._newer.add(hash(url))
-        if len(self._newer) >= self._half:
-            self._older, self._newer = self._newer, set()
-
-
-class _Read(NamedTuple):
-    """A page that was read.
-
-    Attributes:
-        response: the response that holds it.
-        body_digest: the digest of its bytes.
-        extraction: what was found in it.
-    """
-
-    response: HtmlResponse
-    body_digest: bytes
-    extraction: Extraction
-
-    def as_page(self, depth: int) -> Page:
-        """Return the page as it is stored, so many links from the start."""
-        response, body_digest, extraction = self
-        etag, last_modified = read_validators(response.headers)
-        content_type = content_type_of(response)
-        exchange = response.meta.get(EXCHANGE)
-        fetched = response.meta.get(FETCHED) if exchange is None else exchange.time
-        problem = extraction.problem
-        is_unread = extraction.signature is None and problem is None
-        declared = decode_declared(response.body, content_type) if is_unread else None
-        page = (UnexaminedPage if problem else Page)(
-            url=response.url,
-            html=response.body,
-            content_type=content_type,
-            body_digest=None if problem else body_digest,
-            fetched=fetched or datetime.now(UTC),
-            depth=depth,
-            referrer=referrer_of(response.request),
-            signature=extraction.signature,
-            unread=(declared.text if declared else response.body) if is_unread else None,
-            canonical=extraction.canonical,
-            exchange=exchange,
-            problem=problem,
-            title=extraction.title or None,
-            etag=etag,
-            last_modified=last_modified,
-        )
-        if extraction.main is not None:
-            page.take(extraction.main)
-        return page
 
 
 async def _in_turns(values: Iterable[T]) -> AsyncIterator[T]:
@@ -207,7 +130,9 @@ class SiteSpider(Spider):
         self._scheme = scheme
         # Making a Request and its fingerprint costs more than everything else about a link, and
         # most links of a page have been seen on another one.
-        self._scheduled = RecentUrls()
+        # What it has forgotten costs time and no more: the frontier knows all of them. A hash is 64 bits; the URLs
+        # themselves would take ten times the memory.
+        self._scheduled: LocalCache[int, None] = LocalCache(_REMEMBERED)
         self.series = SeriesOfAddresses()
         self._named: list[Request] = []
         self._sitemaps = SitemapBounds()
@@ -366,7 +291,7 @@ class SiteSpider(Spider):
             self._count(response)
             if PASSED_OVER not in response.flags:
                 await self._prepare_moving(response)
-                known = _Read(cast("HtmlResponse", response), response.meta[LAST_VISIT].body_digest, Extraction())
+                known = ReadPage(cast("HtmlResponse", response), response.meta[LAST_VISIT].body_digest, Extraction())
                 yield known.as_page(depth)
             return
         is_html = isinstance(response, HtmlResponse) and not is_feed and not response.body.startswith(NOT_HTML)
@@ -383,7 +308,7 @@ class SiteSpider(Spider):
         async for each in self._handle(read, depth, at_the_end=at_the_end):
             yield each
 
-    async def _handle(self, read: _Read, depth: int, *, at_the_end: bool) -> AsyncIterator[Page | Request]:
+    async def _handle(self, read: ReadPage, depth: int, *, at_the_end: bool) -> AsyncIterator[Page | Request]:
         """Yield a page that was read, and requests for its links."""
         response, extraction = read.response, read.extraction
         noindex, nofollow = self._directives(read)
@@ -437,7 +362,7 @@ class SiteSpider(Spider):
         if NOT_MODIFIED in response.flags:
             self.crawler.stats.inc_value("crawler/not_modified")
 
-    def _tell_problem(self, read: _Read) -> None:
+    def _tell_problem(self, read: ReadPage) -> None:
         problem = read.extraction.problem
         if problem is not None and read.extraction.main is None:
             logger.warning("%s is stored without text: %s", clean(read.response.url), clean(problem))
@@ -445,7 +370,7 @@ class SiteSpider(Spider):
         elif problem is not None:
             logger.info("%s is not compared with others: %s", clean(read.response.url), problem)
 
-    async def _read(self, response: HtmlResponse, *, with_links: bool) -> _Read:
+    async def _read(self, response: HtmlResponse, *, with_links: bool) -> ReadPage:
         """Extract a page, as the server has sent it or as the browser makes it."""
         # What the server has not sent again is stored as it was rendered.
         is_sent = not {NOT_MODIFIED, PASSED_OVER, FLAG} & set(response.flags)
@@ -465,7 +390,7 @@ class SiteSpider(Spider):
                 response, body_digest = rendered, digest(rendered.body)
         if CUT_OFF in response.flags:
             extraction.problem = extraction.problem or ONLY_BEGINNING
-        return _Read(response, body_digest, extraction)
+        return ReadPage(response, body_digest, extraction)
 
     async def _render(self, response: HtmlResponse) -> HtmlResponse:
         try:
@@ -474,7 +399,7 @@ class SiteSpider(Spider):
             logger.warning("%s is taken as it was sent: %s", clean(response.url), error)
             return response
 
-    def _directives(self, read: _Read) -> tuple[bool, bool]:
+    def _directives(self, read: ReadPage) -> tuple[bool, bool]:
         """Return whether a page asks not to be stored, and that its links are not followed."""
         if not self.rules.obey_robots:
             return False, False
@@ -482,7 +407,7 @@ class SiteSpider(Spider):
         noindex, nofollow = read_robots_header(headers, self.rules.robot)
         return read.extraction.noindex or noindex, read.extraction.nofollow or nofollow
 
-    async def _why_no_content(self, read: _Read, *, was_page: bool) -> str | None:
+    async def _why_no_content(self, read: ReadPage, *, was_page: bool) -> str | None:
         """Return why a page is neither a copy nor kept, in one word; None if it is content."""
         if read.extraction.is_shell:
             if not self._has_told_of_shells and self.browser.mode_of(read.response.url) is JavaScript.OFF:
@@ -556,7 +481,7 @@ class SiteSpider(Spider):
 
     def _follow(self, links: list[str], depth: int) -> Iterator[Request]:
         for url in links:
-            if url in self._scheduled:
+            if hash(url) in self._scheduled:
                 continue
             if self.series.is_over(url):
                 self.crawler.stats.inc_value("crawler/links_of_series")
@@ -599,7 +524,7 @@ class SiteSpider(Spider):
         redirected_from = request.meta.get("redirect_urls")
         if redirected_from and not self.rules.is_on_site(request.url):
             skip(self.crawler, redirected_from[0], "redirected_to_other_host", request.url, request=request)
-        self._scheduled.add(request.url)
+        self._scheduled[hash(request.url)] = None
 
     def note_dropped(self, request: Request) -> None:
         """Name a page that redirects to where it came from again and again."""
@@ -637,7 +562,7 @@ class _ArchiveReading(SiteSpider):
     def _redirect(self, response: Response, target: str) -> None:
         skip(self.crawler, response.url, "moved", target, request=response.request)
 
-    async def _read(self, response: HtmlResponse, *, with_links: bool) -> _Read:
+    async def _read(self, response: HtmlResponse, *, with_links: bool) -> ReadPage:
         read = await super()._read(response, with_links=with_links)
         await self.archives.wait_for_turn(cast("Request", response.request))
         return read

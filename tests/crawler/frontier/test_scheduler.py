@@ -19,7 +19,7 @@ from crawler.frontier.schema import TakenUrl, to_entry, to_request
 from crawler.frontier.store import FrontierStore
 from crawler.page import KIND, ROW
 from crawler.politeness.pausing import MOST_FAILURES
-from crawler.spider.site import RecentUrls, SiteSpider
+from crawler.spider.site import SiteSpider
 from tests.crawling import ask, crawl_command, crawl_site_here, finish, start
 from tests.localsite import Asked, EndlessSite, LocalSite, Page, Reply, article, redirect
 
@@ -169,16 +169,6 @@ def test_memory_holds_a_batch_and_what_the_engine_holds(tmp_path: Path) -> None:
     assert outcome.count("scheduler/dequeued") == len(ready) == 701
     assert max(ready) <= BATCH + 1
     assert max(more_than_engine) <= 0
-
-
-def test_recent_urls_are_bounded() -> None:
-    recent = RecentUrls(half=10)
-    sizes = []
-    for number in range(100):
-        recent.add(str(number))
-        sizes.append(len(recent))
-        assert all(str(known) in recent for known in range(max(0, number - 9), number + 1))
-    assert max(sizes) < 20
 
 
 @pytest.mark.slow

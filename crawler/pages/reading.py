@@ -1,0 +1,75 @@
+"""A page that was read, and what is stored of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from scrapy.http import HtmlResponse
+from scrapy.http.headers import Headers
+
+from crawler.page import EXCHANGE, FETCHED, Page, UnexaminedPage, referrer_of
+from crawler.pages.extraction import Extraction, content_type_of
+from dedup.signature.charsets import decode_declared
+
+_MAX_VALIDATOR = 256
+
+
+class ReadPage(NamedTuple):
+    """A page that was read.
+
+    Attributes:
+        response: the response that holds it.
+        body_digest: the digest of its bytes.
+        extraction: what was found in it.
+    """
+
+    response: HtmlResponse
+    body_digest: bytes
+    extraction: Extraction
+
+    def as_page(self, depth: int) -> Page:
+        """Return the page as it is stored, so many links from the start."""
+        response, body_digest, extraction = self
+        etag, last_modified = read_validators(response.headers)
+        content_type = content_type_of(response)
+        exchange = response.meta.get(EXCHANGE)
+        fetched = response.meta.get(FETCHED) if exchange is None else exchange.time
+        problem = extraction.problem
+        is_unread = extraction.signature is None and problem is None
+        declared = decode_declared(response.body, content_type) if is_unread else None
+        page = (UnexaminedPage if problem else Page)(
+            url=response.url,
+            html=response.body,
+            content_type=content_type,
+            body_digest=None if problem else body_digest,
+            fetched=fetched or datetime.now(UTC),
+            depth=depth,
+            referrer=referrer_of(response.request),
+            signature=extraction.signature,
+            unread=(declared.text if declared else response.body) if is_unread else None,
+            canonical=extraction.canonical,
+            exchange=exchange,
+            problem=problem,
+            title=extraction.title or None,
+            etag=etag,
+            last_modified=last_modified,
+        )
+        if extraction.main is not None:
+            page.take(extraction.main)
+        return page
+
+
+def read_validators(headers: Headers) -> tuple[str | None, str | None]:
+    """Return ETag and Last-Modified of a response, where they can be sent back.
+
+    A page whose headers tell robots what to do has none: an answer of 304 would not repeat them.
+    """
+    if b"X-Robots-Tag" in headers:
+        return None, None
+    return _read(headers, "ETag"), _read(headers, "Last-Modified")
+
+
+def _read(headers: Headers, name: str) -> str | None:
+    value = (headers.get(name) or b"").decode("latin-1").strip()
+    return value if value and value.isascii() and value.isprintable() and len(value) <= _MAX_VALIDATOR else None
