@@ -34,6 +34,11 @@ NOTE = "You need to enable JavaScript to run this app."
 _SCRIPT = b"""fetch(location.pathname.replace("/p/", "/data/")).then(answer => answer.text()).then(text => {
   document.getElementById("app").innerHTML = new DOMParser().parseFromString(text, "text/html").body.innerHTML;
 });"""
+_CHINESE = "".join(map(chr, range(0x4E00, 0x5E00)))
+_ROBOTS = gzip.compress(("User-agent: *\n" + "".join(f"Disallow: /{i:x}*\n" for i in range(34_000))).encode())
+_WORDS = gzip.compress(b"<html><body><p>" + b" ".join(b"w%x" % number for number in range(80_000)))
+_HOSTS = ",".join(f"127.0.1.{number}" for number in range(1, 101))
+_INNER = ("-s", "CRAWLER_ALLOWED_NETWORKS=127.0.0.0/8")
 _SECRET = b"<html><body><p>treasure of the inner network</p></body></html>"
 
 
@@ -199,6 +204,104 @@ class Calendar(Site):
         return super().respond(path, host)
 
 
+class Series(Site):
+    """Six hundred articles in Chinese at addresses that differ in a number."""
+
+    numbered = 600
+
+    def respond(self, path: str, host: str) -> Answer:
+        found = super().respond(path, host)
+        if path == "/" or found is MISSING:
+            return found
+        chance = random.Random(path)
+        text = "。".join("".join(chance.choices(_CHINESE, k=20)) for _ in range(8))
+        return page("".join(chance.choices(_CHINESE, k=6)), text=text)
+
+
+class Forum(Site):
+    """250 posts, and a hundred in a row between them that were removed."""
+
+    numbered = 350
+
+    @property
+    def pages(self) -> int:
+        return super().pages - 100
+
+    def respond(self, path: str, host: str) -> Answer:
+        is_removed = path.startswith("/p/") and 50 <= int(path.rpartition("/")[2]) < 150
+        return MISSING if is_removed else super().respond(path, host)
+
+
+class Sections(Site):
+    """A sitemap of open CDATA sections, 405 bytes by gzip."""
+
+    def respond(self, path: str, host: str) -> Answer:
+        if path == "/robots.txt":
+            return Answer(200, f"Sitemap: http://{host}/map.xml\n".encode(), (("Content-Type", "text/plain"),))
+        if path == "/map.xml":
+            body = gzip.compress(b"<urlset>" + b"<![CDATA[" * 20_000)
+            return Answer(200, body, (("Content-Type", "application/xml"), ("Content-Encoding", "gzip")))
+        return super().respond(path, host)
+
+
+class Headers(Site):
+    """Eight answers with 20 MB of headers, and ten pages."""
+
+    links = tuple(f"/headers/{number}" for number in range(8))
+
+    def respond(self, path: str, host: str) -> Answer:
+        if path.startswith("/headers/"):
+            return Answer(200, b"", tuple((f"X-{number}", "v" * 1_000) for number in range(20_000)))
+        return super().respond(path, host)
+
+
+class ManyHosts(Site):
+    """A robots.txt of 512 kB, and half a megabyte of words at made-up addresses, on each of a hundred hosts."""
+
+    hosts = 100
+
+    @property
+    def pages(self) -> int:
+        return super().pages + self.hosts
+
+    def respond(self, path: str, host: str) -> Answer:
+        port = host.rpartition(":")[2]
+        self.links = tuple(f"http://127.0.1.{number}:{port}/p/{number}" for number in range(1, self.hosts + 1))
+        zipped = ("Content-Encoding", "gzip")
+        if path == "/robots.txt":
+            return Answer(200, _ROBOTS, (("Content-Type", "text/plain"), zipped))
+        if host.startswith("127.0.1."):
+            return (
+                page(host) if path.startswith("/p/") else Answer(200, _WORDS, (("Content-Type", "text/html"), zipped))
+            )
+        return super().respond(path, host)
+
+
+class SlowHost(Site):
+    """A host whose pages take eight seconds each, beside one with sixty pages."""
+
+    numbered = 60
+
+    def respond(self, path: str, host: str) -> Answer:
+        port = host.rpartition(":")[2]
+        self.links = tuple(f"http://127.0.1.1:{port}/slow/{number}" for number in range(60))
+        if path.startswith("/slow/"):
+            time.sleep(8)
+        return super().respond(path, host)
+
+
+class Windows(Rendered):
+    """The same, and three pages that open one window after the other."""
+
+    links = tuple(f"/windows/{number}" for number in range(3))
+
+    def respond(self, path: str, host: str) -> Answer:
+        if path.startswith("/windows/"):
+            script = "<script>setInterval(() => open('/p/1'), 1); while (open('/p/2')) {}</script>"
+            return Answer(200, _shell().body.replace(b"</body>", script.encode() + b"</body>"))
+        return super().respond(path, host)
+
+
 KINDS: dict[str, tuple[type[Site], list[str]]] = {
     "429 above 5 a second": (Limited, []),
     "503 for 12 seconds": (Down, []),
@@ -209,6 +312,16 @@ KINDS: dict[str, tuple[type[Site], list[str]]] = {
     "the same by JavaScript, rendered": (Rendered, ["-s", "CRAWLER_JAVASCRIPT=when-empty"]),
     "soft 404s": (SoftErrors, []),
     "a calendar without an end": (Calendar, ["-a", "max_pages=470"]),
+    "600 articles in Chinese": (Series, []),
+    "a forum with 100 removed posts": (Forum, []),
+    "a sitemap of open CDATA": (Sections, ["-a", "sitemap=auto"]),
+    "headers of 20 MB": (Headers, []),
+    "100 hosts, long robots.txt": (ManyHosts, ["-a", f"allowed_domains=127.0.0.1,{_HOSTS}", *_INNER]),
+    "a slow host, for 30 seconds": (
+        SlowHost,
+        ["-a", "allowed_domains=127.0.0.1,127.0.1.1", *_INNER, "-s", "CLOSESPIDER_TIMEOUT=30"],
+    ),
+    "the same, and windows": (Windows, ["-s", "CRAWLER_JAVASCRIPT=when-empty"]),
 }
 """The kinds of sites, and the arguments with which each is crawled."""
 
@@ -216,7 +329,7 @@ KINDS: dict[str, tuple[type[Site], list[str]]] = {
 @contextmanager
 def _serving(site: Site) -> Iterator[str]:
     """Serve a site on a free port, and an inner service on another, as long as the context lasts; return its URL."""
-    server, inner = _server(site.answer, "127.0.0.1"), _server(_tell_secret(site), "0.0.0.0")
+    server, inner = _server(site.answer, "0.0.0.0"), _server(_tell_secret(site), "0.0.0.0")
     site.other_port = inner.server_port
     for each in (server, inner):
         threading.Thread(target=each.serve_forever, daemon=True).start()
@@ -307,7 +420,7 @@ def _crawl(project: Path, site: Site, arguments: list[str]) -> dict[str, Any]:
         with closing(sqlite3.connect(database)) as connection:
             stored = connection.execute("SELECT url FROM pages").fetchall()
     paths = ["/" + address.removeprefix(url) for (address,) in stored]
-    content = sum(path == "/" or path.startswith("/p/") for path in paths)
+    content = sum(path == "/" or "/p/" in path for path in paths)
     return {
         "pages": site.pages,
         "stored": len(stored),
