@@ -288,7 +288,8 @@ def _bounds(ours: bytes, theirs: bytes) -> Bounds:
         return plain_bounds(ours, theirs)
     from dedup.rules.shared_shingles import bounds  # noqa: PLC0415 -- it loads the compiler
 
-    return bounds(ours, theirs)
+    found = bounds(ours, theirs)
+    return plain_bounds(ours, theirs) if found is None else Bounds(*found)
 
 
 def _is_surely_one(bounds: Bounds, settings: RuleSettings) -> bool:

@@ -235,7 +235,8 @@ def _shared_tokens(text: bytes, other: bytes) -> bytes:
         return plain_shared_tokens(text, other)
     from dedup.rules.shared_shingles import shared_tokens  # noqa: PLC0415 -- it loads the compiler
 
-    return shared_tokens(text, other)
+    found = shared_tokens(text, other)
+    return plain_shared_tokens(text, other) if found is None else found
 
 
 def plain_shared_tokens(text: bytes, other: bytes) -> bytes:
