@@ -347,12 +347,10 @@ def test_of_copies_in_two_crawls_of_one_process_exactly_one_is_kept(tmp_path: Pa
 
     async def crawl_both() -> None:
         texts = [document(200, number) for number in range(20)]
-        await asyncio.gather(
-            *(
-                crawler.crawl_async(items=[{"url": url(f"{side}/{n}"), "text": text} for n, text in enumerate(texts)])
-                for side, crawler in enumerate(crawlers)
-            )
-        )
+        # Of two sites: where the second crawl begins when the first is over, one site would have moved.
+        urls = [[f"https://{host}.example/{host}/{number}" for number in range(20)] for host in "ab"]
+        items = [[{"url": key, "text": text} for key, text in zip(keys, texts, strict=True)] for keys in urls]
+        await asyncio.gather(*(crawler.crawl_async(items=each) for crawler, each in zip(crawlers, items, strict=True)))
 
     asyncio.run(crawl_both())
     counts = [crawler.stats.get_stats() for crawler in crawlers if crawler.stats]
