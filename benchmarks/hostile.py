@@ -282,11 +282,13 @@ class SlowHost(Site):
 
     numbered = 60
 
-    def respond(self, path: str, host: str) -> Answer:
-        port = host.rpartition(":")[2]
-        self.links = tuple(f"http://127.0.1.1:{port}/slow/{number}" for number in range(60))
+    def answer(self, path: str, host: str) -> Answer:
         if path.startswith("/slow/"):
             time.sleep(8)
+        return super().answer(path, host)
+
+    def respond(self, path: str, host: str) -> Answer:
+        self.links = tuple(f"http://127.0.1.1:{host.rpartition(':')[2]}/slow/{number}" for number in range(60))
         return super().respond(path, host)
 
 
