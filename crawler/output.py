@@ -142,6 +142,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[Line]:
         ("known before", _known(stats)),
         ("skipped", _pages(sum(skipped.values()), reasons) if skipped else ""),
         ("parked", _parked(crawler)),
+        ("not fetched", _not_fetched(crawler)),
         ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
         ("saved", _saved(stats)),
         ("lost", lost_text(lost_bytes) if lost_bytes else ""),
@@ -192,6 +193,13 @@ def _parked(crawler: Crawler) -> str:
     if len(named) > _SITES_NAMED:
         named[_SITES_NAMED:] = [f"{len(named) - _SITES_NAMED:,} more hosts"]
     return _pages(sum(parked.values()), named) if parked else ""
+
+
+def _not_fetched(crawler: Crawler) -> str:
+    """Return how many addresses were passed over, and by how many rules."""
+    passed = crawler.stats.get_value("frontier/passed_over", 0)
+    rules = len(list(crawler.spider.address_rules.acting())) if passed else 0  # type: ignore[union-attr]
+    return f"{counted(passed, 'address')} of copies, by {counted(rules, 'rule')}" if passed else ""
 
 
 def _not_followed(on_duplicates: int, forbidden: int) -> str:

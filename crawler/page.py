@@ -71,6 +71,9 @@ EXCHANGE = "exchange"
 UNSETTLED = "unsettled"
 """Key of a request's meta: what it has led to could not be written, so that it is not done."""
 
+BY_RULE = "by_rule"
+"""Key of a request's meta: it is passed over, since a rule says that it leads to a copy."""
+
 NOT_MODIFIED = "not modified"
 """Flag of a response whose server has said that the page is the same as last time."""
 

@@ -37,7 +37,7 @@ DOWNLOADER_MIDDLEWARES = {
     # In the place of Scrapy's, which does not look at ports.
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "crawler.politeness.inner_addresses.SiteMiddleware": 50,
-    "crawler.spider.series.SeriesMiddleware": 55,
+    "crawler.spider.series.AddressMiddleware": 55,
     "crawler.warc.replaying.ReplayingMiddleware": 60,
     # Closer to the downloader than proxies (750) and what tries again.
     "crawler.politeness.inner_addresses.InnerAddressMiddleware": 760,

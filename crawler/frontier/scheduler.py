@@ -44,7 +44,7 @@ from crawler.frontier.store import (
     worker_name,
 )
 from crawler.output import skip
-from crawler.page import KIND, ROW, UNSETTLED, NotStored, OverLimit
+from crawler.page import BY_RULE, KIND, ROW, UNSETTLED, NotStored, OverLimit
 from crawler.pages.pipeline import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
 from crawler.runs import UnfinishedRun, command_to_continue, name_of_run, name_unfinished, words_of
@@ -209,19 +209,23 @@ class InFlight:
         del self._rows[row]
         return row
 
-    def take_finished(self) -> list[tuple[int, bool]]:
-        """Return the rows that are done since the last call, and whether their page was kept."""
+    def take_finished(self, changes: Changes) -> bool:
+        """Note the rows that are done since the last call, or passed over; say whether there are any."""
         slot = self._crawler.engine._slot if self._crawler.engine else None  # noqa: SLF001 -- there is no public way
         if slot is None:
-            return []
+            return False
         ended = [row for row, held in self._rows.items() if held.request not in slot.inprogress]
         for row in ended:
-            if self._rows.pop(row).request.meta.get(UNSETTLED):
+            meta = self._rows.pop(row).request.meta
+            if meta.get(BY_RULE):
+                changes.passed.append(row)
+            elif meta.get(UNSETTLED) or row in self._unsettled:
+                # Taken until the crawl ends, so that it does not fetch them again itself.
                 self._unsettled.add(row)
-        # The others stay taken until the crawl ends, so that it does not fetch them again itself.
-        done = [(row, row in self._kept) for row in ended if row not in self._unsettled]
+            else:
+                changes.done.append((row, row in self._kept))
         self._kept.difference_update(ended)
-        return done
+        return bool(ended)
 
     def item_scraped(self, response: Response | None) -> None:
         self._note(self._kept, response)
@@ -261,7 +265,7 @@ class FrontierScheduler(BaseScheduler):
     - While a database server is away the crawl waits, for `DEDUP_OUTAGE_TIMEOUT` at the most.
     - Stats: `scheduler/enqueued`, `scheduler/dequeued`, `frontier/done_before`,
       `frontier/kept_before` (both of a run that is continued; the latter of other parts too),
-      `frontier/left`, `frontier/parked` (how many of these, by host), `frontier/is_shared`,
+      `frontier/left`, `frontier/parked` (how many of these, by host), `frontier/passed_over`, `frontier/is_shared`,
       `frontier/parts` (of a run of several parts) and `frontier/seconds` (of a run that other
       processes were at, too).
     """
@@ -369,12 +373,13 @@ class FrontierScheduler(BaseScheduler):
         return True
 
     def next_request(self) -> Request | None:
-        done = self._in_flight.take_finished()
-        self._changes.done += done
+        has_finished = self._in_flight.take_finished(self._changes)
+        if self._spider.take_fallen():
+            self._changes.has_fallen = self._is_left = True
         if resting := self._hosts.resting:
             self._changes.back += self._ready.remove(resting)
         request = self._take() if self._may_take() else None
-        if done or self._is_hungry():
+        if has_finished or self._changes.has_fallen or self._is_hungry():
             self._ask()
         return request
 
@@ -419,7 +424,8 @@ class FrontierScheduler(BaseScheduler):
         self._ready.add(result.taken, limit)
         if self._settings.is_shared:
             self._crawler.stats.set_value("frontier/kept_before", result.kept_elsewhere)
-        self._is_left = result.is_left or bool(self._changes.found or self._changes.again or self._changes.back)
+        waiting = self._changes
+        self._is_left = result.is_left or bool(waiting.found or waiting.again or waiting.back or waiting.has_fallen)
         self._crawler.stats.inc_value("scheduler/enqueued", result.added + len(changes.again))
         if result.taken or not self._is_left:
             self._wake_engine()
@@ -434,7 +440,7 @@ class FrontierScheduler(BaseScheduler):
             if self._pacer is not None:
                 await self._pacer.close()
             if self._pacer is not None and not self._has_failed:
-                self._changes.done += self._in_flight.take_finished()
+                self._in_flight.take_finished(self._changes)
                 is_finished = reason == "finished"
                 leave = partial(self._opened_store.leave, self._changes, is_finished=is_finished)
                 self._note_end(await self._survive(leave, self._worker_state()))
@@ -491,6 +497,7 @@ class FrontierScheduler(BaseScheduler):
         stats = self._crawler.stats
         stats.set_value("frontier/left", result.left)
         stats.set_value("frontier/parked", result.parked)
+        stats.set_value("frontier/passed_over", result.passed)
         if result.goes_on:
             stats.set_value(RUN_GOES_ON, True)
             return

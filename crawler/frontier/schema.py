@@ -107,6 +107,8 @@ class Changes:
         done: rows whose page is dealt with for good, and whether it was kept.
         again: rows to be fetched once more, with their new priority, rank and meta.
         back: rows that were taken and are not to be fetched by this worker.
+        passed: rows that are passed over, as long as the rule holds that says that they lead to copies.
+        has_fallen: whether such a rule has turned out to be false, so that all that was passed over waits again.
         named: digests of URLs that pages name as their own: where they wait they come before others at their depth.
     """
 
@@ -114,6 +116,8 @@ class Changes:
     done: list[tuple[int, bool]] = field(default_factory=list)
     again: list[tuple[int, int, int, str | None]] = field(default_factory=list)
     back: list[int] = field(default_factory=list)
+    passed: list[int] = field(default_factory=list)
+    has_fallen: bool = False
     named: list[bytes] = field(default_factory=list)
 
     def split(self, most: int) -> tuple[Changes, Changes]:
@@ -123,7 +127,7 @@ class Changes:
         """
         if len(self.found) <= most:
             return self, Changes()
-        rest = Changes(found=self.found[most:], done=self.done, named=self.named)
+        rest = Changes(self.found[most:], self.done, passed=self.passed, has_fallen=self.has_fallen, named=self.named)
         return Changes(found=self.found[:most], again=self.again, back=self.back), rest
 
 
@@ -178,6 +182,7 @@ class LeaveResult:
         parts: in how many it was crawled.
         seconds: since its start.
         parked: how many URLs of each host are parked.
+        passed: how many URLs were passed over.
     """
 
     left: int
@@ -186,6 +191,7 @@ class LeaveResult:
     parts: int = 1
     seconds: float = 0.0
     parked: Mapping[str, int] = field(default_factory=dict)
+    passed: int = 0
 
 
 class OpenResult(NamedTuple):
@@ -281,13 +287,18 @@ COUNTS = select(urls.c.state, func.count(), func.sum(urls.c.kept)).where(OF_RUN)
 
 
 class State(StrEnum):
-    """What became of a URL; one that is parked waits for the next process that goes on with the run."""
+    """What became of a URL.
+
+    One that is parked waits for the next process that goes on with the run, one that was passed over until the rule
+    falls by which it was.
+    """
 
     QUEUED = "queued"
     TAKEN = "taken"
     DONE = "done"
     FAILED = "failed"
     PARKED = "parked"
+    PASSED = "passed over"
 
 
 Index("frontier_url", urls.c.run_id, urls.c.url_digest, unique=True)
@@ -306,6 +317,7 @@ _index("frontier_queued", urls.c.run_id, urls.c.part, urls.c.host, *IN_ORDER, st
 _index("frontier_suspects", urls.c.run_id, urls.c.part, urls.c.attempts, state=State.QUEUED, suspects=True)
 _index("frontier_taken", urls.c.run_id, urls.c.part, state=State.TAKEN)
 _index("frontier_parked", urls.c.run_id, urls.c.host, state=State.PARKED)
+_index("frontier_passed", urls.c.run_id, urls.c.part, state=State.PASSED)
 
 
 def is_in(state: State) -> Any:
@@ -369,6 +381,9 @@ PARK = _PARK.values(state=State.PARKED.value)
 PARK_ROWS = PARK.where(urls.c.id.in_(bindparam("ids", expanding=True)))
 UNPARK = update(urls).where(OF_PART, is_in(State.PARKED)).values(state=State.QUEUED.value)
 COUNT_PARKED = select(urls.c.host, func.count()).where(OF_RUN, is_in(State.PARKED)).group_by(urls.c.host)
+PASS = update(urls).where(_TAKEN_ROW).values(state=State.PASSED.value)
+RESTORE = update(urls).where(OF_PART, is_in(State.PASSED)).values(state=State.QUEUED.value)
+COUNT_PASSED = select(func.count()).select_from(urls).where(OF_RUN, is_in(State.PASSED))
 MY_ROWS = select(urls.c.id).where(MINE)
 RELEASE = update(urls).where(MINE).values(state=State.QUEUED.value)
 
@@ -387,6 +402,10 @@ class FrontierSpider(Protocol):
 
     def take_named(self) -> list[Request]:
         """Return requests for what pages have named as their own addresses since the last call."""
+        ...
+
+    def take_fallen(self) -> bool:
+        """Say whether a rule by which URLs were passed over has turned out to be false since the last call."""
         ...
 
     async def log_in(self) -> None:

@@ -295,6 +295,7 @@ class FrontierStore:
             counted = connection.execute(schema.COUNT_PARKED, self._names)
             parked = {host: int(count) for host, count in counted}
             left = connection.execute(_COUNT_LEFT, self._names).scalar_one()
+            passed = connection.execute(schema.COUNT_PASSED, self._names).scalar_one()
             of_parts = connection.execute(_PARTS, self._names).all()
             others = self._at_work([row for row in of_parts if row.part != self._part.number])
             is_ending = any(row.is_ending for row in of_parts if row.part in others)
@@ -313,6 +314,7 @@ class FrontierStore:
             parts=self._part.of,
             seconds=0.0 if run is None else self._clock() - run.started,
             parked=parked,
+            passed=passed,
         )
 
     def end(self) -> None:
@@ -407,6 +409,10 @@ class FrontierStore:
             connection.execute(schema.REQUEUE, [dict(zip(names, row, strict=True)) for row in changes.again])
         if changes.back:
             self._put_back(connection, changes.back)
+        if changes.passed:
+            connection.execute(schema.PASS, [{"row": row} for row in changes.passed])
+        if changes.has_fallen:
+            connection.execute(schema.RESTORE, self._names)
         if changes.named:
             connection.execute(schema.PREFER, {"run": self._run, "named": changes.named})
         if changes.done:

@@ -15,6 +15,7 @@ from scrapy.http import Response
 from crawler.page import AGAIN, NOT_MODIFIED, stopping
 from crawler.pages.store import PageStore, Reason, Target, Visit
 from crawler.runs import name_of_run
+from dedup.ledger.runs import read_last_verdicts
 from dedup.signature.normalise import clean
 from dedup.stage.failures import CrawlStopper
 from dedup.stage.passed import MicroBatcher
@@ -77,6 +78,12 @@ class Revisits:
         with stopping(self._stopper):
             return await asyncio.to_thread(self._store.read_html, clean(url))
         return None
+
+    async def read_last_verdicts(self, most: int) -> list[tuple[str, str | None]]:
+        """Return the last pages that were decided, so many, and the original of each that was dropped as a copy."""
+        with stopping(self._stopper):
+            return await asyncio.to_thread(read_last_verdicts, self._store.database, most)
+        return []
 
     async def find_due(self) -> AsyncIterator[Visit]:
         """Yield the pages that a re-crawl visits again: all, or those older than `max_age`; the stored ones first.

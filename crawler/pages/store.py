@@ -252,12 +252,15 @@ class PageStore:
         database: where; the tables are made if they are not there.
         outages: what outages of the database are survived with.
 
+    Attributes:
+        database: as above.
+
     Raises:
         DatabaseError: the database cannot be reached or written, or its pages are of a later version.
     """
 
     def __init__(self, database: Database, outages: Outages) -> None:
-        self._database = database
+        self.database = database
         self.outages = outages
         dialect = database.engine.dialect.name
         page, visit = insert_into(pages, dialect), insert_into(visits, dialect)
@@ -293,7 +296,7 @@ class PageStore:
             if each.page is None and not each.is_duplicate
         ]
         seen = [{**_written(each.visit), "url_digest": digest} for digest, each in latest.items()]
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             # In a first crawl no page is stored yet: then nothing of what follows has to be asked.
             among = connection.scalars(_AMONG_PAGES, {"digests": [*latest, *copies]})
             stored = {bytes(each) for each in among}
@@ -316,7 +319,7 @@ class PageStore:
     @_whole
     def restore(self, url: str) -> tuple[Mapping[str, Any], bytes | None] | None:
         """Return text and metadata of the stored page with this URL, and the digest of the bytes seen last."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             row = connection.execute(_RESTORED, {"digest": key_digest(url)}).mappings().first()
             visit = _find_visits(connection, [url]).get(url)
         return None if row is None else (dict(row), None if visit is None else visit.body_digest)
@@ -324,14 +327,14 @@ class PageStore:
     @_whole
     def read_html(self, url: str) -> bytes | None:
         """Return the bytes of the stored page with this URL, as they were seen last."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             html = connection.execute(_HTML, {"digest": key_digest(url)}).scalar()
         return None if html is None else zlib.decompress(html)
 
     @_whole
     def find_visits(self, urls: Sequence[str]) -> dict[str, Visit]:
         """Return what is known of those of the pages that were seen and are not gone, by URL."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return _find_visits(connection, urls)
 
     @_whole
@@ -345,7 +348,7 @@ class PageStore:
             stored: whether stored pages are wanted, or duplicates.
         """
         asked = {"after": after, "most": most, "seen_before": seen_before}
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return list(map(_visit, connection.execute(_KNOWN.where(_STORED if stored else ~_STORED), asked)))
 
     @_whole
@@ -360,7 +363,7 @@ class PageStore:
         """
         end = key_digest(target)
         state = Target.UNSEEN
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             for _ in range(_MOST_STEPS):
                 there = connection.execute(_END, {"digest": end, "run": run, "since": seen_since}).first()
                 if there is None:
@@ -375,27 +378,27 @@ class PageStore:
     @_whole
     def find_moving(self, targets: Sequence[str]) -> list[str]:
         """Return the pages that redirect to one of these for good and were not taken away yet."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return [url for moving in _find_moving(connection, targets).values() for url in moving]
 
     @_whole
     def mark(self, urls: Sequence[str], run: str) -> None:
         """Note that pages are gone; they stay stored."""
         rows = [{"digest": key_digest(url), "since": datetime.now(UTC)} for url in urls]
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             connection.execute(_MARK, rows)
             _leave(connection, urls, run)
 
     @_whole
     def take_away(self, urls: Sequence[str], reason: Reason, run: str) -> None:
         """Remove pages that are not there any more from the stored ones; what they held is kept as a version."""
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             _take_away(connection, list(map(key_digest, urls)), reason)
             _leave(connection, urls, run)
 
     def close(self) -> None:
         """Close the database."""
-        self._database.close()
+        self.database.close()
 
 
 def _written(visit: Visit) -> dict[str, Any]:

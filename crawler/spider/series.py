@@ -8,12 +8,16 @@ from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from dedup.rules.address_rules import AddressRules, Rule
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 
-from crawler.page import GIVEN, KIND, LAST, PAGE, Page
+from crawler.page import BY_RULE, GIVEN, KIND, LAST, PAGE, Page
 from dedup.console import plain
+from dedup.rules.documents import Decision
+from dedup.signature.signature import digest
+from dedup.stage.failures import document_dropped, document_kept
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +27,10 @@ MOST_BARREN = 50
 MOST_SAMPLES = 150
 """After so many more a series is over."""
 
+CHECKS = 3
+"""How many of the addresses that a rule says lead to copies are fetched at the end, in each of its scopes."""
+
+_ONE_IN = 20
 _MOST_COUNTED = 10_000
 # A calendar has one page for each month and day of the week on which it begins.
 _MOST_SAID = 500
@@ -118,22 +126,63 @@ class SeriesOfAddresses:
             logger.warning(told, plain(pattern_of(url)), series.barren)
 
 
-class SeriesMiddleware:
-    """Downloader middleware: of a series that brings nothing, what was queued goes behind all others."""
+class AddressMiddleware:
+    """Downloader middleware: what is likely to bring nothing is fetched when nothing else is left, or not at all.
 
-    def __init__(self, series: SeriesOfAddresses) -> None:
+    - Of a series that brings nothing, what was queued goes behind all others.
+    - So does what leads to a copy by an `AddressRules`, but for one in twenty. At the end `CHECKS` of each scope are
+      fetched, and the others are passed over; the frontier has them once more when the rule falls.
+    """
+
+    def __init__(self, series: SeriesOfAddresses, rules: AddressRules) -> None:
         self._series = series
+        self._rules = rules
+        self._checks: Counter[tuple[Rule, str]] = Counter()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler.spider.series)  # type: ignore[union-attr]
+        spider: Any = crawler.spider
+        middleware = cls(spider.series, spider.address_rules)
+        if spider.learns:
+            crawler.signals.connect(middleware.note_kept, document_kept)
+            crawler.signals.connect(middleware.note_copy, document_dropped)
+        return middleware
+
+    def note_kept(self, item: Any) -> None:
+        """Handle the signal `document_kept`."""
+        if isinstance(item, Page):
+            self._rules.note_kept(item.url)
+
+    def note_copy(self, item: Any, decision: Decision) -> None:
+        """Handle the signal `document_dropped`."""
+        if isinstance(item, Page) and decision.original is not None:
+            self._rules.note_copy(item.url, decision.original)
 
     def process_request(self, request: Request) -> Request | None:
-        if request.meta.get(KIND) != PAGE or request.meta.get(GIVEN) or not self._series.is_last(request.url):
+        if request.meta.get(KIND) != PAGE or request.meta.get(GIVEN):
             return None
-        if self._series.is_over(request.url):
-            raise IgnoreRequest("others of its series bring nothing")
-        return None if request.priority <= LAST else request.replace(priority=LAST, dont_filter=True)
+        if self._series.is_last(request.url):
+            if self._series.is_over(request.url):
+                raise IgnoreRequest("others of its series bring nothing")
+            return _last(request)
+        found = None if "redirect_urls" in request.meta else self._rules.find(request.url)
+        if found is None or _is_sample(request.url):
+            return None
+        if request.priority > LAST:
+            return _last(request)
+        if self._checks[found] < CHECKS:
+            self._checks[found] += 1
+            return None
+        request.meta[BY_RULE] = True
+        raise IgnoreRequest("a rule says that it leads to a copy")
+
+
+def _last(request: Request) -> Request | None:
+    return None if request.priority <= LAST else request.replace(priority=LAST, dont_filter=True)
+
+
+def _is_sample(url: str) -> bool:
+    return int.from_bytes(digest(url.encode("utf-8", "surrogatepass"))[:4], "big") % _ONE_IN == 0
 
 
 def _besides_numbers(url: str, text: str) -> str:

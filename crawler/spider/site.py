@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, Self, TypeVar, cast
 from urllib.parse import urljoin, urlsplit
 
+from dedup.rules.address_rules import MOST_SEEN, AddressRules
 from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
@@ -24,6 +25,7 @@ from crawler.arguments import SiteArguments, as_texts
 from crawler.output import SKIPPED, Progress, skip
 from crawler.page import (
     ARCHIVED,
+    BY_RULE,
     CUT_OFF,
     GIVEN,
     KIND,
@@ -37,6 +39,7 @@ from crawler.page import (
     SITEMAP,
     Page,
     is_page,
+    read_setting,
     reason_of,
 )
 from crawler.pages.extraction import (
@@ -72,6 +75,7 @@ from dedup.console import counted, plain
 from dedup.corpus.reading.responses import NOT_HTML, ONLY_BEGINNING
 from dedup.errors import SettingsError
 from dedup.rules.documents import Decision
+from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
@@ -120,6 +124,7 @@ class SiteSpider(Spider):
     name = "site"
     soft_errors: SoftErrors
     browser: Browser
+    learns: bool
 
     def __init__(self, arguments: SiteArguments, rules: LinkRules, scheme: Scheme) -> None:
         super().__init__()
@@ -134,6 +139,7 @@ class SiteSpider(Spider):
         # themselves would take ten times the memory.
         self._scheduled: LocalCache[int, None] = LocalCache(_REMEMBERED)
         self.series = SeriesOfAddresses()
+        self.address_rules = AddressRules()
         self._named: list[Request] = []
         self._sitemaps = SitemapBounds()
         self._has_told_of_shells = False
@@ -181,6 +187,7 @@ class SiteSpider(Spider):
         spider: Self = super(SiteSpider, kind).from_crawler(crawler, arguments, rules, scheme)
         spider.given = given
         spider.browser = Browser.from_crawler(crawler)
+        spider.learns = read_setting(crawler, "CRAWLER_LEARN_ADDRESSES", True, to_bool)
         asks = not arguments.warc and not cls._is_tried_out()
         spider.soft_errors = SoftErrors(crawler, spider.extract_text, arguments.urls, asks=asks)
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
@@ -216,9 +223,12 @@ class SiteSpider(Spider):
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the requests that the crawl starts with."""
+        revisits = StoragePipeline.revisits_of(self.crawler)
+        if revisits is not None and self.learns:
+            self.address_rules.recall(await revisits.read_last_verdicts(MOST_SEEN))
         for request in self._starts(PAGE, self.arguments.urls):
             yield request
-        if (revisits := StoragePipeline.revisits_of(self.crawler)) is not None:
+        if revisits is not None:
             async for visit in revisits.find_due():
                 # Before what is new, which may be what they have moved to.
                 yield self._make_given(PAGE, visit.url, visit.depth).replace(priority=1)
@@ -420,6 +430,8 @@ class SiteSpider(Spider):
     async def skip_failed(self, failure: Failure) -> None:
         """Count and name what could not be fetched; a page that is gone is dealt with as `CRAWLER_GONE` says."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
+        if request.meta.get(BY_RULE):
+            return  # the frontier counts them
         error = failure.value or Exception()
         skip(self.crawler, request.url, *reason_of(error), request=request)
         is_gone = isinstance(error, HttpError) and error.response.status in _GONE
@@ -516,6 +528,10 @@ class SiteSpider(Spider):
         """Return requests for what pages have named as their own addresses since the last call."""
         named, self._named = self._named, []
         return named
+
+    def take_fallen(self) -> bool:
+        """Say whether a rule by which addresses were passed over has turned out to be false since the last call."""
+        return self.address_rules.take_fallen()
 
     def note_scheduled(self, request: Request) -> None:
         """Remember a request, and name one that a redirect has led off the site."""

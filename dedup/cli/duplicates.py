@@ -6,12 +6,15 @@ import argparse
 from contextlib import closing
 from dataclasses import replace
 
+from dedup.console import Line, table, write_lines
 from dedup.errors import SettingsError
 from dedup.files import open_output
+from dedup.ledger.runs import read_last_verdicts
 from dedup.report.contents import Selection
 from dedup.report.html.writing import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, format_of, selection_for
+from dedup.rules.address_rules import MOST_SEEN, AddressRules, as_path
 from dedup.sql.database import USUAL_DATABASE, Database, open_existing_database, url_or_usual
 
 ABOUT = (
@@ -40,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="instead: which pages were added or updated, have moved or are gone since the run before, or between two "
         "runs",
+    )
+    parser.add_argument(
+        "--rules", action="store_true", help="instead: the rules by which addresses of each site lead to copies"
     )
     parser.add_argument(
         "--format", metavar="|".join(Format), help="how to write it (default: by the name of FILE, else table)"
@@ -72,7 +78,9 @@ def run(options: argparse.Namespace) -> int:
     selection = _selection(options, selection_for(output_format))
     _require_one_view(options, output_format)
     with closing(open_existing_database(url_or_usual(options.database))) as database:
-        if options.changes is not None:
+        if options.rules:
+            _write_rules(database, options)
+        elif options.changes is not None:
             _write_changes(database, options, output_format)
         else:
             _write_report(database, selection, options.output, output_format)
@@ -81,6 +89,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _require_one_view(options: argparse.Namespace, output_format: Format) -> None:
     """Refuse options that go with another view than the one that is asked for."""
+    if options.rules and (options.run or options.all_runs or options.changes is not None):
+        raise SettingsError("--rules are those of all runs together: leave out the others")
+    if options.rules and output_format is not Format.TABLE:
+        raise SettingsError("--rules are written as a table")
     if options.changes is None:
         return
     if options.run or options.all_runs:
@@ -105,6 +117,21 @@ def _write_changes(database: Database, options: argparse.Namespace, output_forma
     # What differs is told in the tokens that signatures are made of.
     with open_changes(database, options.changes, options.host) as changes, open_output(options.output) as stream:
         write_changes(*changes, output_format, stream)
+
+
+def _write_rules(database: Database, options: argparse.Namespace) -> None:
+    known = AddressRules()
+    known.recall(read_last_verdicts(database, MOST_SEEN))
+    rows = []
+    for site, rule, evidence in known.acting():
+        if options.host in ("", site):
+            false = ", ".join(map(as_path, +evidence.misses))
+            rows.append([site, str(rule), ", ".join(evidence.scopes()), f"{evidence.pairs.total():,}", false])
+    lines: list[Line] = ["no rule is known yet: it takes ten pairs of a copy and its original"]
+    if rows:
+        lines = [table(["site", "addresses are the same", "in", ">pairs", "not in"], rows)]
+    with open_output(options.output) as stream:
+        write_lines(lines, stream)
 
 
 def _selection(options: argparse.Namespace, usual: Selection) -> Selection:

@@ -48,6 +48,16 @@ _IN_ORDER = (
 )
 
 
+_originals = documents.alias("originals")
+_LAST_VERDICTS = (
+    select(documents.c.key, _originals.c.key, verdicts.c.verdict, verdicts.c.kept)
+    .join(documents, documents.c.id == verdicts.c.document_id)
+    .outerjoin(_originals, _originals.c.id == verdicts.c.original_id)
+    .order_by(verdicts.c.id.desc())
+    .limit(bindparam("most"))
+)
+
+
 @dataclass(frozen=True)
 class Run:
     """A run in the database.
@@ -152,3 +162,24 @@ def read_decided(database: Database, run: str, after: int, most: int) -> tuple[i
     decided = find_decided(database, run, list(last.values())) if last else {}
     latest = {digest: decided[digest] for number, digest in last.items() if decided[digest].id == number}
     return max(last, default=0), latest
+
+
+def read_last_verdicts(database: Database, most: int) -> list[tuple[str, str | None]]:
+    """Return the keys of the documents that were decided last, of all runs, in the order of the verdicts.
+
+    Args:
+        database: where the verdicts are.
+        most: how many.
+
+    Returns:
+        With each key that of its original, where the document was dropped as a copy.
+
+    Raises:
+        DatabaseError: they cannot be read.
+    """
+    with database.read() as connection:
+        if not connection.dialect.has_table(connection, verdicts.name):
+            return []
+        rows = connection.execute(_LAST_VERDICTS, {"most": most}).all()
+    dropped = [Verdict(row.verdict).is_duplicate and row.kept is None for row in rows]
+    return [(row[0], row[1] if is_dropped else None) for row, is_dropped in zip(rows, dropped, strict=True)][::-1]

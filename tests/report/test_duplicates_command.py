@@ -14,6 +14,7 @@ import pytest
 
 from dedup import DedupSettings, make_signature
 from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.address_rules import PAIRS
 from dedup.rules.documents import Document
 from tests.commands import run_dedup, run_in_process
 from tests.crawling import run
@@ -128,6 +129,21 @@ def test_options_choose_run_host_and_number(tmp_path: Path, database_url: str) -
         assert (everything["cluster_count"], len(everything["clusters"])) == (1, 1)
 
 
+def test_rules_by_which_addresses_lead_to_copies_are_told(tmp_path: Path, database_url: str) -> None:
+    assert duplicates(tmp_path, "--database", database_url, "--rules").stdout.startswith("no rule is known yet")
+    url = f"sqlite:///{tmp_path / 'learnt.db'}"
+    deduplicator = Deduplicator(DedupSettings(database_url=url))
+    run_id = deduplicator.open_run("a")
+    for number in range(PAIRS):
+        text = " ".join(f"page{number}x{place}" for place in range(100))
+        keys = [f"https://a.example/forum/{number}?sid={sid}" for sid in (1, 2)]
+        deduplicator.decide([Document(key, make_signature(text), len(text)) for key in keys], run_id)
+    deduplicator.close_run(run_id, "finished")
+    deduplicator.database.close()
+    told = duplicates(tmp_path, "--database", url, "--rules").stdout.splitlines()
+    assert [line.split() for line in told[1:]] == [["a.example", "without", "sid", "/forum/", "10"]]
+
+
 def test_file_is_written_in_the_format_of_its_name_unless_another_is_given(tmp_path: Path, database_url: str) -> None:
     finished = duplicates(tmp_path, "--database", database_url, "-o", "report.csv")
     assert (finished.stdout, finished.stderr, finished.returncode) == ("", "", 0)
@@ -147,6 +163,8 @@ def test_file_is_written_in_the_format_of_its_name_unless_another_is_given(tmp_p
         (["--changes", "a", "b", "c"], "--changes compares two runs, and 3 are named"),
         (["--changes", "--run", "a"], "--changes names its runs itself"),
         (["--changes", "-o", "changes.html"], "--changes is written as table, json or csv"),
+        (["--rules", "--run", "a"], "--rules are those of all runs together"),
+        (["--rules", "-o", "rules.json"], "--rules are written as a table"),
         (["--format", "xml"], "--format 'xml': expected one of table, json, csv"),
         (["-o", "report.xml"], "-o report.xml: there is no format 'xml' of a report"),
         (["--database", "mysql://x/y"], "databases of the kind 'mysql' are not supported"),

@@ -48,6 +48,20 @@ def test_long_list_is_written_in_parts_and_its_page_is_done_with_the_last() -> N
     assert rest.split(2) == (Changes(changes.found[4:], done=[(1, True)], named=[b"4"]), Changes())
 
 
+def test_what_was_passed_over_waits_again_once_a_rule_has_fallen(tmp_path: Path) -> None:
+    with closing(Database(f"sqlite:///{tmp_path / 'crawl.db'}")) as database:
+        store = FrontierStore(database, "run", worker_name())
+        store.open()
+        taken = store.exchange(Changes(list(map(entry, range(3)))), 3).taken
+        assert not store.exchange(
+            Changes(done=[(taken[0].id, True)], passed=[each.id for each in taken[1:]]), 3
+        ).is_left
+        again = store.exchange(Changes(has_fallen=True), 3).taken
+        assert numbers(again) == numbers(taken[1:])
+        left = store.leave(Changes(passed=[again[0].id]), WorkerState(), is_finished=True)
+        assert (left.passed, left.left) == (1, 1)
+
+
 def numbers(taken: list[TakenUrl]) -> list[int]:
     return [int(each.url.rpartition("/")[2]) for each in taken]
 

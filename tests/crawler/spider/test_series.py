@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
+
+import pytest
 
 from crawler.spider.series import MOST_BARREN, MOST_SAMPLES, SeriesOfAddresses
 from tests.crawler.conftest import Crawling
@@ -77,3 +80,30 @@ def test_series_is_last_and_over_by_pages_in_a_row_until_one_brings_something() 
     assert not series.is_last("http://a.example/night/1")
     series.note("http://a.example/day/5", document(40, "news"))
     assert not series.is_last("http://a.example/day/99")
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_copies_are_passed_over_and_a_corner_in_which_the_rule_is_false_loses_no_page(
+    learns: bool, crawling: Crawling
+) -> None:
+    """Sessions make no difference, but to the pictures of a gallery behind what is found first."""
+
+    def links(part: str, numbers: range) -> list[str]:
+        found = [f"/{part}/{number}?sid={sid}" for number in numbers for sid in (11, 12, 13, 14)]
+        return random.Random(part).sample(found, len(found))
+
+    def answer(asked: Asked) -> Reply:
+        path, _, sid = asked.path.partition("?sid=")
+        is_picture = path.startswith("/gallery/") and int(path.rpartition("/")[2]) >= 12
+        return Reply(article(path + sid * is_picture).encode()) if sid else Reply(status=404)
+
+    first = links("forum", range(24)) + links("shop", range(24)) + links("gallery", range(12))
+    later = links("gallery", range(12, 24))
+    pages = {"/": article("front", [*first, "/hub"]), "/hub": article("hub", ["/hub2"]), "/hub2": article("", later)}
+    with LocalSite(pages, answer) as site:
+        outcome = crawling(site, {"CRAWLER_LEARN_ADDRESSES": learns})
+        fetched = sum("?sid=" in asked.path for asked in site.asked)
+    kept = {part: sum(url.startswith(f"/{part}/") for url in crawling.kept) for part in ("forum", "shop", "gallery")}
+    assert kept == {"forum": 24, "shop": 24, "gallery": 12 + 12 * 4}
+    assert fetched + outcome.count("frontier/passed_over") == len(first) + len(later)
+    assert (fetched < len(first) + len(later) - 20) == learns

@@ -1,0 +1,403 @@
+"""Rules by which addresses of a site lead to copies, learnt from verdicts (DUST, as in Bar-Yossef, Keidar, Schonfeld,
+"Do not crawl in the DUST: different URLs with similar text", WWW 2007).
+
+A rule maps addresses to forms; two addresses of one form are held for copies. Its evidence are pairs of a copy and its
+original that have one form, and against it stand two pages that were both kept and have one form.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from dedup.rules.scope import owner_of
+
+PAIRS = 10
+"""So many pairs make a rule act in their scope."""
+
+PAIRS_OF_SIBLING = 3
+"""As many are enough where it acts in another scope of its host, and for parameters that are known to track people."""
+
+MOST_SEEN = 20_000
+"""Of so many addresses of a site it is known what they brought."""
+
+_MOST_SEEN_OF_ALL = 100_000
+_MOST_RULES = 30
+_MOST_DIFFERENCES = 3
+_LONGEST = 1_000
+_TRACKING = frozenset(("gclid", "fbclid", "dclid", "msclkid", "yclid", "mc_cid", "mc_eid", "igshid"))
+
+
+class Address(NamedTuple):
+    """An address in its parts.
+
+    Attributes:
+        origin: scheme, host and port.
+        segments: of the path, with an empty one at the end where a slash is.
+        parameters: of the query and of the path's end, names and values in their order.
+    """
+
+    origin: str
+    segments: tuple[str, ...]
+    parameters: tuple[tuple[str, str], ...]
+
+
+class Rule(NamedTuple):
+    """What makes no difference.
+
+    Attributes:
+        kind: `parameter` (the names), `order` of parameters, `origin` (two of them), `segment` (one that may be left
+            out), `value` (of the segment at a place: the place, and two values), `suffix` of the last segment, `case`.
+        details: as above.
+    """
+
+    kind: str
+    details: tuple[str, ...] = ()
+
+    def form_of(self, address: Address) -> Address:
+        """Return an address without what makes no difference; the address itself where there is nothing of it."""
+        return _FORMS[self.kind](address, self.details)
+
+    def __str__(self) -> str:
+        if self == Rule("segment", ("",)):
+            return "without a further slash"
+        return _WORDS[self.kind].format(*self.details, names=", ".join(self.details))
+
+
+def _without_parameters(address: Address, names: tuple[str, ...]) -> Address:
+    left = tuple(each for each in address.parameters if each[0] not in names)
+    return address if len(left) == len(address.parameters) else address._replace(parameters=left)
+
+
+def _in_order(address: Address, _: tuple[str, ...]) -> Address:
+    parameters = address.parameters
+    return address._replace(parameters=tuple(sorted(parameters))) if len(parameters) > 1 else address
+
+
+def _at_first_origin(address: Address, origins: tuple[str, ...]) -> Address:
+    return address._replace(origin=origins[0]) if address.origin in origins else address
+
+
+def _without_segment(address: Address, named: tuple[str, ...]) -> Address:
+    segments = address.segments
+    if named[0] not in segments:
+        return address
+    place = segments.index(named[0])
+    return address._replace(segments=segments[:place] + segments[place + 1 :])
+
+
+def _with_first_value(address: Address, details: tuple[str, ...]) -> Address:
+    segments, place = address.segments, int(details[0])
+    if len(segments) <= place or segments[place] not in details[1:]:
+        return address
+    return address._replace(segments=(*segments[:place], details[1], *segments[place + 1 :]))
+
+
+def _without_suffix(address: Address, suffixes: tuple[str, ...]) -> Address:
+    *before, last = address.segments
+    return address._replace(segments=(*before, last.removesuffix(suffixes[0])))
+
+
+def _in_lower_case(address: Address, _: tuple[str, ...]) -> Address:
+    return address._replace(segments=tuple(map(str.lower, address.segments)))
+
+
+_FORMS: dict[str, Callable[[Address, tuple[str, ...]], Address]] = {
+    "parameter": _without_parameters,
+    "order": _in_order,
+    "origin": _at_first_origin,
+    "segment": _without_segment,
+    "value": _with_first_value,
+    "suffix": _without_suffix,
+    "case": _in_lower_case,
+}
+
+
+_WORDS = {
+    "parameter": "without {names}",
+    "order": "parameters in any order",
+    "origin": "{0} is {1}",
+    "segment": "without /{0}/",
+    "value": "/{1}/ is /{2}/",
+    "suffix": "without {0} at the end",
+    "case": "in lower case",
+}
+
+
+@lru_cache(maxsize=10_000)
+def parse(url: str) -> Address | None:
+    """Return an address in its parts; None for one that is too long, or has no host."""
+    if len(url) > _LONGEST:
+        return None
+    try:
+        scheme, host, path, query, _ = urlsplit(url)
+    except ValueError:
+        return None
+    if not host:
+        return None
+    path, *of_path = path.removeprefix("/").split(";")
+    parameters = [(f";{name}", value) for each in of_path for name, _, value in [each.partition("=")]]
+    parameters += parse_qsl(query, keep_blank_values=True)
+    return Address(f"{scheme}://{host}", tuple(path.split("/")), tuple(parameters))
+
+
+def find_rule(a: Address, b: Address) -> Rule | None:
+    """Return the rule that makes one form of two addresses, if one of them does."""
+    if a.origin != b.origin:
+        return Rule("origin", tuple(sorted((a.origin, b.origin)))) if a[1:] == b[1:] else None
+    if a.segments == b.segments:
+        return _rule_of_parameters(a, b)
+    if a.parameters == b.parameters:
+        return _rule_of_paths(a.segments, b.segments)
+    return None
+
+
+def _rule_of_parameters(a: Address, b: Address) -> Rule | None:
+    ours, theirs = Counter(a.parameters), Counter(b.parameters)
+    names = {name for name, _ in (ours - theirs) + (theirs - ours)}
+    if not names:
+        return Rule("order") if a.parameters != b.parameters else None
+    return Rule("parameter", tuple(sorted(names))) if len(names) <= _MOST_DIFFERENCES else None
+
+
+def _rule_of_paths(a: tuple[str, ...], b: tuple[str, ...]) -> Rule | None:
+    shorter, longer = sorted((a, b), key=len)
+    if len(longer) == len(shorter) + 1:
+        more = [each for place, each in enumerate(longer) if longer[:place] + longer[place + 1 :] == shorter]
+        return Rule("segment", (more[0],)) if more and not _has_digit(more[0]) else None
+    if len(longer) > len(shorter):
+        return None
+    if tuple(map(str.lower, a)) == tuple(map(str.lower, b)):
+        return Rule("case")
+    places = [place for place, pair in enumerate(zip(a, b, strict=True)) if pair[0] != pair[1]]
+    return _rule_of_segments(places[0], len(a) - 1, a[places[0]], b[places[0]]) if len(places) == 1 else None
+
+
+def _rule_of_segments(place: int, last: int, a: str, b: str) -> Rule | None:
+    less, more = sorted((a, b), key=len)
+    if place < last:
+        return None if (a + b).isdigit() else Rule("value", (str(place), *sorted((a, b))))
+    suffix = more.removeprefix(less)
+    return Rule("suffix", (suffix,)) if less and suffix != more and not _has_digit(suffix) else None
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
+
+
+def scope_of(form: Address) -> str:
+    """Return in which part of its host a form lies: the first folder of its path."""
+    return form.segments[0] if len(form.segments) > 1 else "/"
+
+
+def as_path(scope: str) -> str:
+    """Return a scope as the part of an address that it is."""
+    return "/" if scope == "/" else f"/{scope}/"
+
+
+class Evidence:
+    """What is known of a rule on a site.
+
+    Attributes:
+        pairs: of a copy and its original, by scope.
+        misses: pages that were kept beside another of their form, by scope.
+        kept: of each form the address that was kept, from the third pair on.
+    """
+
+    def __init__(self, needed: int) -> None:
+        self.pairs: Counter[str] = Counter()
+        self.misses: Counter[str] = Counter()
+        self.kept: dict[int, int] = {}
+        self._needed = needed
+        self._acting: dict[str, bool] = {}
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether there are pairs enough for misses to be of interest."""
+        return self.pairs.total() >= PAIRS_OF_SIBLING
+
+    def add_pair(self, scope: str) -> None:
+        """Note a copy and its original that have one form."""
+        self.pairs[scope] += 1
+        self._acting.clear()
+
+    def add_kept(self, scope: str, form: int, address: int) -> bool:
+        """Note a page that was kept, by the hashes of its form and address; say whether it is a miss."""
+        if self.kept.setdefault(form, address) == address:
+            return False
+        self.misses[scope] += 1
+        self._acting.clear()
+        return True
+
+    def acts_in(self, scope: str) -> bool:
+        """Say whether the rule acts in a scope; two scopes in which it is false withdraw it everywhere."""
+        if scope not in self._acting:
+            self._acting[scope] = self._decide(scope)
+        return self._acting[scope]
+
+    def scopes(self) -> list[str]:
+        """Return the scopes in which it acts, as parts of an address."""
+        return [as_path(scope) for scope in self.pairs if self.acts_in(scope)]
+
+    def _decide(self, scope: str) -> bool:
+        if self.misses[scope] or len(+self.misses) > 1:
+            return False
+        if self.pairs[scope] >= self._needed:
+            return True
+        is_general = len(self.pairs) >= PAIRS_OF_SIBLING and self.pairs.total() >= self._needed and not +self.misses
+        has_sibling = any(count >= self._needed for count in self.pairs.values())
+        return is_general or (has_sibling and self.pairs[scope] >= PAIRS_OF_SIBLING)
+
+
+class _Site:
+    """What was seen of one site, and the rules that are thought of."""
+
+    def __init__(self) -> None:
+        # Whether each address was kept, the one that was seen first before the others.
+        self.seen: OrderedDict[Address, bool] = OrderedDict()
+        self.rules: dict[Rule, Evidence] = {}
+        self.has_fallen = False
+        self._forms: set[int] | None = None
+
+    def note(self, address: Address, *, is_kept: bool) -> None:
+        self.seen[address] = is_kept
+        if len(self.seen) > MOST_SEEN:
+            self.seen.popitem(last=False)
+        if is_kept:
+            for rule, evidence in self.rules.items():
+                if evidence.is_watched:
+                    self._note_kept(rule, evidence, address)
+        if self._forms is not None:
+            self._forms.add(hash(self.form_of(address)))
+
+    def note_pair(self, copy: Address, original: Address) -> None:
+        ours, theirs = self.form_of(copy), self.form_of(original)
+        if ours == theirs:
+            ours, theirs = copy, original
+        rule = find_rule(ours, theirs)
+        if rule is None:
+            return
+        evidence = self._evidence_of(rule)
+        was_watched, scope = evidence.is_watched, scope_of(rule.form_of(ours))
+        acted = evidence.acts_in(scope)
+        evidence.add_pair(scope)
+        if evidence.is_watched and not was_watched:
+            for address, is_kept in self.seen.items():
+                if is_kept:
+                    self._note_kept(rule, evidence, address)
+        if evidence.acts_in(scope) != acted:
+            self._forms = None
+
+    def _evidence_of(self, rule: Rule) -> Evidence:
+        evidence = self.rules.get(rule)
+        if evidence is None:
+            if len(self.rules) >= _MOST_RULES:
+                del self.rules[min(self.rules, key=lambda each: self.rules[each].pairs.total())]
+                self._forms = None
+            tracks = rule.kind == "parameter" and all(map(_is_tracking, rule.details))
+            evidence = self.rules[rule] = Evidence(PAIRS_OF_SIBLING if tracks else PAIRS)
+        return evidence
+
+    def _note_kept(self, rule: Rule, evidence: Evidence, address: Address) -> None:
+        form = rule.form_of(address)
+        scope = scope_of(form)
+        acted = evidence.acts_in(scope)
+        if evidence.add_kept(scope, hash(form), hash(address)) and acted:
+            self.has_fallen = True
+            self._forms = None
+
+    def acting_on(self, address: Address) -> Iterator[tuple[Rule, Address]]:
+        """Yield the rules that act on an address, one after the other, and what each makes of it."""
+        for rule, evidence in self.rules.items():
+            if evidence.is_watched:
+                form = rule.form_of(address)
+                if form != address and evidence.acts_in(scope_of(form)):
+                    address = form
+                    yield rule, form
+
+    def form_of(self, address: Address) -> Address:
+        """Return the form of an address by all rules that act."""
+        for _, form in self.acting_on(address):
+            address = form
+        return address
+
+    def has_form(self, form: Address) -> bool:
+        """Say whether an address of that form was seen."""
+        if self._forms is None:
+            self._forms = {hash(self.form_of(each)) for each in self.seen}
+        return hash(form) in self._forms
+
+
+class AddressRules:
+    """Learns from the verdicts on pages which of their addresses lead to copies.
+
+    It has no state but what it was told: whoever tells it the same verdicts in the same order knows the same.
+    """
+
+    def __init__(self) -> None:
+        # The site that was met last is last.
+        self._sites: OrderedDict[str, _Site] = OrderedDict()
+        self._seen = 0
+
+    def note_kept(self, url: str) -> None:
+        """Note a page that is no copy, or is kept all the same."""
+        self._note(url, is_kept=True)
+
+    def note_copy(self, url: str, original: str) -> None:
+        """Note a page that is a copy of another one."""
+        self._note(url, is_kept=False)
+        copy, other = parse(url), parse(original)
+        if copy is not None and other is not None and copy != other and owner_of(url) == owner_of(original):
+            self._sites[owner_of(url)].note_pair(copy, other)
+
+    def recall(self, verdicts: Iterable[tuple[str, str | None]]) -> None:
+        """Note the pages of earlier crawls, each with the original of which it was dropped as a copy, if it was."""
+        for url, original in verdicts:
+            if original is None:
+                self.note_kept(url)
+            else:
+                self.note_copy(url, original)
+
+    def find(self, url: str) -> tuple[Rule, str] | None:
+        """Return a rule by which an address leads to what was seen already, and its scope; None if there is none."""
+        address, site = parse(url), self._sites.get(owner_of(url))
+        if address is None or site is None or not site.rules or address in site.seen:
+            return None
+        acting = list(site.acting_on(address))
+        if not acting or not site.has_form(acting[-1][1]):
+            return None
+        rule, form = acting[0]
+        return rule, f"{owner_of(url)}/{scope_of(form)}"
+
+    def take_fallen(self) -> bool:
+        """Say whether a rule that acted has turned out to be false somewhere, since the last call."""
+        fallen = [site for site in self._sites.values() if site.has_fallen]
+        for site in fallen:
+            site.has_fallen = False
+        return bool(fallen)
+
+    def acting(self) -> Iterator[tuple[str, Rule, Evidence]]:
+        """Yield the rules that act anywhere, with their sites."""
+        for name, site in self._sites.items():
+            for rule, evidence in site.rules.items():
+                if any(map(evidence.acts_in, evidence.pairs)):
+                    yield name, rule, evidence
+
+    def _note(self, url: str, *, is_kept: bool) -> None:
+        address = parse(url)
+        if address is None:
+            return
+        site = self._sites.setdefault(owner_of(url), _Site())
+        self._sites.move_to_end(owner_of(url))
+        before = len(site.seen)
+        site.note(address, is_kept=is_kept)
+        self._seen += len(site.seen) - before
+        while self._seen > _MOST_SEEN_OF_ALL and len(self._sites) > 1:
+            self._seen -= len(self._sites.popitem(last=False)[1].seen)
+
+
+def _is_tracking(name: str) -> bool:
+    return name.startswith("utm_") or name in _TRACKING

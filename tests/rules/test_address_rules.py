@@ -1,0 +1,134 @@
+"""Rules that say which addresses lead to copies, learnt from verdicts, and false in a corner."""
+
+from __future__ import annotations
+
+import pytest
+
+from dedup.rules.address_rules import MOST_SEEN, PAIRS, PAIRS_OF_SIBLING, AddressRules, Rule, find_rule, parse
+
+SITE = "http://a.example"
+
+
+def rule_of(a: str, b: str) -> Rule | None:
+    ours, theirs = parse(a), parse(b)
+    assert ours is not None
+    assert theirs is not None
+    found = find_rule(ours, theirs)
+    assert find_rule(theirs, ours) == found
+    if found is not None:
+        assert found.form_of(ours) == found.form_of(theirs)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "rule"),
+    [
+        ("/t?id=1&sid=2", "/t?id=1&sid=3", Rule("parameter", ("sid",))),
+        ("/t?id=1", "/t?utm_source=x&id=1&ref=y", Rule("parameter", ("ref", "utm_source"))),
+        ("/t;jsessionid=A1?id=1", "/t?id=1", Rule("parameter", (";jsessionid",))),
+        ("/t?a=1&b=2", "/t?b=2&a=1", Rule("order")),
+        ("/news/1", "/print/news/1", Rule("segment", ("print",))),
+        ("/news/1/amp", "/news/1", Rule("segment", ("amp",))),
+        ("/news/", "/news", Rule("segment", ("",))),
+        ("/a//b", "/a/b", Rule("segment", ("",))),
+        ("/news/index.html", "/news/", None),
+        ("/News/A", "/news/a", Rule("case")),
+        ("/news/a.html", "/news/a", Rule("suffix", (".html",))),
+        ("/sale/x-17", "/shoes/x-17", Rule("value", ("0", "sale", "shoes"))),
+        ("/2023/x", "/2024/x", None),
+        ("/news/12", "/news/1", None),
+        ("/news/one", "/news/two", None),
+        ("/a/b/c", "/x/y/c", None),
+        ("/t?a=1&b=2&c=3&d=4", "/t", None),
+    ],
+)
+def test_two_addresses_name_what_makes_no_difference(a: str, b: str, rule: Rule | None) -> None:
+    assert rule_of(SITE + a, SITE + b) == rule
+
+
+def test_hosts_of_one_site_and_addresses_that_are_none() -> None:
+    assert rule_of(f"{SITE}/a", "https://www.a.example/a") == Rule("origin", (SITE, "https://www.a.example"))
+    assert [parse(url) for url in ("", "about:blank", "http://[broken/", f"{SITE}/{'x' * 2_000}")] == [None] * 4
+
+
+def learnt(pairs: int, path: str = "/forum/{}?sid={}") -> AddressRules:
+    rules = AddressRules()
+    for number in range(pairs):
+        rules.note_kept(SITE + path.format(number, 1))
+        rules.note_copy(SITE + path.format(number, 2), SITE + path.format(number, 1))
+    return rules
+
+
+def test_rule_acts_after_enough_pairs_where_the_other_address_was_seen() -> None:
+    assert learnt(PAIRS - 1).find(f"{SITE}/forum/1?sid=9") is None
+    rules = learnt(PAIRS)
+    assert rules.find(f"{SITE}/forum/1?sid=9") == (Rule("parameter", ("sid",)), "a.example/forum")
+    assert rules.find(f"{SITE}/forum/new?sid=9") is None
+    assert rules.find(f"{SITE}/forum/1?sid=1") is None  # it is what was seen
+    assert rules.find(f"{SITE}/shop/1?sid=9") is None
+    assert rules.find("http://b.example/forum/1?sid=9") is None
+    assert not rules.take_fallen()
+
+
+def test_what_acts_in_one_scope_acts_in_others_after_fewer_pairs_and_what_tracks_people_too() -> None:
+    rules = learnt(PAIRS)
+    for number in range(PAIRS_OF_SIBLING):
+        assert rules.find(f"{SITE}/shop/0?sid=3") is None
+        rules.note_kept(f"{SITE}/shop/{number}?sid=1")
+        rules.note_copy(f"{SITE}/shop/{number}?sid=2", f"{SITE}/shop/{number}?sid=1")
+    assert rules.find(f"{SITE}/shop/0?sid=3")
+    assert learnt(PAIRS_OF_SIBLING, "/news/{}?utm_source={}").find(f"{SITE}/news/1?utm_source=9")
+
+
+def test_kept_page_of_a_form_that_was_kept_ends_the_rule_in_its_scope_and_two_scopes_everywhere() -> None:
+    rules = learnt(PAIRS)
+    for scope in ("gallery", "chess"):
+        assert rules.find(f"{SITE}/forum/1?sid=9")
+        for number in range(3):
+            rules.note_kept(f"{SITE}/{scope}/same?sid={number}")
+        assert not rules.take_fallen()  # nothing there was passed over
+    assert rules.find(f"{SITE}/forum/1?sid=9") is None
+    rules = learnt(PAIRS)
+    rules.note_kept(f"{SITE}/forum/1?sid=9")
+    assert rules.take_fallen()
+    assert not rules.take_fallen()
+    assert rules.find(f"{SITE}/forum/1?sid=8") is None
+
+
+def test_what_was_kept_before_a_rule_was_thought_of_counts_against_it() -> None:
+    rules = AddressRules()
+    for number in range(10):
+        rules.note_kept(f"{SITE}/wiki/{number}?oldid={number}")
+        rules.note_kept(f"{SITE}/wiki/{number}?oldid={number + 100}")
+    for number in range(3 * PAIRS):  # versions in which nothing has changed
+        rules.note_copy(f"{SITE}/wiki/{number}?oldid={number + 200}", f"{SITE}/wiki/{number}?oldid={number}")
+    assert list(rules.acting()) == []
+
+
+def test_what_an_earlier_crawl_has_seen_is_known() -> None:
+    verdicts = [(f"{SITE}/forum/{number // 2}?sid={number % 2}", None) for number in range(0, 2 * PAIRS, 2)]
+    copies = [(f"{url[:-1]}7", url) for url, _ in verdicts]
+    rules = AddressRules()
+    rules.recall([*verdicts, *copies])
+    assert rules.find(f"{SITE}/forum/1?sid=9")
+
+
+def test_memory_is_bounded() -> None:
+    rules = AddressRules()
+    for number in range(6 * MOST_SEEN):
+        rules.note_kept(f"http://h{number % 8}.example/{number}")
+    assert rules._seen == sum(len(site.seen) for site in rules._sites.values()) <= 5 * MOST_SEEN
+
+
+def test_rules_are_told_in_words() -> None:
+    rules = [
+        Rule("parameter", ("a", "b")),
+        Rule("segment", ("",)),
+        Rule("segment", ("amp",)),
+        Rule("value", ("0", "x", "y")),
+    ]
+    told = ["without a, b", "without a further slash", "without /amp/", "/x/ is /y/"]
+    assert list(map(str, rules)) == told
+    assert str(Rule("origin", (SITE, f"{SITE}:80"))) == f"{SITE} is {SITE}:80"
+    [(site, rule, evidence)] = learnt(PAIRS).acting()
+    assert (site, str(rule), evidence.scopes()) == ("a.example", "without sid", ["/forum/"])
