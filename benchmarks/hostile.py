@@ -329,7 +329,7 @@ KINDS: dict[str, tuple[type[Site], list[str]]] = {
 @contextmanager
 def _serving(site: Site) -> Iterator[str]:
     """Serve a site on a free port, and an inner service on another, as long as the context lasts; return its URL."""
-    server, inner = _server(site.answer, "0.0.0.0"), _server(_tell_secret(site), "0.0.0.0")
+    server, inner = server_of(site.answer, "0.0.0.0"), server_of(_tell_secret(site), "0.0.0.0")
     site.other_port = inner.server_port
     for each in (server, inner):
         threading.Thread(target=each.serve_forever, daemon=True).start()
@@ -349,7 +349,9 @@ def _tell_secret(site: Site) -> Callable[[str, str], Answer]:
     return answer
 
 
-def _server(answer: Callable[[str, str], Answer], address: str) -> ThreadingHTTPServer:
+def server_of(answer: Callable[[str, str], Answer], address: str) -> ThreadingHTTPServer:
+    """Return a server at a free port; it answers by what is asked for and the host."""
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
