@@ -329,16 +329,8 @@ KINDS: dict[str, tuple[type[Site], list[str]]] = {
 @contextmanager
 def _serving(site: Site) -> Iterator[str]:
     """Serve a site on a free port, and an inner service on another, as long as the context lasts; return its URL."""
-    server, inner = server_of(site.answer, "0.0.0.0"), server_of(_tell_secret(site), "0.0.0.0")
-    site.other_port = inner.server_port
-    for each in (server, inner):
-        threading.Thread(target=each.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        for each in (server, inner):
-            each.shutdown()
-            each.server_close()
+    with answering(site.answer, "0.0.0.0") as port, answering(_tell_secret(site), "0.0.0.0") as site.other_port:
+        yield f"http://127.0.0.1:{port}/"
 
 
 def _tell_secret(site: Site) -> Callable[[str, str], Answer]:
@@ -349,8 +341,9 @@ def _tell_secret(site: Site) -> Callable[[str, str], Answer]:
     return answer
 
 
-def server_of(answer: Callable[[str, str], Answer], address: str) -> ThreadingHTTPServer:
-    """Return a server at a free port; it answers by what is asked for and the host."""
+@contextmanager
+def answering(answer: Callable[[str, str], Answer], address: str) -> Iterator[int]:
+    """Answer requests, by what is asked for and the host, as long as the context lasts; yield the port."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -369,7 +362,12 @@ def server_of(answer: Callable[[str, str], Answer], address: str) -> ThreadingHT
 
     server = ThreadingHTTPServer((address, 0), Handler)
     server.daemon_threads = True
-    return server
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def _shell() -> Answer:
