@@ -27,6 +27,7 @@ BENCHMARKS = {
     "light": "stage_costs:light",
     "shapes": "shapes",
     "hostile": "hostile",
+    "addresses": "addresses",
     "quality": "quality",
     "curve": "quality:curve",
     "order": "order",

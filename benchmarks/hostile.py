@@ -331,16 +331,8 @@ KINDS: dict[str, tuple[type[Site], list[str]]] = {
 @contextmanager
 def _serving(site: Site) -> Iterator[str]:
     """Serve a site on a free port, and an inner service on another, as long as the context lasts; return its URL."""
-    server, inner = _server(site.answer, "0.0.0.0"), _server(_tell_secret(site), "0.0.0.0")
-    site.other_port = inner.server_port
-    for each in (server, inner):
-        threading.Thread(target=each.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        for each in (server, inner):
-            each.shutdown()
-            each.server_close()
+    with answering(site.answer, "0.0.0.0") as port, answering(_tell_secret(site), "0.0.0.0") as site.other_port:
+        yield f"http://127.0.0.1:{port}/"
 
 
 def _tell_secret(site: Site) -> Callable[[str, str], Answer]:
@@ -351,7 +343,10 @@ def _tell_secret(site: Site) -> Callable[[str, str], Answer]:
     return answer
 
 
-def _server(answer: Callable[[str, str], Answer], address: str) -> ThreadingHTTPServer:
+@contextmanager
+def answering(answer: Callable[[str, str], Answer], address: str) -> Iterator[int]:
+    """Answer requests, by what is asked for and the host, as long as the context lasts; yield the port."""
+
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -370,7 +365,12 @@ def _server(answer: Callable[[str, str], Answer], address: str) -> ThreadingHTTP
 
     server = ThreadingHTTPServer((address, 0), Handler)
     server.daemon_threads = True
-    return server
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def _shell() -> Answer:

@@ -45,15 +45,25 @@ _COMMON_CHINESE = 20_000
 def english(count: int) -> list[str]:
     """Make English texts; the word of rank r is drawn with a weight of 1 / (r + 2.7)."""
     chance = Random(1)
+    words = _english_words(chance)
+    return [_english_text(words, ENGLISH_WORDS, chance) for _ in range(count)]
+
+
+def english_of(seed: object, count: int) -> str:
+    """Make such a text of so many words, the same for the same seed."""
+    return _english_text(_english_words(Random(1)), count, Random(str(seed)))
+
+
+def _english_words(chance: Random) -> list[str]:
     rare = [stem + ending for stem in _STEMS.split() for ending in _ENDINGS]
     chance.shuffle(rare)
-    words = _COMMON.split() + rare
+    return _COMMON.split() + rare
+
+
+def _english_text(words: list[str], count: int, chance: Random) -> str:
     weights = [1 / (rank + 2.7) for rank in range(1, len(words) + 1)]
-    texts = []
-    for _ in range(count):
-        drawn = iter(chance.choices(words, weights, k=ENGLISH_WORDS))
-        texts.append(" ".join(f"{sentence.capitalize()}." for sentence in _sentences(drawn, " ", chance)))
-    return texts
+    drawn = iter(chance.choices(words, weights, k=count))
+    return " ".join(f"{sentence.capitalize()}." for sentence in _sentences(drawn, " ", chance))
 
 
 def chinese_words() -> list[str]:
