@@ -20,10 +20,14 @@ from benchmarks.hostile import MISSING, Answer, answering
 from benchmarks.processes import PROJECT, output_of, scratch_folder
 from benchmarks.site import crawl_command
 from benchmarks.texts import english_of
+from dedup.ledger.runs import read_last_verdicts
+from dedup.rules.address_rules import MOST_SEEN, AddressRules
+from dedup.sql.database import open_existing_database
 
 _LISTED = 12
 _MOST_ADDRESSES = 2_000
-_SETTINGS = {"DOWNLOAD_DELAY": "0", "AUTOTHROTTLE_START_DELAY": "0", "CLOSESPIDER_TIMEOUT": "180"}
+# Slow enough for verdicts to come before much more is fetched, as they do at a page a second.
+_SETTINGS = {"DOWNLOAD_DELAY": "0.05", "AUTOTHROTTLE_START_DELAY": "0", "CLOSESPIDER_TIMEOUT": "180"}
 _LEAST_SAVED_COPIES, _LEAST_SAVED = 0.4, 0.18
 _MOST_LOST, _MOST_SITES_THAT_LOSE = 0.001, 1
 
@@ -551,14 +555,15 @@ def _crawl(project: Path, site: Site, contents: frozenset[str], *, learns: bool)
 
 
 def _rules_of(database: Path) -> list[str]:
-    """Return the rules that a crawl has left, a line each; none where there is no table of them."""
-    with closing(sqlite3.connect(database)) as connection:
-        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'address_rules'").fetchone():
-            return []
-        return ["  ".join(map(str, row)) for row in connection.execute("SELECT * FROM address_rules")]
+    """Return the rules that a crawl has learnt, in words."""
+    known = AddressRules()
+    with closing(open_existing_database(f"sqlite:///{database}")) as opened:
+        known.recall(read_last_verdicts(opened, MOST_SEEN))
+    return [f"{rule} in {', '.join(evidence.scopes())}" for _, rule, evidence in known.acting()]
 
 
 def _print(name: str, found: dict[str, Any]) -> None:
     columns = (("fetches", 5), ("copies", 5), ("stored", 5), ("lost", 3))
     changes = "  ".join(f"{found['without'][key]:>{n},} -> {found['with'][key]:>{n},}" for key, n in columns)
     print(f"{name:31} {found['pages']:>5,}  {changes}  {len(found['with']['rules']):>5}", flush=True)
+    print("\n".join(found["with"]["rules"]))

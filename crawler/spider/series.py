@@ -8,13 +8,13 @@ from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from dedup.rules.address_rules import AddressRules, Rule
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 
 from crawler.page import BY_RULE, GIVEN, KIND, LAST, PAGE, Page
 from dedup.console import plain
+from dedup.rules.address_rules import AddressRules, Rule
 from dedup.rules.documents import Decision
 from dedup.signature.signature import digest
 from dedup.stage.failures import document_dropped, document_kept

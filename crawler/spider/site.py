@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, Self, TypeVar, cast
 from urllib.parse import urljoin, urlsplit
 
-from dedup.rules.address_rules import MOST_SEEN, AddressRules
 from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
@@ -74,6 +73,7 @@ from crawler.warc.replaying import FLAG, Archives
 from dedup.console import counted, plain
 from dedup.corpus.reading.responses import NOT_HTML, ONLY_BEGINNING
 from dedup.errors import SettingsError
+from dedup.rules.address_rules import MOST_SEEN, AddressRules
 from dedup.rules.documents import Decision
 from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean

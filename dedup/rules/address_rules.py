@@ -49,8 +49,10 @@ class Rule(NamedTuple):
     """What makes no difference.
 
     Attributes:
-        kind: `parameter` (the names), `order` of parameters, `origin` (two of them), `segment` (one that may be left
-            out), `value` (of the segment at a place: the place, and two values), `suffix` of the last segment, `case`.
+        kind: `parameter` (the names), `default` (a name and its value), `order` of parameters, `name` (of a path the
+            parameter that is the last segment of another path, and that), `origin` (two of them), `segment` (one that
+            may be left out), `value` (of the segment at a place: the place, and two values), `suffix` of the last
+            segment, `case`.
         details: as above.
     """
 
@@ -83,7 +85,7 @@ def _at_first_origin(address: Address, origins: tuple[str, ...]) -> Address:
 
 def _without_segment(address: Address, named: tuple[str, ...]) -> Address:
     segments = address.segments
-    if named[0] not in segments:
+    if named[0] not in segments or len(segments) == 1:
         return address
     place = segments.index(named[0])
     return address._replace(segments=segments[:place] + segments[place + 1 :])
@@ -105,8 +107,25 @@ def _in_lower_case(address: Address, _: tuple[str, ...]) -> Address:
     return address._replace(segments=tuple(map(str.lower, address.segments)))
 
 
+def _without_default(address: Address, default: tuple[str, ...]) -> Address:
+    if default not in address.parameters:
+        return address
+    return address._replace(parameters=tuple(each for each in address.parameters if each != default))
+
+
+def _with_name_in_path(address: Address, details: tuple[str, ...]) -> Address:
+    path, name, folder = details
+    value = dict(address.parameters).get(name)
+    if not value or "/".join(address.segments) != path:
+        return address
+    parameters = tuple(each for each in address.parameters if each[0] != name)
+    return Address(address.origin, (*folder.split("/"), value) if folder else (value,), parameters)
+
+
 _FORMS: dict[str, Callable[[Address, tuple[str, ...]], Address]] = {
     "parameter": _without_parameters,
+    "default": _without_default,
+    "name": _with_name_in_path,
     "order": _in_order,
     "origin": _at_first_origin,
     "segment": _without_segment,
@@ -118,6 +137,8 @@ _FORMS: dict[str, Callable[[Address, tuple[str, ...]], Address]] = {
 
 _WORDS = {
     "parameter": "without {names}",
+    "default": "without {0}={1}",
+    "name": "/{0}?{1}=X is /{2}/X",
     "order": "parameters in any order",
     "origin": "{0} is {1}",
     "segment": "without /{0}/",
@@ -144,23 +165,36 @@ def parse(url: str) -> Address | None:
     return Address(f"{scheme}://{host}", tuple(path.split("/")), tuple(parameters))
 
 
-def find_rule(a: Address, b: Address) -> Rule | None:
-    """Return the rule that makes one form of two addresses, if one of them does."""
+def find_rules(a: Address, b: Address) -> list[Rule]:
+    """Return the rules of which each makes one form of two addresses."""
     if a.origin != b.origin:
-        return Rule("origin", tuple(sorted((a.origin, b.origin)))) if a[1:] == b[1:] else None
+        return [Rule("origin", tuple(sorted((a.origin, b.origin))))] if a[1:] == b[1:] else []
     if a.segments == b.segments:
-        return _rule_of_parameters(a, b)
-    if a.parameters == b.parameters:
-        return _rule_of_paths(a.segments, b.segments)
-    return None
+        return _rules_of_parameters(a, b)
+    rule = _rule_of_paths(a.segments, b.segments) if a.parameters == b.parameters else _rule_of_names(a, b)
+    return [] if rule is None else [rule]
 
 
-def _rule_of_parameters(a: Address, b: Address) -> Rule | None:
+def _rules_of_parameters(a: Address, b: Address) -> list[Rule]:
     ours, theirs = Counter(a.parameters), Counter(b.parameters)
-    names = {name for name, _ in (ours - theirs) + (theirs - ours)}
+    differences = [*(ours - theirs), *(theirs - ours)]
+    names = {name for name, _ in differences}
     if not names:
-        return Rule("order") if a.parameters != b.parameters else None
-    return Rule("parameter", tuple(sorted(names))) if len(names) <= _MOST_DIFFERENCES else None
+        return [Rule("order")] if a.parameters != b.parameters else []
+    rules = [Rule("parameter", tuple(sorted(names)))] if len(names) <= _MOST_DIFFERENCES else []
+    # A language or a page may be meant where none is named.
+    return rules + [Rule("default", each) for each in differences if len(differences) == 1]
+
+
+def _rule_of_names(a: Address, b: Address) -> Rule | None:
+    """Return the rule by which a parameter is the last segment of another path: /index.php?title=A and /wiki/A."""
+    for named, plain in ((a, b), (b, a)):
+        left = Counter(named.parameters) - Counter(plain.parameters)
+        if len(left) == 1 and not Counter(plain.parameters) - Counter(named.parameters):
+            [(name, value)] = left
+            if value == plain.segments[-1] and value:
+                return Rule("name", ("/".join(named.segments), name, "/".join(plain.segments[:-1])))
+    return None
 
 
 def _rule_of_paths(a: tuple[str, ...], b: tuple[str, ...]) -> Rule | None:
@@ -189,13 +223,14 @@ def _has_digit(text: str) -> bool:
 
 
 def scope_of(form: Address) -> str:
-    """Return in which part of its host a form lies: the first folder of its path."""
-    return form.segments[0] if len(form.segments) > 1 else "/"
+    """Return in which part of its host a form lies: the first folder of its path, or a program such as index.php."""
+    first = form.segments[0]
+    return first if len(form.segments) > 1 or "." in first else "/"
 
 
 def as_path(scope: str) -> str:
     """Return a scope as the part of an address that it is."""
-    return "/" if scope == "/" else f"/{scope}/"
+    return "/" if scope == "/" else f"/{scope}" if "." in scope else f"/{scope}/"
 
 
 class Evidence:
@@ -228,9 +263,13 @@ class Evidence:
         """Note a page that was kept, by the hashes of its form and address; say whether it is a miss."""
         if self.kept.setdefault(form, address) == address:
             return False
+        self.add_miss(scope)
+        return True
+
+    def add_miss(self, scope: str) -> None:
+        """Note a page that was kept though the rule says that it is another one."""
         self.misses[scope] += 1
         self._acting.clear()
-        return True
 
     def acts_in(self, scope: str) -> bool:
         """Say whether the rule acts in a scope; two scopes in which it is false withdraw it everywhere."""
@@ -263,6 +302,8 @@ class _Site:
         self._forms: set[int] | None = None
 
     def note(self, address: Address, *, is_kept: bool) -> None:
+        if is_kept and address not in self.seen:
+            self._note_new(address)
         self.seen[address] = is_kept
         if len(self.seen) > MOST_SEEN:
             self.seen.popitem(last=False)
@@ -274,14 +315,24 @@ class _Site:
             self._forms.add(hash(self.form_of(address)))
 
     def note_pair(self, copy: Address, original: Address) -> None:
-        ours, theirs = self.form_of(copy), self.form_of(original)
-        if ours == theirs:
-            ours, theirs = copy, original
-        rule = find_rule(ours, theirs)
-        if rule is None:
-            return
+        forms = self.form_of(copy), self.form_of(original)
+        if forms[0] == forms[1]:
+            forms = copy, original
+        for rule in find_rules(*forms):
+            self._note_pair_of(rule, copy)
+
+    def _note_new(self, address: Address) -> None:
+        """Note a page that is kept, though rules may say that it is another one: the least founded of them is wrong."""
+        acting = list(self.acting_on(address))
+        if acting and self.has_form(acting[-1][1]):
+            rule = min((rule for rule, _ in acting), key=lambda each: self.rules[each].pairs.total())
+            self.rules[rule].add_miss(scope_of(rule.form_of(address)))
+            self.has_fallen = True
+            self._forms = None
+
+    def _note_pair_of(self, rule: Rule, copy: Address) -> None:
         evidence = self._evidence_of(rule)
-        was_watched, scope = evidence.is_watched, scope_of(rule.form_of(ours))
+        was_watched, scope = evidence.is_watched, scope_of(rule.form_of(copy))
         acted = evidence.acts_in(scope)
         evidence.add_pair(scope)
         if evidence.is_watched and not was_watched:
@@ -311,18 +362,22 @@ class _Site:
 
     def acting_on(self, address: Address) -> Iterator[tuple[Rule, Address]]:
         """Yield the rules that act on an address, one after the other, and what each makes of it."""
+        form = address
         for rule, evidence in self.rules.items():
-            if evidence.is_watched:
-                form = rule.form_of(address)
-                if form != address and evidence.acts_in(scope_of(form)):
-                    address = form
-                    yield rule, form
+            if not evidence.is_watched:
+                continue
+            # Where it is true or false is a matter of addresses as they are found.
+            after = rule.form_of(form)
+            if after != form and evidence.acts_in(scope_of(rule.form_of(address))):
+                form = after
+                yield rule, form
 
     def form_of(self, address: Address) -> Address:
         """Return the form of an address by all rules that act."""
-        for _, form in self.acting_on(address):
-            address = form
-        return address
+        form = address
+        for _, after in self.acting_on(address):
+            form = after
+        return form
 
     def has_form(self, form: Address) -> bool:
         """Say whether an address of that form was seen."""
@@ -369,8 +424,8 @@ class AddressRules:
         acting = list(site.acting_on(address))
         if not acting or not site.has_form(acting[-1][1]):
             return None
-        rule, form = acting[0]
-        return rule, f"{owner_of(url)}/{scope_of(form)}"
+        rule, _ = acting[0]
+        return rule, f"{owner_of(url)}/{scope_of(rule.form_of(address))}"
 
     def take_fallen(self) -> bool:
         """Say whether a rule that acted has turned out to be false somewhere, since the last call."""
