@@ -6,6 +6,7 @@ import logging
 import re
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 from scrapy import Request
@@ -14,10 +15,11 @@ from scrapy.exceptions import IgnoreRequest
 
 from crawler.page import BY_RULE, GIVEN, KIND, LAST, PAGE, Page
 from dedup.console import plain
-from dedup.rules.address_rules import AddressRules, Rule
+from dedup.errors import SettingsError
+from dedup.rules.address_rules import AddressRules, Rule, read_discarder
 from dedup.rules.documents import Decision
 from dedup.signature.signature import digest
-from dedup.stage.failures import document_dropped, document_kept
+from dedup.stage.failures import document_dropped, document_kept, refuse_to_start
 
 logger = logging.getLogger(__name__)
 
@@ -175,6 +177,16 @@ class AddressMiddleware:
             return None
         request.meta[BY_RULE] = True
         raise IgnoreRequest("a rule says that it leads to a copy")
+
+
+def read_address_rules(crawler: Crawler) -> dict[str, set[Rule]]:
+    """Return the rules of `CRAWLER_ADDRESS_RULES`, by site; what is no such file ends the crawl before it begins."""
+    path = crawler.settings.get("CRAWLER_ADDRESS_RULES")
+    try:
+        return read_discarder(Path(path).read_text(encoding="utf-8")) if path else {}
+    except (OSError, ValueError) as error:
+        told = f"CRAWLER_ADDRESS_RULES = {path!r}: {error}; name a file of rules of duplicate-url-discarder"
+        refuse_to_start(SettingsError(told))
 
 
 def _last(request: Request) -> Request | None:

@@ -57,7 +57,7 @@ from crawler.runtime import BoundedDownloadHandler, Workers
 from crawler.spider.browser import Browser, JavaScript, RenderingError
 from crawler.spider.conditional import is_known_duplicate
 from crawler.spider.defaults import add_defaults
-from crawler.spider.series import SeriesOfAddresses
+from crawler.spider.series import SeriesOfAddresses, read_address_rules
 from crawler.spider.sitemaps import (
     MOST_ENTRIES,
     MOST_LEVELS,
@@ -124,6 +124,7 @@ class SiteSpider(Spider):
     name = "site"
     soft_errors: SoftErrors
     browser: Browser
+    address_rules: AddressRules
     learns: bool
 
     def __init__(self, arguments: SiteArguments, rules: LinkRules, scheme: Scheme) -> None:
@@ -139,7 +140,6 @@ class SiteSpider(Spider):
         # themselves would take ten times the memory.
         self._scheduled: LocalCache[int, None] = LocalCache(_REMEMBERED)
         self.series = SeriesOfAddresses()
-        self.address_rules = AddressRules()
         self._named: list[Request] = []
         self._sitemaps = SitemapBounds()
         self._has_told_of_shells = False
@@ -187,6 +187,7 @@ class SiteSpider(Spider):
         spider: Self = super(SiteSpider, kind).from_crawler(crawler, arguments, rules, scheme)
         spider.given = given
         spider.browser = Browser.from_crawler(crawler)
+        spider.address_rules = AddressRules(read_address_rules(crawler))
         spider.learns = read_setting(crawler, "CRAWLER_LEARN_ADDRESSES", True, to_bool)
         asks = not arguments.warc and not cls._is_tried_out()
         spider.soft_errors = SoftErrors(crawler, spider.extract_text, arguments.urls, asks=asks)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from contextlib import closing
 from dataclasses import replace
 
-from dedup.console import Line, table, write_lines
+from dedup.console import counted, table, write_lines
 from dedup.errors import SettingsError
 from dedup.files import open_output
 from dedup.ledger.runs import read_last_verdicts
@@ -14,7 +16,7 @@ from dedup.report.contents import Selection
 from dedup.report.html.writing import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, format_of, selection_for
-from dedup.rules.address_rules import MOST_SEEN, AddressRules, as_path
+from dedup.rules.address_rules import MOST_SEEN, AddressRules, to_discarder
 from dedup.sql.database import USUAL_DATABASE, Database, open_existing_database, url_or_usual
 
 ABOUT = (
@@ -45,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs",
     )
     parser.add_argument(
-        "--rules", action="store_true", help="instead: the rules by which addresses of each site lead to copies"
+        "--rules",
+        action="store_true",
+        help="instead: the rules by which addresses of each site lead to copies; as json for duplicate-url-discarder",
     )
     parser.add_argument(
         "--format", metavar="|".join(Format), help="how to write it (default: by the name of FILE, else table)"
@@ -79,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     _require_one_view(options, output_format)
     with closing(open_existing_database(url_or_usual(options.database))) as database:
         if options.rules:
-            _write_rules(database, options)
+            _write_rules(database, options, output_format)
         elif options.changes is not None:
             _write_changes(database, options, output_format)
         else:
@@ -91,8 +95,8 @@ def _require_one_view(options: argparse.Namespace, output_format: Format) -> Non
     """Refuse options that go with another view than the one that is asked for."""
     if options.rules and (options.run or options.all_runs or options.changes is not None):
         raise SettingsError("--rules are those of all runs together: leave out the others")
-    if options.rules and output_format is not Format.TABLE:
-        raise SettingsError("--rules are written as a table")
+    if options.rules and output_format not in (Format.TABLE, Format.JSON):
+        raise SettingsError("--rules are written as table or json")
     if options.changes is None:
         return
     if options.run or options.all_runs:
@@ -119,19 +123,24 @@ def _write_changes(database: Database, options: argparse.Namespace, output_forma
         write_changes(*changes, output_format, stream)
 
 
-def _write_rules(database: Database, options: argparse.Namespace) -> None:
+def _write_rules(database: Database, options: argparse.Namespace, output_format: Format) -> None:
     known = AddressRules()
     known.recall(read_last_verdicts(database, MOST_SEEN))
-    rows = []
-    for site, rule, evidence in known.acting():
-        if options.host in ("", site):
-            false = ", ".join(map(as_path, +evidence.misses))
-            rows.append([site, str(rule), ", ".join(evidence.scopes()), f"{evidence.pairs.total():,}", false])
-    lines: list[Line] = ["no rule is known yet: it takes ten pairs of a copy and its original"]
-    if rows:
-        lines = [table(["site", "addresses are the same", "in", ">pairs", "not in"], rows)]
+    rules = [each for each in known.acting() if options.host in ("", each[0])]
     with open_output(options.output) as stream:
-        write_lines(lines, stream)
+        if output_format is Format.JSON:
+            written = list(filter(None, (to_discarder(*each) for each in rules)))
+            stream.write(json.dumps(written, indent=1) + "\n")
+            if left := len(rules) - len(written):
+                sys.stderr.write(f"{counted(left, 'rule')} of kinds that these files do not know left out\n")
+        elif rules:
+            rows = [
+                [site, str(rule), ", ".join(found.scopes()), f"{found.pairs.total():,}", ", ".join(found.false_in())]
+                for site, rule, found in rules
+            ]
+            write_lines([table(["site", "addresses are the same", "in", ">pairs", "not in"], rows)], stream)
+        else:
+            write_lines(["no rule is known yet: it takes ten pairs of a copy and its original"], stream)
 
 
 def _selection(options: argparse.Namespace, usual: Selection) -> Selection:

@@ -7,10 +7,11 @@ original that have one form, and against it stand two pages that were both kept 
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from dedup.rules.scope import owner_of
@@ -19,7 +20,8 @@ PAIRS = 10
 """So many pairs make a rule act in their scope."""
 
 PAIRS_OF_SIBLING = 3
-"""As many are enough where it acts in another scope of its host, and for parameters that are known to track people."""
+"""As many are enough where it acts in another scope of its site, for parameters that are known to track people, and for
+rules that a user gives."""
 
 MOST_SEEN = 20_000
 """Of so many addresses of a site it is known what they brought."""
@@ -281,6 +283,10 @@ class Evidence:
         """Return the scopes in which it acts, as parts of an address."""
         return [as_path(scope) for scope in self.pairs if self.acts_in(scope)]
 
+    def false_in(self) -> list[str]:
+        """Return the scopes in which it is false, as parts of an address."""
+        return list(map(as_path, +self.misses))
+
     def _decide(self, scope: str) -> bool:
         if self.misses[scope] or len(+self.misses) > 1:
             return False
@@ -294,7 +300,8 @@ class Evidence:
 class _Site:
     """What was seen of one site, and the rules that are thought of."""
 
-    def __init__(self) -> None:
+    def __init__(self, given: Collection[Rule]) -> None:
+        self._given = given
         # Whether each address was kept, the one that was seen first before the others.
         self.seen: OrderedDict[Address, bool] = OrderedDict()
         self.rules: dict[Rule, Evidence] = {}
@@ -349,7 +356,7 @@ class _Site:
                 del self.rules[min(self.rules, key=lambda each: self.rules[each].pairs.total())]
                 self._forms = None
             tracks = rule.kind == "parameter" and all(map(_is_tracking, rule.details))
-            evidence = self.rules[rule] = Evidence(PAIRS_OF_SIBLING if tracks else PAIRS)
+            evidence = self.rules[rule] = Evidence(PAIRS_OF_SIBLING if tracks or rule in self._given else PAIRS)
         return evidence
 
     def _note_kept(self, rule: Rule, evidence: Evidence, address: Address) -> None:
@@ -390,9 +397,13 @@ class AddressRules:
     """Learns from the verdicts on pages which of their addresses lead to copies.
 
     It has no state but what it was told: whoever tells it the same verdicts in the same order knows the same.
+
+    Args:
+        given: rules by site that somebody has given: fewer pairs confirm them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, given: Mapping[str, Collection[Rule]] | None = None) -> None:
+        self._given = given or {}
         # The site that was met last is last.
         self._sites: OrderedDict[str, _Site] = OrderedDict()
         self._seen = 0
@@ -445,8 +456,9 @@ class AddressRules:
         address = parse(url)
         if address is None:
             return
-        site = self._sites.setdefault(owner_of(url), _Site())
-        self._sites.move_to_end(owner_of(url))
+        name = owner_of(url)
+        site = self._sites.setdefault(name, _Site(self._given.get(name, ())))
+        self._sites.move_to_end(name)
         before = len(site.seen)
         site.note(address, is_kept=is_kept)
         self._seen += len(site.seen) - before
@@ -456,3 +468,29 @@ class AddressRules:
 
 def _is_tracking(name: str) -> bool:
     return name.startswith("utm_") or name in _TRACKING
+
+
+def to_discarder(site: str, rule: Rule, evidence: Evidence) -> dict[str, Any] | None:
+    """Return a rule as it stands in files of `duplicate-url-discarder`; None for one of a kind that has none."""
+    if rule.kind != "parameter" or any(name.startswith(";") for name in rule.details):
+        return None
+    include, exclude = ([f"{site}{path}" for path in paths] for paths in (evidence.scopes(), evidence.false_in()))
+    pattern = {"include": include} | ({"exclude": exclude} if exclude else {})
+    return {"order": 100, "urlPattern": pattern, "processor": "queryRemoval", "args": list(rule.details)}
+
+
+def read_discarder(text: str) -> dict[str, set[Rule]]:
+    """Read a file of rules of `duplicate-url-discarder`: its parameters that are removed, by site.
+
+    Raises:
+        ValueError: it is none.
+    """
+    found = defaultdict[str, set[Rule]](set)
+    try:
+        for each in json.loads(text):
+            if each["processor"] == "queryRemoval":
+                for place in each["urlPattern"]["include"]:
+                    found[owner_of(f"http://{place}")] |= {Rule("parameter", (str(name),)) for name in each["args"]}
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"a rule has no {error}" if isinstance(error, KeyError) else str(error)) from None
+    return dict(found)

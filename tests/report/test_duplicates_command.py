@@ -142,6 +142,9 @@ def test_rules_by_which_addresses_lead_to_copies_are_told(tmp_path: Path, databa
     deduplicator.database.close()
     told = duplicates(tmp_path, "--database", url, "--rules").stdout.splitlines()
     assert [line.split() for line in told[1:]] == [["a.example", "without", "sid", "/forum/", "10"]]
+    written = json.loads(duplicates(tmp_path, "--database", url, "--rules", "--format", "json").stdout)
+    pattern = {"include": ["a.example/forum/"]}
+    assert written == [{"order": 100, "urlPattern": pattern, "processor": "queryRemoval", "args": ["sid"]}]
 
 
 def test_file_is_written_in_the_format_of_its_name_unless_another_is_given(tmp_path: Path, database_url: str) -> None:
@@ -164,7 +167,7 @@ def test_file_is_written_in_the_format_of_its_name_unless_another_is_given(tmp_p
         (["--changes", "--run", "a"], "--changes names its runs itself"),
         (["--changes", "-o", "changes.html"], "--changes is written as table, json or csv"),
         (["--rules", "--run", "a"], "--rules are those of all runs together"),
-        (["--rules", "-o", "rules.json"], "--rules are written as a table"),
+        (["--rules", "-o", "rules.csv"], "--rules are written as table or json"),
         (["--format", "xml"], "--format 'xml': expected one of table, json, csv"),
         (["-o", "report.xml"], "-o report.xml: there is no format 'xml' of a report"),
         (["--database", "mysql://x/y"], "databases of the kind 'mysql' are not supported"),

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from dedup.rules.address_rules import MOST_SEEN, PAIRS, PAIRS_OF_SIBLING, AddressRules, Rule, find_rules, parse
+from dedup.rules.address_rules import (
+    MOST_SEEN,
+    PAIRS,
+    PAIRS_OF_SIBLING,
+    AddressRules,
+    Rule,
+    find_rules,
+    parse,
+    read_discarder,
+    to_discarder,
+)
 
 SITE = "http://a.example"
 
@@ -138,3 +150,24 @@ def test_rules_are_told_in_words() -> None:
     assert str(Rule("origin", (SITE, f"{SITE}:80"))) == f"{SITE} is {SITE}:80"
     [(site, rule, evidence)] = learnt(PAIRS).acting()
     assert (site, str(rule), evidence.scopes()) == ("a.example", "without sid", ["/forum/"])
+
+
+def test_rules_of_another_crawl_are_confirmed_by_fewer_pairs() -> None:
+    rules = learnt(PAIRS)
+    rules.note_kept(f"{SITE}/gallery/1?sid=1")
+    rules.note_kept(f"{SITE}/gallery/1?sid=2")
+    written = [to_discarder(*each) for each in rules.acting()]
+    assert written[0] is not None
+    assert written[0]["urlPattern"] == {"include": ["a.example/forum/"], "exclude": ["a.example/gallery/"]}
+    given = read_discarder(json.dumps(written))
+    assert given == {"a.example": {Rule("parameter", ("sid",))}}
+    rules = AddressRules(given)
+    rules.recall((f"{SITE}/forum/{number}?sid=1", None) for number in range(PAIRS_OF_SIBLING))
+    rules.recall((f"{SITE}/forum/{n}?sid=2", f"{SITE}/forum/{n}?sid=1") for n in range(PAIRS_OF_SIBLING))
+    assert rules.find(f"{SITE}/forum/1?sid=9")
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"a": 1}', '[{"processor": "queryRemoval"}]', '[{"order": 1}]'])
+def test_file_that_holds_no_rules_is_told(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        read_discarder(text)
