@@ -491,6 +491,8 @@ def read_discarder(text: str) -> dict[str, set[Rule]]:
             if each["processor"] == "queryRemoval":
                 for place in each["urlPattern"]["include"]:
                     found[owner_of(f"http://{place}")] |= {Rule("parameter", (str(name),)) for name in each["args"]}
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"a rule has no {error}" if isinstance(error, KeyError) else str(error)) from None
+    except KeyError as error:
+        raise ValueError(f"a rule has no {error}") from None
+    except (TypeError, AttributeError):
+        raise ValueError("it holds no list of rules") from None
     return dict(found)
