@@ -241,7 +241,7 @@ class Evidence:
     Attributes:
         pairs: of a copy and its original, by scope.
         misses: pages that were kept beside another of their form, by scope.
-        kept: of each form the address that was kept, from the third pair on.
+        kept: from the third pair on, of each form a kept address that is not its own form; `MOST_SEEN` of them.
     """
 
     def __init__(self, needed: int) -> None:
@@ -261,12 +261,12 @@ class Evidence:
         self.pairs[scope] += 1
         self._acting.clear()
 
-    def add_kept(self, scope: str, form: int, address: int) -> bool:
-        """Note a page that was kept, by the hashes of its form and address; say whether it is a miss."""
-        if self.kept.setdefault(form, address) == address:
-            return False
-        self.add_miss(scope)
-        return True
+    def has_other(self, form: Address, address: Address) -> bool:
+        """Note a page that was kept, by its form and address; say whether another one of that form was."""
+        known = self.kept.get(hash(form), hash(address))
+        if form != address and len(self.kept) < MOST_SEEN:
+            self.kept.setdefault(hash(form), hash(address))
+        return known != hash(address)
 
     def add_miss(self, scope: str) -> None:
         """Note a page that was kept though the rule says that it is another one."""
@@ -285,14 +285,14 @@ class Evidence:
 
     def false_in(self) -> list[str]:
         """Return the scopes in which it is false, as parts of an address."""
-        return list(map(as_path, +self.misses))
+        return list(map(as_path, self.misses))
 
     def _decide(self, scope: str) -> bool:
-        if self.misses[scope] or len(+self.misses) > 1:
+        if self.misses[scope] or len(self.misses) > 1:
             return False
         if self.pairs[scope] >= self._needed:
             return True
-        is_general = len(self.pairs) >= PAIRS_OF_SIBLING and self.pairs.total() >= self._needed and not +self.misses
+        is_general = len(self.pairs) >= PAIRS_OF_SIBLING and self.pairs.total() >= self._needed and not self.misses
         has_sibling = any(count >= self._needed for count in self.pairs.values())
         return is_general or (has_sibling and self.pairs[scope] >= PAIRS_OF_SIBLING)
 
@@ -334,8 +334,7 @@ class _Site:
         if acting and self.has_form(acting[-1][1]):
             rule = min((rule for rule, _ in acting), key=lambda each: self.rules[each].pairs.total())
             self.rules[rule].add_miss(scope_of(rule.form_of(address)))
-            self.has_fallen = True
-            self._forms = None
+            self._fall()
 
     def _note_pair_of(self, rule: Rule, copy: Address) -> None:
         evidence = self._evidence_of(rule)
@@ -362,10 +361,20 @@ class _Site:
     def _note_kept(self, rule: Rule, evidence: Evidence, address: Address) -> None:
         form = rule.form_of(address)
         scope = scope_of(form)
-        acted = evidence.acts_in(scope)
-        if evidence.add_kept(scope, hash(form), hash(address)) and acted:
-            self.has_fallen = True
-            self._forms = None
+        # What is a form itself is in `seen`.
+        if evidence.has_other(form, address) or (form != address and self.seen.get(form)):
+            acted = evidence.acts_in(scope)
+            evidence.add_miss(scope)
+            if acted:
+                self._fall()
+
+    def take_fallen(self) -> bool:
+        has_fallen, self.has_fallen = self.has_fallen, False
+        return has_fallen
+
+    def _fall(self) -> None:
+        self.has_fallen = True
+        self._forms = None
 
     def acting_on(self, address: Address) -> Iterator[tuple[Rule, Address]]:
         """Yield the rules that act on an address, one after the other, and what each makes of it."""
@@ -407,6 +416,7 @@ class AddressRules:
         # The site that was met last is last.
         self._sites: OrderedDict[str, _Site] = OrderedDict()
         self._seen = 0
+        self._has_fallen = False
 
     def note_kept(self, url: str) -> None:
         """Note a page that is no copy, or is kept all the same."""
@@ -417,7 +427,9 @@ class AddressRules:
         self._note(url, is_kept=False)
         copy, other = parse(url), parse(original)
         if copy is not None and other is not None and copy != other and owner_of(url) == owner_of(original):
-            self._sites[owner_of(url)].note_pair(copy, other)
+            site = self._sites[owner_of(url)]
+            site.note_pair(copy, other)
+            self._has_fallen |= site.take_fallen()
 
     def recall(self, verdicts: Iterable[tuple[str, str | None]]) -> None:
         """Note the pages of earlier crawls, each with the original of which it was dropped as a copy, if it was."""
@@ -440,10 +452,9 @@ class AddressRules:
 
     def take_fallen(self) -> bool:
         """Say whether a rule that acted has turned out to be false somewhere, since the last call."""
-        fallen = [site for site in self._sites.values() if site.has_fallen]
-        for site in fallen:
-            site.has_fallen = False
-        return bool(fallen)
+        # Asked before each request: it must not depend on how many sites there are.
+        has_fallen, self._has_fallen = self._has_fallen, False
+        return has_fallen
 
     def acting(self) -> Iterator[tuple[str, Rule, Evidence]]:
         """Yield the rules that act anywhere, with their sites."""
@@ -457,10 +468,13 @@ class AddressRules:
         if address is None:
             return
         name = owner_of(url)
-        site = self._sites.setdefault(name, _Site(self._given.get(name, ())))
+        if name not in self._sites:
+            self._sites[name] = _Site(self._given.get(name, ()))
         self._sites.move_to_end(name)
+        site = self._sites[name]
         before = len(site.seen)
         site.note(address, is_kept=is_kept)
+        self._has_fallen |= site.take_fallen()
         self._seen += len(site.seen) - before
         while self._seen > _MOST_SEEN_OF_ALL and len(self._sites) > 1:
             self._seen -= len(self._sites.popitem(last=False)[1].seen)
