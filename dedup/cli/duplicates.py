@@ -135,7 +135,7 @@ def _write_rules(database: Database, options: argparse.Namespace, output_format:
                 sys.stderr.write(f"{counted(left, 'rule')} of kinds that these files do not know left out\n")
         elif rules:
             rows = [
-                [site, str(rule), ", ".join(found.scopes()), f"{found.pairs.total():,}", ", ".join(found.false_in())]
+                [site, str(rule), ", ".join(found.scopes()), f"{found.count:,}", ", ".join(found.false_in())]
                 for site, rule, found in rules
             ]
             write_lines([table(["site", "addresses are the same", "in", ">pairs", "not in"], rows)], stream)

@@ -240,12 +240,14 @@ class Evidence:
 
     Attributes:
         pairs: of a copy and its original, by scope.
+        count: how many pairs there are; a sum would be taken for each address, of as many scopes as there are.
         misses: pages that were kept beside another of their form, by scope.
         kept: from the third pair on, of each form a kept address that is not its own form; `MOST_SEEN` of them.
     """
 
     def __init__(self, needed: int) -> None:
         self.pairs: Counter[str] = Counter()
+        self.count = 0
         self.misses: Counter[str] = Counter()
         self.kept: dict[int, int] = {}
         self._needed = needed
@@ -254,11 +256,12 @@ class Evidence:
     @property
     def is_watched(self) -> bool:
         """Whether there are pairs enough for misses to be of interest."""
-        return self.pairs.total() >= PAIRS_OF_SIBLING
+        return self.count >= PAIRS_OF_SIBLING
 
     def add_pair(self, scope: str) -> None:
         """Note a copy and its original that have one form."""
         self.pairs[scope] += 1
+        self.count += 1
         self._acting.clear()
 
     def has_other(self, form: Address, address: Address) -> bool:
@@ -292,7 +295,7 @@ class Evidence:
             return False
         if self.pairs[scope] >= self._needed:
             return True
-        is_general = len(self.pairs) >= PAIRS_OF_SIBLING and self.pairs.total() >= self._needed and not self.misses
+        is_general = len(self.pairs) >= PAIRS_OF_SIBLING and self.count >= self._needed and not self.misses
         has_sibling = any(count >= self._needed for count in self.pairs.values())
         return is_general or (has_sibling and self.pairs[scope] >= PAIRS_OF_SIBLING)
 
@@ -332,7 +335,7 @@ class _Site:
         """Note a page that is kept, though rules may say that it is another one: the least founded of them is wrong."""
         acting = list(self.acting_on(address))
         if acting and self.has_form(acting[-1][1]):
-            rule = min((rule for rule, _ in acting), key=lambda each: self.rules[each].pairs.total())
+            rule = min((rule for rule, _ in acting), key=lambda each: self.rules[each].count)
             self.rules[rule].add_miss(scope_of(rule.form_of(address)))
             self._fall()
 
@@ -352,7 +355,7 @@ class _Site:
         evidence = self.rules.get(rule)
         if evidence is None:
             if len(self.rules) >= _MOST_RULES:
-                del self.rules[min(self.rules, key=lambda each: self.rules[each].pairs.total())]
+                del self.rules[min(self.rules, key=lambda each: self.rules[each].count)]
                 self._forms = None
             tracks = rule.kind == "parameter" and all(map(_is_tracking, rule.details))
             evidence = self.rules[rule] = Evidence(PAIRS_OF_SIBLING if tracks or rule in self._given else PAIRS)
