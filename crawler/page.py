@@ -53,9 +53,6 @@ RESOURCE = "resource"
 GIVEN = "given"
 """Key of a request's meta: no link led to it; a user, a sitemap or an earlier crawl has named its address."""
 
-LAST = -1_000_000
-"""The priority of what is fetched when nothing else is left."""
-
 LAST_VISIT = "last_visit"
 """Key of a request's meta: the last visit to its page, where the answer may rely on it."""
 
@@ -124,7 +121,7 @@ _IGNORED = {
     "offsite": "other_host",
     "inner address": "inner_address",
     "exceeded": "too_large",
-    "series": "of_a_series",
+    "nothing new": "nothing_new",
     "damaged record": "damaged_record",
     "damaged body": "damaged_body",
 }

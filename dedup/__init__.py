@@ -41,12 +41,14 @@ if TYPE_CHECKING:
     from dedup.signature.signature import Signature
     from dedup.signature.signing import make_signature
     from dedup.stage.addon import DedupAddon
+    from dedup.stage.addresses import AddressMiddleware
     from dedup.stage.failures import document_dropped, document_kept
     from dedup.stage.origins import ExactDuplicate, NearDuplicate, Unchanged
     from dedup.stage.pipelines import NearDuplicatePipeline
     from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware
 
 _MODULES = {
+    "AddressMiddleware": "dedup.stage.addresses",
     "DatabaseError": "dedup.errors",
     "Decision": "dedup.rules.documents",
     "DedupAddon": "dedup.stage.addon",
@@ -78,6 +80,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "AddressMiddleware",
     "DatabaseError",
     "Decision",
     "DedupAddon",

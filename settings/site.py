@@ -37,12 +37,13 @@ DOWNLOADER_MIDDLEWARES = {
     # In the place of Scrapy's, which does not look at ports.
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "crawler.politeness.inner_addresses.SiteMiddleware": 50,
-    "crawler.spider.series.AddressMiddleware": 55,
     "crawler.warc.replaying.ReplayingMiddleware": 60,
     # Closer to the downloader than proxies (750) and what tries again.
     "crawler.politeness.inner_addresses.InnerAddressMiddleware": 760,
     # Closer to the downloader than redirects (600), and in the place of HTTPAUTH_USER (300) where both are there.
     "crawler.spider.logins.LoginMiddleware": 610,
+    # Closer to the downloader than redirects (600), which say which addresses are the same.
+    "crawler.spider.addresses.SiteAddressMiddleware": 620,
     # Closer to the downloader than retries (550) and redirects (600).
     "crawler.politeness.pausing.PausingMiddleware": 640,
     # Closer to the downloader than redirects (600) and compression (590).

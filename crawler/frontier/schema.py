@@ -32,12 +32,13 @@ from sqlalchemy import (
     update,
 )
 
-from crawler.page import ARCHIVED, GIVEN, KIND, LAST, PLACE, ROW, referrer_of
+from crawler.page import ARCHIVED, GIVEN, KIND, PLACE, ROW, referrer_of
 from crawler.politeness.hosts import FAILED, host_of
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.sql.database import RowsOfRuns, TableSet
 from dedup.sql.schema import Id
+from dedup.stage.addresses import LAST
 
 SUSPECT = 2
 """A URL that so many processes died with is handed out only while no other such one is under way."""

@@ -28,7 +28,6 @@ from crawler.page import (
     CUT_OFF,
     GIVEN,
     KIND,
-    LAST,
     LAST_VISIT,
     NOT_MODIFIED,
     PAGE,
@@ -54,10 +53,10 @@ from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.reading import ReadPage
 from crawler.politeness.robots import own_name
 from crawler.runtime import BoundedDownloadHandler, Workers
+from crawler.spider.addresses import AddressPatterns, read_address_rules
 from crawler.spider.browser import Browser, JavaScript, RenderingError
 from crawler.spider.conditional import is_known_duplicate
 from crawler.spider.defaults import add_defaults
-from crawler.spider.series import SeriesOfAddresses, read_address_rules
 from crawler.spider.sitemaps import (
     MOST_ENTRIES,
     MOST_LEVELS,
@@ -79,6 +78,7 @@ from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
+from dedup.stage.addresses import LAST
 from dedup.stage.failures import document_dropped, document_kept, read_settings, refuse_to_start
 from dedup.stage.pipelines import NearDuplicatePipeline
 from dedup.workers.pool import WorkerDiedError
@@ -115,9 +115,9 @@ class SiteSpider(Spider):
     - Where robots.txt is obeyed (`ROBOTSTXT_OBEY`), pages with noindex are not stored, links of pages with
       nofollow are not followed, nor are links with rel=nofollow.
     - `given` are its arguments as they stood on the command line.
-    - Pages that hold nothing are skipped, by the reason: see `SoftErrors`, `SeriesOfAddresses`,
+    - Pages that hold nothing are skipped, by the reason: see `SoftErrors`, `AddressPatterns`,
       and those that JavaScript would have to write; with `CRAWLER_JAVASCRIPT` a `Browser` does.
-    - Stats: `crawler/fetched`, `crawler/skipped/REASON`, `crawler/links_not_html`, `crawler/links_of_series`,
+    - Stats: `crawler/fetched`, `crawler/skipped/REASON`, `crawler/links_not_html`, `crawler/links_nothing_new`,
       `crawler/made_up_asked`, `crawler/sitemaps_not_read`.
     """
 
@@ -139,7 +139,7 @@ class SiteSpider(Spider):
         # What it has forgotten costs time and no more: the frontier knows all of them. A hash is 64 bits; the URLs
         # themselves would take ten times the memory.
         self._scheduled: LocalCache[int, None] = LocalCache(_REMEMBERED)
-        self.series = SeriesOfAddresses()
+        self.patterns = AddressPatterns()
         self._named: list[Request] = []
         self._sitemaps = SitemapBounds()
         self._has_told_of_shells = False
@@ -195,8 +195,8 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
         crawler.signals.connect(spider.note_verdict, document_kept)
-        crawler.signals.connect(spider.series.note_kept, document_kept)
-        crawler.signals.connect(spider.series.note_copy, document_dropped)
+        crawler.signals.connect(spider.patterns.note_kept, document_kept)
+        crawler.signals.connect(spider.patterns.note_copy, document_dropped)
         return spider
 
     @classmethod
@@ -334,7 +334,7 @@ class SiteSpider(Spider):
             if why_none in (NOT_FOUND, MAYBE_GONE):
                 nofollow = True
             if why_none == NOT_FOUND:
-                self.series.note_barren(response.url)
+                self.patterns.note_in_vain(response.url)
         elif PASSED_OVER not in response.flags:
             await self._prepare_moving(response)
             self._tell_problem(read)
@@ -344,7 +344,7 @@ class SiteSpider(Spider):
             if canonical and canonical != response.url and self.rules.allow(canonical):
                 self._named.append(self.make_request(PAGE, canonical, depth))
             yield read.as_page(depth)
-        if nofollow or (extraction.problem is not None and self.series.is_repeated(read.body_digest)):
+        if nofollow or (extraction.problem is not None and self.patterns.is_repeated(read.body_digest)):
             return
         if extraction.leads_to and not at_the_end and self.rules.allow(extraction.leads_to):
             # Not as a link, which is not followed on a duplicate.
@@ -437,7 +437,7 @@ class SiteSpider(Spider):
         skip(self.crawler, request.url, *reason_of(error), request=request)
         is_gone = isinstance(error, HttpError) and error.response.status in _GONE
         if is_gone and is_page(request.meta.get(KIND)):
-            self.series.note_barren(request.url)
+            self.patterns.note_in_vain(request.url)
             await self._note_gone([request.url, *request.meta.get("redirect_urls", [])])
 
     def note_verdict(self, item: Any, decision: Decision) -> None:
@@ -496,14 +496,14 @@ class SiteSpider(Spider):
         for url in links:
             if hash(url) in self._scheduled:
                 continue
-            if self.series.is_over(url):
-                self.crawler.stats.inc_value("crawler/links_of_series")
+            if self.patterns.is_over(url):
+                self.crawler.stats.inc_value("crawler/links_nothing_new")
                 continue
             if urlsplit(url).path.lower().endswith(_IGNORED_ENDINGS):
                 self.crawler.stats.inc_value("crawler/links_not_html")
                 continue
             request = self.make_request(PAGE, url, depth)
-            yield request.replace(priority=LAST) if self.series.is_last(url) else request
+            yield request.replace(priority=LAST) if self.patterns.is_last(url) else request
 
     def _make_given(self, kind: str, url: str, depth: int = 0) -> Request:
         request = self.make_request(kind, url, depth)

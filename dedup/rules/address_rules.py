@@ -26,6 +26,9 @@ rules that a user gives."""
 MOST_SEEN = 20_000
 """Of so many addresses of a site it is known what they brought."""
 
+WEIGHT_OF_NAMED = 3
+"""So many pairs is one for which the copy itself names the original as canonical."""
+
 _MOST_SEEN_OF_ALL = 100_000
 _MOST_RULES = 30
 _MOST_DIFFERENCES = 3
@@ -258,10 +261,10 @@ class Evidence:
         """Whether there are pairs enough for misses to be of interest."""
         return self.count >= PAIRS_OF_SIBLING
 
-    def add_pair(self, scope: str) -> None:
+    def add_pair(self, scope: str, weight: int) -> None:
         """Note a copy and its original that have one form."""
-        self.pairs[scope] += 1
-        self.count += 1
+        self.pairs[scope] += weight
+        self.count += weight
         self._acting.clear()
 
     def has_other(self, form: Address, address: Address) -> bool:
@@ -324,12 +327,12 @@ class _Site:
         if self._forms is not None:
             self._forms.add(hash(self.form_of(address)))
 
-    def note_pair(self, copy: Address, original: Address) -> None:
+    def note_pair(self, copy: Address, original: Address, weight: int) -> None:
         forms = self.form_of(copy), self.form_of(original)
         if forms[0] == forms[1]:
             forms = copy, original
         for rule in find_rules(*forms):
-            self._note_pair_of(rule, copy)
+            self._note_pair_of(rule, copy, weight)
 
     def _note_new(self, address: Address) -> None:
         """Note a page that is kept, though rules may say that it is another one: the least founded of them is wrong."""
@@ -339,11 +342,11 @@ class _Site:
             self.rules[rule].add_miss(scope_of(rule.form_of(address)))
             self._fall()
 
-    def _note_pair_of(self, rule: Rule, copy: Address) -> None:
+    def _note_pair_of(self, rule: Rule, copy: Address, weight: int) -> None:
         evidence = self._evidence_of(rule)
         was_watched, scope = evidence.is_watched, scope_of(rule.form_of(copy))
         acted = evidence.acts_in(scope)
-        evidence.add_pair(scope)
+        evidence.add_pair(scope, weight)
         if evidence.is_watched and not was_watched:
             for address, is_kept in self.seen.items():
                 if is_kept:
@@ -425,14 +428,20 @@ class AddressRules:
         """Note a page that is no copy, or is kept all the same."""
         self._note(url, is_kept=True)
 
-    def note_copy(self, url: str, original: str) -> None:
-        """Note a page that is a copy of another one."""
+    def note_copy(self, url: str, original: str, *, is_named: bool = False) -> None:
+        """Note a page that is a copy of another one, and whether it names that as canonical."""
         self._note(url, is_kept=False)
         copy, other = parse(url), parse(original)
         if copy is not None and other is not None and copy != other and owner_of(url) == owner_of(original):
             site = self._sites[owner_of(url)]
-            site.note_pair(copy, other)
+            site.note_pair(copy, other, WEIGHT_OF_NAMED if is_named else 1)
             self._has_fallen |= site.take_fallen()
+
+    def note_redirect(self, url: str, target: str) -> None:
+        """Note where an address leads; it tells nothing until there was a page."""
+        address, site = parse(target), self._sites.get(owner_of(url))
+        if site is not None and address in site.seen:
+            self.note_copy(url, target)
 
     def recall(self, verdicts: Iterable[tuple[str, str | None]]) -> None:
         """Note the pages of earlier crawls, each with the original of which it was dropped as a copy, if it was."""

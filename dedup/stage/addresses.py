@@ -1,0 +1,149 @@
+"""The downloader middleware that does not fetch the addresses of copies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Self
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.http import Response
+from scrapy.utils.request import request_from_dict
+from w3lib.url import safe_url_string
+
+from dedup.rules.address_rules import AddressRules, Rule
+from dedup.rules.documents import Decision
+from dedup.signature.normalise import clean
+from dedup.signature.signature import digest
+from dedup.stage.failures import document_dropped, document_kept, read_settings
+
+LAST = -1_000_000
+"""The priority of what is fetched when nothing else is left."""
+
+CHECKS = 3
+"""How many of the addresses that a rule says lead to copies are fetched at the end, in each of its scopes."""
+
+MOST_IGNORED = 20_000
+"""So many requests of copies are remembered, for the case that a rule turns out to be false; further ones are made."""
+
+_ONE_IN = 20
+_IGNORED = "dedup_ignored"
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+
+class AddressMiddleware:
+    """Downloader middleware: learns from the verdicts of a crawl which addresses lead to copies.
+
+    - `DOWNLOADER_MIDDLEWARES = {"dedup.AddressMiddleware": 610}` switches it on: closer to the downloader than
+      redirects (600), which are evidence.
+    - It learns from items whose key is the URL of their page.
+    - A request whose address leads to a copy by an `AddressRules` is put behind all others, but for one in twenty. At
+      the end `CHECKS` of each scope of a rule are made, and the others are ignored; all of them are made when the rule
+      turns out to be false anywhere.
+    - Requests that a spider starts with, redirects, and other methods than GET are made in any case, and so is what
+      cannot be remembered: a request whose callback is no method of its spider.
+    - With JOBDIR what is ignored is remembered for the next start, as `spider.state` is.
+    - Stats: `dedup/addresses_ignored`, those that were ignored and are not taken back.
+
+    Args:
+        crawler: the crawl.
+        rules: what is known already.
+    """
+
+    def __init__(self, crawler: Crawler, rules: AddressRules) -> None:
+        self.rules = rules
+        self._crawler = crawler
+        self._checks: Counter[tuple[Rule, str]] = Counter()
+        self._ignored: list[dict[str, Any]] = []
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        if not read_settings(crawler).enabled:
+            raise NotConfigured  # the pipeline says why
+        middleware = cls(crawler, AddressRules())
+        middleware._learn()
+        crawler.signals.connect(middleware.take_back, document_kept)
+        crawler.signals.connect(middleware.take_back, document_dropped)
+        return middleware
+
+    def _learn(self) -> None:
+        self._crawler.signals.connect(self.note_kept, document_kept)
+        self._crawler.signals.connect(self.note_copy, document_dropped)
+
+    def note_kept(self, decision: Decision, response: Response | None) -> None:
+        """Handle the signal `document_kept`."""
+        if _is_page(decision, response):
+            self.rules.note_kept(decision.key)
+
+    def note_copy(self, item: Any, decision: Decision, response: Response | None) -> None:
+        """Handle the signal `document_dropped`."""
+        if _is_page(decision, response) and decision.original is not None:
+            is_named = getattr(item, "canonical", None) == decision.original
+            self.rules.note_copy(decision.key, decision.original, is_named=is_named)
+
+    def process_request(self, request: Request) -> Request | None:
+        if not self._may_be_ignored(request) or "redirect_urls" in request.meta:
+            return None
+        found = self.rules.find(request.url)
+        if found is None or _is_sample(request.url):
+            return None
+        if request.priority > LAST:
+            return to_last(request)
+        if self._checks[found] < CHECKS:
+            self._checks[found] += 1
+        elif self._remember(request):
+            raise IgnoreRequest("a rule says that it leads to a copy")
+        return None
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        if response.status in _REDIRECTS and (location := response.headers.get("Location")):
+            target = response.urljoin(safe_url_string(location))
+            self.rules.note_redirect(request.url, target)
+        return response
+
+    def take_back(self) -> None:
+        """Make the requests that were ignored, if a rule has turned out to be false."""
+        if not self.rules.take_fallen():
+            return
+        ignored = self._remembered()
+        requests = [request_from_dict(each, spider=self._crawler.spider) for each in ignored]
+        ignored.clear()
+        self._crawler.stats.set_value("dedup/addresses_ignored", 0)
+        for request in requests:
+            self._crawler.engine.crawl(request)
+
+    def _may_be_ignored(self, request: Request) -> bool:
+        """Say whether a request may be put last or ignored at all."""
+        return request.method == "GET" and request.meta.get("depth", 0) > 0
+
+    def _remember(self, request: Request) -> bool:
+        """Remember a request that is ignored; say whether that was possible."""
+        ignored = self._remembered()
+        if len(ignored) >= MOST_IGNORED:
+            return False
+        try:
+            ignored.append(request.to_dict(spider=self._crawler.spider))
+        except ValueError:
+            return False
+        self._crawler.stats.set_value("dedup/addresses_ignored", len(ignored))
+        return True
+
+    def _remembered(self) -> list[dict[str, Any]]:
+        state = getattr(self._crawler.spider, "state", None)  # where there is a JOBDIR
+        ignored: list[dict[str, Any]] = self._ignored if state is None else state.setdefault(_IGNORED, self._ignored)
+        return ignored
+
+
+def to_last(request: Request) -> Request | None:
+    """Return a request as one that is made when nothing else is left; None if it is one."""
+    return None if request.priority <= LAST else request.replace(priority=LAST, dont_filter=True)
+
+
+def _is_page(decision: Decision, response: Response | None) -> bool:
+    return response is not None and decision.key == clean(response.url)
+
+
+def _is_sample(url: str) -> bool:
+    """Say whether an address is fetched whatever the rules say; by a digest, so that crawls repeat."""
+    return int.from_bytes(digest(url.encode("utf-8", "surrogatepass"))[:4], "big") % _ONE_IN == 0

@@ -1,0 +1,111 @@
+"""Patterns of addresses: none that brings anything is cut off, and a calendar without an end ends."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from crawler.spider.addresses import MOST_IN_VAIN, MOST_OF_NUMBERS, AddressPatterns
+from tests.crawler.conftest import Crawling
+from tests.localsite import Asked, LocalSite, Reply, article
+from tests.sessions import ADDRESSES, KEPT, parts_of, session_site
+from tests.texts import document
+
+REMOVED = "This post was removed by the moderators, since it broke the rules of this forum, which you should read."
+
+
+def calendar(asked: Asked) -> Reply | str:
+    if not (found := re.fullmatch(r"/calendar/(\d+)/(\d+)", asked.path)):
+        return Reply(status=404)
+    year, month = int(found[1]), int(found[2])
+    after = [f"/calendar/{year}/{each}" for each in range(1, 13)] + [f"/calendar/{year + 1}/{month}"]
+    return article("", after, text=f"There are no events in month {month} of {year}. Look at another one, or call us.")
+
+
+def test_calendar_without_an_end_is_left_to_the_end_and_over_after_samples(crawling: Crawling) -> None:
+    pages = {"/": article("front", ["/calendar/2020/1", "/a"]), "/a": article("a")}
+    with LocalSite(pages, calendar) as site:
+        outcome = crawling(site)
+        assert "/a" in crawling.kept
+        asked = [path for path in site.hits if path.startswith("/calendar")]
+    assert MOST_IN_VAIN + MOST_OF_NUMBERS < len(asked) <= MOST_IN_VAIN + MOST_OF_NUMBERS + 20
+    assert len([line for line in outcome.messages if "no more of such addresses" in line]) == 1
+    assert outcome.count("crawler/skipped/nothing_new") + outcome.count("crawler/links_nothing_new") >= 1
+
+
+def test_pages_behind_many_removed_ones_are_all_kept_and_what_is_new_comes_before_them(crawling: Crawling) -> None:
+    posts = {f"/post/{number}": article(f"post {number}", text=document(60, number)) for number in range(260)}
+    posts |= {f"/post/{number}": article("Removed", text=REMOVED) for number in range(10, 10 + 2 * MOST_IN_VAIN)}
+    pages = {"/": article("front", [*posts, "/deep"]), "/deep": article("deep", ["/deeper"])}
+    with LocalSite({**pages, **posts, "/deeper": article("deeper")}) as site:
+        outcome = crawling(site, settings={"CONCURRENT_REQUESTS_PER_DOMAIN": 1})
+        order = list(site.hits)
+    assert {path for path in crawling.kept if path.startswith("/post")} >= {f"/post/{n}" for n in range(110, 260)}
+    assert order.index("/deeper") < max(map(order.index, posts))
+    assert outcome.count("crawler/skipped/nothing_new") == 0
+
+
+def test_what_a_user_names_is_fetched_whatever_its_pattern(crawling: Crawling, tmp_path: Path) -> None:
+    paths = [f"/item/{number}" for number in range(MOST_IN_VAIN + MOST_OF_NUMBERS + 20)]
+    with LocalSite(dict.fromkeys(paths, article("the same"))) as site:
+        (tmp_path / "urls.txt").write_text("".join(f"{site.url}{path}\n" for path in paths))
+        crawling(site, url=None, urls_file=str(tmp_path / "urls.txt"))
+        assert all(site.hits[path] for path in paths)
+
+
+def test_pattern_whose_pages_bring_something_is_never_last() -> None:
+    patterns = AddressPatterns()
+    for number in range(3 * MOST_IN_VAIN):
+        patterns.note(f"http://a.example/story/{number}", document(40, number))
+        patterns.note(f"http://a.example/weather/2020-01-{number}", f"Rain: {number * 7919}")
+        patterns.note(f"http://a.example/unread/{number}", None)
+        patterns.note_in_vain(f"http://a.example/mixed/{number}")
+        if number % (MOST_IN_VAIN - 1) == 0:
+            patterns.note(f"http://a.example/mixed/{number}", document(40, number))
+        patterns.note_in_vain("http://a.example/same")
+    kinds = ("weather/2020-01-1", "story/7", "unread/7", "mixed/7", "same")
+    assert not any(patterns.is_last(f"http://a.example/{kind}") for kind in kinds)
+
+
+def test_pattern_is_last_and_over_by_pages_in_a_row_until_one_brings_something() -> None:
+    patterns = AddressPatterns()
+    for number in range(MOST_IN_VAIN + MOST_OF_NUMBERS):
+        assert patterns.is_last("http://a.example/day/99") == (number >= MOST_IN_VAIN)
+        assert not patterns.is_over("http://a.example/day/99")
+        patterns.note_in_vain(f"http://a.example/day/{number}")
+    assert patterns.is_over("http://a.example/day/99")
+    assert not patterns.is_last("http://b.example/day/1")
+    assert not patterns.is_last("http://a.example/night/1")
+    patterns.note("http://a.example/day/5", document(40, "news"))
+    assert not patterns.is_last("http://a.example/day/99")
+
+
+def test_pattern_of_names_is_last_until_what_its_pages_lead_to_brings_something() -> None:
+    patterns = AddressPatterns()
+    colors = [f"http://a.example/shop/{word}?color=c{word}&size=m" for word in document(MOST_IN_VAIN + 9, 1).split()]
+    lists = [f"http://a.example/topics/{word}" for word in document(MOST_IN_VAIN + 9, 2).split()]
+    for color, listed in zip(colors[:MOST_IN_VAIN], lists, strict=False):
+        patterns.note_in_vain(color, "http://a.example/")
+        patterns.note_in_vain(listed, "http://a.example/")
+    assert patterns.is_last(colors[-1])
+    assert patterns.is_last(lists[-1])
+    assert not patterns.is_over(lists[-1])
+    assert not patterns.is_last("http://a.example/shop/a?size=m")
+    patterns.note_in_vain("http://a.example/parts/b", lists[0])
+    patterns.note("http://a.example/story", document(40, "news"), "http://a.example/parts/c")
+    assert patterns.is_last(colors[-1])
+    assert not patterns.is_last(lists[-1])
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_copies_are_passed_over_and_a_corner_in_which_the_rule_is_false_loses_no_page(
+    learns: bool, crawling: Crawling
+) -> None:
+    with session_site() as site:
+        outcome = crawling(site, {"CRAWLER_LEARN_ADDRESSES": learns})
+        fetched = sum("?sid=" in asked.path for asked in site.asked)
+    assert parts_of(crawling.kept) == KEPT
+    assert fetched + outcome.count("frontier/passed_over") == ADDRESSES
+    assert (fetched < ADDRESSES - 20) == learns

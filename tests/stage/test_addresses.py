@@ -1,0 +1,125 @@
+"""Other projects do not fetch addresses of copies either, and lose nothing where a rule is false."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import scrapy
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
+
+from dedup.rules.address_rules import PAIRS
+from dedup.stage.addresses import CHECKS, LAST, AddressMiddleware
+from tests.crawling import Outcome, crawl_here
+from tests.sessions import ADDRESSES, KEPT, parts_of, session_site
+
+pytestmark = pytest.mark.slow
+
+SITE = "http://shop.example"
+
+
+class Spider(scrapy.Spider):
+    name = "pages"
+
+    def __init__(self, start: str) -> None:
+        super().__init__()
+        self.start_urls = [start]
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        yield {"url": response.url, "text": response.css("article p::text").get()}
+        yield from response.follow_all(css="a")
+
+
+def crawl(folder: Path, url: str, settings: dict[str, Any]) -> Outcome:
+    values = {
+        "ADDONS": {"dedup.DedupAddon": 500},
+        "DOWNLOADER_MIDDLEWARES": {"dedup.AddressMiddleware": 610},
+        "DEDUP_DATABASE_URL": f"sqlite:///{folder / 'dedup.db'}",
+        "DOWNLOAD_DELAY": 0,
+        "DEPTH_PRIORITY": 1,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 2,
+        **settings,
+    }
+    return crawl_here(Spider, values, start=f"{url}/")
+
+
+def test_addresses_of_copies_are_ignored_until_a_rule_is_false_and_then_made(tmp_path: Path) -> None:
+    with session_site() as site:
+        outcome = crawl(tmp_path, site.url, {})
+        kept = parts_of(item["url"].removeprefix(site.url) for item in outcome.items)
+        fetched = sum("?sid=" in asked.path for asked in site.asked)
+    assert kept == KEPT
+    assert fetched + outcome.count("dedup/addresses_ignored") == ADDRESSES
+    assert fetched < ADDRESSES - 20
+
+
+@pytest.fixture(params=[None, {}], ids=["in memory", "with a JOBDIR"])
+def made(request: pytest.FixtureRequest) -> tuple[AddressMiddleware, list[scrapy.Request]]:
+    """A middleware that knows a rule, and the requests that it gives to the engine."""
+    crawler = get_crawler(Spider, {"DEDUP_DATABASE_URL": "sqlite://"})
+    crawler.spider = crawler._create_spider(f"{SITE}/")
+    if request.param is not None:
+        crawler.spider.state = request.param
+    made: list[scrapy.Request] = []
+    crawler.engine = SimpleNamespace(crawl=made.append)
+    middleware = AddressMiddleware.from_crawler(crawler)
+    for number in range(PAIRS):
+        middleware.rules.note_kept(f"{SITE}/shop/{number}")
+        middleware.rules.note_copy(f"{SITE}/shop/{number}?ref=1", f"{SITE}/shop/{number}")
+    return middleware, made
+
+
+def ignores(middleware: AddressMiddleware, request: scrapy.Request) -> bool:
+    try:
+        put_last = middleware.process_request(request)
+        assert put_last is None or put_last.priority == LAST
+        assert put_last is None or middleware.process_request(put_last) is None
+    except IgnoreRequest:
+        return True
+    return False
+
+
+def linked(number: int, **arguments: Any) -> scrapy.Request:
+    return scrapy.Request(f"{SITE}/shop/{number % PAIRS}?ref={number}", **{"meta": {"depth": 1}, **arguments})
+
+
+def test_ignored_requests_are_made_once_a_rule_is_false(made: tuple[AddressMiddleware, list[scrapy.Request]]) -> None:
+    middleware, crawled = made
+    parse = middleware._crawler.spider.parse
+    ignored = [each for number in range(100, 200) if ignores(middleware, each := linked(number, callback=parse))]
+    assert 80 <= len(ignored) <= 100 - CHECKS
+    middleware.take_back()
+    assert not crawled
+    middleware.rules.note_kept(f"{SITE}/shop/3?ref=now+another")
+    middleware.take_back()
+    assert [request.url for request in crawled] == [request.url for request in ignored]
+    assert all(request.callback == parse for request in crawled)
+    assert not any(ignores(middleware, request) for request in crawled)
+
+
+def test_start_requests_posts_redirects_and_callbacks_that_cannot_be_remembered_are_made(
+    made: tuple[AddressMiddleware, list[scrapy.Request]],
+) -> None:
+    kinds: list[dict[str, Any]] = [
+        {"meta": {}},
+        {"method": "POST"},
+        {"meta": {"depth": 1, "redirect_urls": ["http://a.example/"]}},
+        {"callback": lambda response: None},
+    ]
+    assert not any(ignores(made[0], linked(number, **kind)) for kind in kinds for number in range(100, 130))
+
+
+def test_redirects_to_pages_that_were_seen_are_evidence(made: tuple[AddressMiddleware, list[scrapy.Request]]) -> None:
+    rules = made[0].rules
+    for number in range(PAIRS):
+        for status, path in ((301, "shop"), (200, "shop"), (302, "unseen")):
+            request = scrapy.Request(f"{SITE}/{path}/{number}?from={status}")
+            response = Response(request.url, status, {"Location": f"/{path}/{number}"})
+            made[0].process_response(request, response)
+    found = {str(rule): evidence.scopes() for _, rule, evidence in rules.acting() if rule.kind == "parameter"}
+    assert found == {"without from": ["/shop/"], "without ref": ["/shop/"]}
