@@ -21,7 +21,7 @@ from benchmarks.processes import PROJECT, output_of, scratch_folder
 from benchmarks.site import crawl_command
 from benchmarks.texts import english_of
 from dedup.ledger.runs import read_last_verdicts
-from dedup.rules.address_rules import MOST_SEEN, AddressRules
+from dedup.rules.address_rules import MOST_SEEN, Address, AddressRules, Evidence, Rule, parse, scope_of
 from dedup.sql.database import open_existing_database
 
 _LISTED = 12
@@ -67,6 +67,7 @@ class Site:
         sections: of the site.
         tails: what stands behind plain addresses, one as often as the other.
         arguments: further ones of its crawl.
+        wrong: the share of addresses at which another article stands.
         log: the addresses that it was asked for, in order.
     """
 
@@ -78,7 +79,8 @@ class Site:
     tails: tuple[str, ...] = ("",)
     arguments: tuple[str, ...] = ()
 
-    def __init__(self) -> None:
+    def __init__(self, wrong: float = 0.0) -> None:
+        self.wrong = wrong
         self.log: list[str] = []
         self.articles = [self._filled(self.form, number) for number in range(self.count)]
         lists = ["/", *(self._filled(self.list_form, number) for number in range(1, -(-self.count // _LISTED)))]
@@ -128,7 +130,10 @@ class Site:
 
     def at(self, address: str) -> Page | None:
         """Return what stands at an absolute address; None for nothing."""
+        chance = Random(f"wrong {address}")
         url = urlsplit(address)
+        if chance.random() < self.wrong and url.path not in self.lists:
+            url = urlsplit(urljoin(address, chance.choice(self.articles)))
         return self.page(url, dict(parse_qsl(url.query)))
 
     def links_at(self, address: str, page: Page) -> list[str]:
@@ -466,32 +471,33 @@ def _with(address: str, tail: str) -> str:
     return f"{address}{('&' if '?' in address else '?') * ('=' in tail and tail[0] != ';')}{tail}"
 
 
-def truth_of(site: Site) -> tuple[int, frozenset[str]]:
-    """Return how many addresses a site has, as far as they are looked at, and the contents that its links lead to."""
+def truth_of(site: Site) -> dict[str, str]:
+    """Return the addresses of a site that its links lead to, as far as they are looked at, with their contents."""
     waiting = [f"http://{site.host}/"]
     known = set(waiting)
-    contents = set()
+    contents = {}
     for address in waiting:  # it grows
         page = site.at(address)
         if page is None or len(known) > _MOST_ADDRESSES:
             continue
-        contents.add(page.content)
+        contents[address] = page.content
         new = set(links := site.links_at(address, page)) - known
         waiting += [link for link in dict.fromkeys(links) if link in new]
         known |= new
-    return len(known), frozenset(contents - {""})
+    return contents
 
 
-def run(project: Path = PROJECT, kinds: str = "") -> dict[str, Any]:
+def run(project: Path = PROJECT, kinds: str = "", wrong: float = 0.0) -> dict[str, Any]:
     """Crawl each site with the settings of the project, without learning and with it.
 
     Args:
         project: a checkout of this project, such as an earlier one.
         kinds: words of which the names of kinds have to have one, with commas; empty for all.
+        wrong: the share of addresses, as .02, at which another article stands, so that their verdicts mislead.
 
     Returns:
         The figures by kind and over all; it has failed if more than one of the sites loses pages, more than .1% of all
-        are lost, or less than 40% of the fetches of copies or 18% of all fetches are saved.
+        are lost, less than 40% of the fetches of copies or 18% of all fetches are saved, or a rule is false.
 
     Raises:
         ValueError: there is no such kind, or a crawl has failed.
@@ -502,9 +508,10 @@ def run(project: Path = PROJECT, kinds: str = "") -> dict[str, Any]:
     for name, kind in KINDS.items():
         if wanted and not any(word in name for word in wanted):
             continue
-        addresses, contents = truth_of(kind())
-        without, learnt = (_crawl(project, kind(), contents, learns=learns) for learns in (False, True))
-        figures[name] = {"addresses": addresses, "pages": len(contents), "without": without, "with": learnt}
+        truth = truth_of(kind(wrong))
+        contents = frozenset(truth.values()) - {""}
+        without, learnt = (_crawl(project, kind(wrong), contents, learns=learns) for learns in (False, True))
+        figures[name] = {"addresses": len(truth), "pages": len(contents), "without": without, "with": learnt}
         _print(name, figures[name])
     if not figures:
         raise ValueError(f"--kinds {kinds}: expected a word of one of {', '.join(KINDS)}")
@@ -512,7 +519,7 @@ def run(project: Path = PROJECT, kinds: str = "") -> dict[str, Any]:
     total: dict[str, Any] = {"pages": sum(each["pages"] for each in found)}
     for how in ("without", "with"):
         total[how] = {key: sum(each[how][key] for each in found) for key in ("fetches", "copies", "stored", "lost")}
-        total[how]["rules"] = [rule for each in found for rule in each[how]["rules"]]
+        total[how] |= {key: [rule for each in found for rule in each[how][key]] for key in ("rules", "false")}
     _print("all", total)
     for key, told in (("copies", "of the fetches of copies"), ("fetches", "of all fetches")):
         total[f"saved_{key}"] = 1 - total["with"][key] / max(1, total["without"][key])
@@ -524,6 +531,7 @@ def run(project: Path = PROJECT, kinds: str = "") -> dict[str, Any]:
         or total["with"]["lost"] > _MOST_LOST * total["pages"]
         or total["saved_copies"] < _LEAST_SAVED_COPIES
         or total["saved_fetches"] < _LEAST_SAVED
+        or bool(total["with"]["false"])
     )
     return figures
 
@@ -541,7 +549,7 @@ def _crawl(project: Path, site: Site, contents: frozenset[str], *, learns: bool)
         output_of(command, project, environment)
         with closing(sqlite3.connect(database)) as connection:
             stored = connection.execute("SELECT url FROM pages WHERE gone IS NULL").fetchall()
-        rules = _rules_of(database)
+        rules, false = _rules_of(database, truth_of(type(site)()))
     fetched = [page.content for address in site.log if (page := site.at(address)) and page.content]
     lost = contents - {page.content for (address,) in stored if (page := site.at(address))}
     return {
@@ -551,19 +559,33 @@ def _crawl(project: Path, site: Site, contents: frozenset[str], *, learns: bool)
         "lost": len(lost),
         "lost_pages": sorted(lost),
         "rules": rules,
+        "false": false,
     }
 
 
-def _rules_of(database: Path) -> list[str]:
-    """Return the rules that a crawl has learnt, in words."""
+def _rules_of(database: Path, truth: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Return the rules that a crawl has learnt, in words, and those of them that are false where they act."""
     known = AddressRules()
     with closing(open_existing_database(f"sqlite:///{database}")) as opened:
         known.recall(read_last_verdicts(opened, MOST_SEEN))
-    return [f"{rule} in {', '.join(evidence.scopes())}" for _, rule, evidence in known.acting()]
+    told = {f"{rule} in {', '.join(evidence.scopes())}": (rule, evidence) for _, rule, evidence in known.acting()}
+    return list(told), [words for words, found in told.items() if not _is_true(*found, truth)]
+
+
+def _is_true(rule: Rule, evidence: Evidence, truth: Mapping[str, str]) -> bool:
+    """Say whether addresses of which a rule makes one form have one content."""
+    contents: dict[Address, str] = {}
+    for url, content in truth.items():
+        address = parse(url)
+        form = address and rule.form_of(address)
+        if content and form and evidence.acts_in(scope_of(form)) and contents.setdefault(form, content) != content:
+            return False
+    return True
 
 
 def _print(name: str, found: dict[str, Any]) -> None:
     columns = (("fetches", 5), ("copies", 5), ("stored", 5), ("lost", 3))
     changes = "  ".join(f"{found['without'][key]:>{n},} -> {found['with'][key]:>{n},}" for key, n in columns)
     print(f"{name:31} {found['pages']:>5,}  {changes}  {len(found['with']['rules']):>5}", flush=True)
-    print("\n".join(found["with"]["rules"]))
+    if name != "all":
+        print("\n".join(f"  {'FALSE ' * (rule in found['with']['false'])}{rule}" for rule in found["with"]["rules"]))
