@@ -16,7 +16,8 @@ from scrapy.exceptions import IgnoreRequest
 from crawler.page import BY_RULE, GIVEN, KIND, LAST, PAGE, Page
 from dedup.console import plain
 from dedup.errors import SettingsError
-from dedup.rules.address_rules import AddressRules, Rule, read_discarder
+from dedup.rules.address_rules import AddressRules, Rule
+from dedup.rules.discarder import read_discarder
 from dedup.rules.documents import Decision
 from dedup.signature.signature import digest
 from dedup.stage.failures import document_dropped, document_kept, refuse_to_start
