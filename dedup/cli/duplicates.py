@@ -11,7 +11,7 @@ from dataclasses import replace
 from dedup.console import counted, readable, table, write_lines
 from dedup.errors import SettingsError
 from dedup.files import open_output
-from dedup.report.addresses import LearntRule, read_learnt_rules
+from dedup.report.addresses import read_learnt_rules
 from dedup.report.contents import Selection
 from dedup.report.html.writing import write_in_any_format
 from dedup.report.queries import open_report
@@ -133,15 +133,10 @@ def _write_rules(database: Database, options: argparse.Namespace, output_format:
                 sys.stderr.write(f"{counted(left, 'rule')} of kinds that these files do not know left out\n")
         elif rules:
             headings = ["site", "addresses are the same", "in", ">pairs", "not in", "for example"]
-            write_lines([table(headings, map(_row_of, rules))], stream)
+            rows = ([*each.cells(), " = ".join(map(readable, next(iter(each.examples), ())))] for each in rules)
+            write_lines([table(headings, rows)], stream)
         else:
             write_lines(["no rule is known yet: it takes ten pairs of a copy and its original"], stream)
-
-
-def _row_of(learnt: LearntRule) -> list[str]:
-    found, example = learnt.evidence, [" = ".join(each) for each in learnt.examples[:1]]
-    told = learnt.site, str(learnt.rule), ", ".join(found.scopes()), f"{found.count:,}", learnt.told_false(), *example
-    return list(map(readable, told))
 
 
 def _selection(options: argparse.Namespace, usual: Selection) -> Selection:

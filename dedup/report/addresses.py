@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from dedup.console import counted
+from dedup.console import counted, readable
 from dedup.ledger.runs import read_last_verdicts
 from dedup.rules.address_rules import MOST_SEEN, AddressRules, Evidence, Rule, as_path, parse
 from dedup.rules.scope import owner_of
@@ -29,10 +29,12 @@ class LearntRule(NamedTuple):
     evidence: Evidence
     examples: list[tuple[str, str]]
 
-    def told_false(self) -> str:
-        """Return where the rule is false, by how many pages, such as `/gallery/ (2 pages)`."""
-        misses = self.evidence.misses.items()
-        return ", ".join(f"{as_path(scope)} ({counted(count, 'page')})" for scope, count in misses)
+    def cells(self) -> list[str]:
+        """Return the site, the rule, where it acts, its pairs, and where it is false, by how many pages."""
+        found = self.evidence
+        false_in = ", ".join(f"{as_path(scope)} ({counted(count, 'page')})" for scope, count in found.misses.items())
+        cells = self.site, str(self.rule), ", ".join(found.scopes()), f"{found.count:,}", false_in
+        return list(map(readable, cells))
 
 
 def read_learnt_rules(database: Database, host: str = "") -> list[LearntRule]:

@@ -18,6 +18,7 @@ from dedup.rules.address_rules import PAIRS
 from dedup.rules.documents import Document
 from tests.commands import run_dedup, run_in_process
 from tests.crawling import run
+from tests.report.html.test_model import data_in
 
 TEXT = " ".join(f"word{number}" for number in range(100))
 DROPPED = "https://news.example/%E6%B8%AF?copy"
@@ -155,6 +156,10 @@ def test_rules_by_which_addresses_lead_to_copies_are_told(tmp_path: Path, databa
     pattern = {"include": ["a.example/forum/"], "exclude": ["a.example/gallery/"]}
     expected = {"order": 100, "urlPattern": pattern, "processor": "queryRemoval", "args": ["sid"]}
     assert json.loads(finished.stdout) == [expected]
+    duplicates(tmp_path, "--database", url, "-o", "report.html")
+    sid, html = data_in(tmp_path / "report.html")["address_rules"]
+    assert sid[:5] == ["a.example", "without sid", "/forum/", "10", "/gallery/ (1 page)"]
+    assert html[1:] == ["without .html at the end", "/t/", "10", "", [[f"/t/{n}", f"/t/{n}.html"] for n in (0, 1)]]
 
 
 def test_file_is_written_in_the_format_of_its_name_unless_another_is_given(tmp_path: Path, database_url: str) -> None:
