@@ -17,7 +17,8 @@ from scrapy.exceptions import IgnoreRequest
 from crawler.page import BY_RULE, GIVEN, KIND, PAGE, Page
 from dedup.console import plain
 from dedup.errors import SettingsError
-from dedup.rules.address_rules import Rule, read_discarder
+from dedup.rules.address_rules import Rule
+from dedup.rules.discarder import read_discarder
 from dedup.stage.addresses import AddressMiddleware, to_last
 from dedup.stage.failures import refuse_to_start
 

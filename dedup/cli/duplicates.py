@@ -8,15 +8,15 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 
-from dedup.console import counted, table, write_lines
+from dedup.console import counted, readable, table, write_lines
 from dedup.errors import SettingsError
 from dedup.files import open_output
-from dedup.ledger.runs import read_last_verdicts
+from dedup.report.addresses import read_learnt_rules
 from dedup.report.contents import Selection
 from dedup.report.html.writing import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, format_of, selection_for
-from dedup.rules.address_rules import MOST_SEEN, AddressRules, to_discarder
+from dedup.rules.discarder import to_discarder
 from dedup.sql.database import USUAL_DATABASE, Database, open_existing_database, url_or_usual
 
 ABOUT = (
@@ -124,21 +124,17 @@ def _write_changes(database: Database, options: argparse.Namespace, output_forma
 
 
 def _write_rules(database: Database, options: argparse.Namespace, output_format: Format) -> None:
-    known = AddressRules()
-    known.recall(read_last_verdicts(database, MOST_SEEN))
-    rules = [each for each in known.acting() if options.host in ("", each[0])]
+    rules = read_learnt_rules(database, options.host)
     with open_output(options.output) as stream:
         if output_format is Format.JSON:
-            written = list(filter(None, (to_discarder(*each) for each in rules)))
+            written, left = to_discarder(each[:3] for each in rules)
             stream.write(json.dumps(written, indent=1) + "\n")
-            if left := len(rules) - len(written):
+            if left:
                 sys.stderr.write(f"{counted(left, 'rule')} of kinds that these files do not know left out\n")
         elif rules:
-            rows = [
-                [site, str(rule), ", ".join(found.scopes()), f"{found.count:,}", ", ".join(found.false_in())]
-                for site, rule, found in rules
-            ]
-            write_lines([table(["site", "addresses are the same", "in", ">pairs", "not in"], rows)], stream)
+            headings = ["site", "addresses are the same", "in", ">pairs", "not in", "for example"]
+            rows = ([*each.cells(), " = ".join(map(readable, next(iter(each.examples), ())))] for each in rules)
+            write_lines([table(headings, rows)], stream)
         else:
             write_lines(["no rule is known yet: it takes ten pairs of a copy and its original"], stream)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dedup.report.addresses import LearntRule
 from dedup.rules.documents import Kept, Rule, Verdict
 
 FEWEST_PLACES = 3
@@ -230,6 +231,7 @@ class Report:
         moments: when each document was decided, in seconds since 1970, and its verdict, read like the duplicates.
         database: the name of the database that it was read from; empty: of none.
         explaining: the command that explains a dropped page, whose key is its last word; empty: `dedup explain`.
+        address_rules: by which addresses lead to copies, as all runs have taught them; only a page has them.
         left_out: what is missing among the duplicates and the similar ones, where they are more than can be held.
     """
 
@@ -251,6 +253,7 @@ class Report:
     moments: Iterator[tuple[float, Verdict]] = field(default_factory=lambda: iter(()))
     database: str = ""
     explaining: Sequence[str] = ()
+    address_rules: Sequence[LearntRule] = ()
     left_out: LeftOut = LeftOut()
 
 

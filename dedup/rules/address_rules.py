@@ -7,11 +7,11 @@ original that have one form, and against it stand two pages that were both kept 
 
 from __future__ import annotations
 
-import json
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from dedup.rules.scope import owner_of
@@ -57,7 +57,8 @@ class Rule(NamedTuple):
         kind: `parameter` (the names), `default` (a name and its value), `order` of parameters, `name` (of a path the
             parameter that is the last segment of another path, and that), `origin` (two of them), `segment` (one that
             may be left out), `value` (of the segment at a place: the place, and two values), `suffix` of the last
-            segment, `case`.
+            segment, `case`; only given by users: `except` (the names of the parameters that alone matter), `place` (of
+            a beginning of paths, in which * is any segment, the places that may be left out, as in `0,2`).
         details: as above.
     """
 
@@ -68,15 +69,39 @@ class Rule(NamedTuple):
         """Return an address without what makes no difference; the address itself where there is nothing of it."""
         return _FORMS[self.kind](address, self.details)
 
+    def covers(self, other: Rule) -> bool:
+        """Say whether this leaves out every parameter that another rule does, whatever its value."""
+        names = {"parameter": other.details, "default": other.details[:1]}.get(other.kind, ())
+        if not names or self == other or self.kind not in ("parameter", "except"):
+            return False
+        return not self.form_of(Address("", (), tuple((name, "") for name in names))).parameters
+
     def __str__(self) -> str:
         if self == Rule("segment", ("",)):
             return "without a further slash"
+        if self == Rule("except"):
+            return "without parameters"
         return _WORDS[self.kind].format(*self.details, names=", ".join(self.details))
 
 
 def _without_parameters(address: Address, names: tuple[str, ...]) -> Address:
     left = tuple(each for each in address.parameters if each[0] not in names)
     return address if len(left) == len(address.parameters) else address._replace(parameters=left)
+
+
+def _with_parameters(address: Address, names: tuple[str, ...]) -> Address:
+    # What stands in the path is no query.
+    left = tuple(each for each in address.parameters if each[0] in names or each[0].startswith(";"))
+    return address._replace(parameters=left)
+
+
+def _without_places(address: Address, details: tuple[str, ...]) -> Address:
+    segments, beginning = address.segments, details[0].split("/")
+    if len(segments) < len(beginning) or not all(map(fnmatchcase, segments, beginning)):
+        return address
+    places = details[1].split(",")
+    left = tuple(each for place, each in enumerate(segments) if str(place) not in places)
+    return address._replace(segments=left or ("",))
 
 
 def _in_order(address: Address, _: tuple[str, ...]) -> Address:
@@ -129,6 +154,8 @@ def _with_name_in_path(address: Address, details: tuple[str, ...]) -> Address:
 
 _FORMS: dict[str, Callable[[Address, tuple[str, ...]], Address]] = {
     "parameter": _without_parameters,
+    "except": _with_parameters,
+    "place": _without_places,
     "default": _without_default,
     "name": _with_name_in_path,
     "order": _in_order,
@@ -142,6 +169,8 @@ _FORMS: dict[str, Callable[[Address, tuple[str, ...]], Address]] = {
 
 _WORDS = {
     "parameter": "without {names}",
+    "except": "without parameters but {names}",
+    "place": "/{0} without part {1}",
     "default": "without {0}={1}",
     "name": "/{0}?{1}=X is /{2}/X",
     "order": "parameters in any order",
@@ -331,7 +360,8 @@ class _Site:
         forms = self.form_of(copy), self.form_of(original)
         if forms[0] == forms[1]:
             forms = copy, original
-        for rule in find_rules(*forms):
+        given = [rule for rule in self._given if rule.form_of(forms[0]) == rule.form_of(forms[1])]
+        for rule in dict.fromkeys(find_rules(*forms) + given):
             self._note_pair_of(rule, copy, weight)
 
     def _note_new(self, address: Address) -> None:
@@ -414,7 +444,7 @@ class AddressRules:
     It has no state but what it was told: whoever tells it the same verdicts in the same order knows the same.
 
     Args:
-        given: rules by site that somebody has given: fewer pairs confirm them.
+        given: rules by site or domain ("": all) that somebody has given: fewer pairs confirm them.
     """
 
     def __init__(self, given: Mapping[str, Collection[Rule]] | None = None) -> None:
@@ -471,9 +501,17 @@ class AddressRules:
     def acting(self) -> Iterator[tuple[str, Rule, Evidence]]:
         """Yield the rules that act anywhere, with their sites."""
         for name, site in self._sites.items():
-            for rule, evidence in site.rules.items():
-                if any(map(evidence.acts_in, evidence.pairs)):
-                    yield name, rule, evidence
+            acting = {rule: found for rule, found in site.rules.items() if any(map(found.acts_in, found.pairs))}
+            for rule, found in acting.items():
+                # What another one says anyway would be told twice.
+                wider = [acting[other] for other in acting if other.covers(rule)]
+                if not any(set(found.scopes()) <= set(other.scopes()) for other in wider):
+                    yield name, rule, found
+
+    def _given_for(self, site: str) -> set[Rule]:
+        parts = site.split(".")
+        domains = [".".join(parts[place:]) for place in range(len(parts) + 1)]
+        return {rule for domain in domains for rule in self._given.get(domain, ())}
 
     def _note(self, url: str, *, is_kept: bool) -> None:
         address = parse(url)
@@ -481,7 +519,7 @@ class AddressRules:
             return
         name = owner_of(url)
         if name not in self._sites:
-            self._sites[name] = _Site(self._given.get(name, ()))
+            self._sites[name] = _Site(self._given_for(name))
         self._sites.move_to_end(name)
         site = self._sites[name]
         before = len(site.seen)
@@ -494,31 +532,3 @@ class AddressRules:
 
 def _is_tracking(name: str) -> bool:
     return name.startswith("utm_") or name in _TRACKING
-
-
-def to_discarder(site: str, rule: Rule, evidence: Evidence) -> dict[str, Any] | None:
-    """Return a rule as it stands in files of `duplicate-url-discarder`; None for one of a kind that has none."""
-    if rule.kind != "parameter" or any(name.startswith(";") for name in rule.details):
-        return None
-    include, exclude = ([f"{site}{path}" for path in paths] for paths in (evidence.scopes(), evidence.false_in()))
-    pattern = {"include": include} | ({"exclude": exclude} if exclude else {})
-    return {"order": 100, "urlPattern": pattern, "processor": "queryRemoval", "args": list(rule.details)}
-
-
-def read_discarder(text: str) -> dict[str, set[Rule]]:
-    """Read a file of rules of `duplicate-url-discarder`: its parameters that are removed, by site.
-
-    Raises:
-        ValueError: it is none.
-    """
-    found = defaultdict[str, set[Rule]](set)
-    try:
-        for each in json.loads(text):
-            if each["processor"] == "queryRemoval":
-                for place in each["urlPattern"]["include"]:
-                    found[owner_of(f"http://{place}")] |= {Rule("parameter", (str(name),)) for name in each["args"]}
-    except KeyError as error:
-        raise ValueError(f"a rule has no {error}") from None
-    except (TypeError, AttributeError):
-        raise ValueError("it holds no list of rules") from None
-    return dict(found)

@@ -18,6 +18,7 @@ from dedup.rules.address_rules import PAIRS
 from dedup.rules.documents import Document
 from tests.commands import run_dedup, run_in_process
 from tests.crawling import run
+from tests.report.html.test_model import data_in
 
 TEXT = " ".join(f"word{number}" for number in range(100))
 DROPPED = "https://news.example/%E6%B8%AF?copy"
@@ -134,17 +135,31 @@ def test_rules_by_which_addresses_lead_to_copies_are_told(tmp_path: Path, databa
     url = f"sqlite:///{tmp_path / 'learnt.db'}"
     deduplicator = Deduplicator(DedupSettings(database_url=url))
     run_id = deduplicator.open_run("a")
-    for number in range(PAIRS):
-        text = " ".join(f"page{number}x{place}" for place in range(100))
-        keys = [f"https://a.example/forum/{number}?sid={sid}" for sid in (1, 2)]
+    same = [[f"forum/{number}?sid={sid}" for sid in (1, 2)] for number in range(PAIRS)]
+    same += [[f"t/{number}.html", f"t/{number}"] for number in range(PAIRS)]
+    for paths in [*same, ["gallery/1?sid=1"], ["gallery/1?sid=2"]]:
+        text = " ".join(f"{paths[0]}x{place}" for place in range(100))
+        keys = [f"https://a.example/{path}" for path in paths]
         deduplicator.decide([Document(key, make_signature(text), len(text)) for key in keys], run_id)
     deduplicator.close_run(run_id, "finished")
     deduplicator.database.close()
     told = duplicates(tmp_path, "--database", url, "--rules").stdout.splitlines()
-    assert [line.split() for line in told[1:]] == [["a.example", "without", "sid", "/forum/", "10"]]
-    written = json.loads(duplicates(tmp_path, "--database", url, "--rules", "--format", "json").stdout)
-    pattern = {"include": ["a.example/forum/"]}
-    assert written == [{"order": 100, "urlPattern": pattern, "processor": "queryRemoval", "args": ["sid"]}]
+    example = ["/forum/0?sid=2", "=", "/forum/0?sid=1"]
+    rows = [["/forum/", "10", "/gallery/", "(1", "page)", *example], ["/t/", "10", "/t/0", "=", "/t/0.html"]]
+    assert [line.split() for line in told[1:]] == [
+        ["a.example", "without", "sid", *rows[0]],
+        ["a.example", "without", ".html", "at", "the", "end", *rows[1]],
+    ]
+    assert duplicates(tmp_path, "--database", url, "--rules", "--host", "b.example").stdout.startswith("no rule is")
+    finished = duplicates(tmp_path, "--database", url, "--rules", "--format", "json")
+    assert finished.stderr == "1 rule of kinds that these files do not know left out\n"
+    pattern = {"include": ["a.example/forum/"], "exclude": ["a.example/gallery/"]}
+    expected = {"order": 100, "urlPattern": pattern, "processor": "queryRemoval", "args": ["sid"]}
+    assert json.loads(finished.stdout) == [expected]
+    duplicates(tmp_path, "--database", url, "-o", "report.html")
+    sid, html = data_in(tmp_path / "report.html")["address_rules"]
+    assert sid[:5] == ["a.example", "without sid", "/forum/", "10", "/gallery/ (1 page)"]
+    assert html[1:] == ["without .html at the end", "/t/", "10", "", [[f"/t/{n}", f"/t/{n}.html"] for n in (0, 1)]]
 
 
 def test_file_is_written_in_the_format_of_its_name_unless_another_is_given(tmp_path: Path, database_url: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from dedup.rules.address_rules import (
@@ -14,8 +12,6 @@ from dedup.rules.address_rules import (
     Rule,
     find_rules,
     parse,
-    read_discarder,
-    to_discarder,
 )
 
 SITE = "http://a.example"
@@ -152,22 +148,46 @@ def test_rules_are_told_in_words() -> None:
     assert (site, str(rule), evidence.scopes()) == ("a.example", "without sid", ["/forum/"])
 
 
-def test_rules_of_another_crawl_are_confirmed_by_fewer_pairs() -> None:
-    rules = learnt(PAIRS)
-    rules.note_kept(f"{SITE}/gallery/1?sid=1")
-    rules.note_kept(f"{SITE}/gallery/1?sid=2")
-    written = [to_discarder(*each) for each in rules.acting()]
-    assert written[0] is not None
-    assert written[0]["urlPattern"] == {"include": ["a.example/forum/"], "exclude": ["a.example/gallery/"]}
-    given = read_discarder(json.dumps(written))
-    assert given == {"a.example": {Rule("parameter", ("sid",))}}
-    rules = AddressRules(given)
-    rules.recall((f"{SITE}/forum/{number}?sid=1", None) for number in range(PAIRS_OF_SIBLING))
-    rules.recall((f"{SITE}/forum/{n}?sid=2", f"{SITE}/forum/{n}?sid=1") for n in range(PAIRS_OF_SIBLING))
-    assert rules.find(f"{SITE}/forum/1?sid=9")
+def given(*rules: Rule) -> AddressRules:
+    """Return what was learnt from three pairs that differ in two parameters, by rules that a user gives."""
+    known = AddressRules({"example": set(rules)})
+    for number in range(PAIRS_OF_SIBLING):
+        known.note_kept(f"{SITE}/forum/{number}?sid=1")
+        known.note_copy(f"{SITE}/forum/{number}?sid=2&view=old", f"{SITE}/forum/{number}?sid=1")
+    return known
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '{"a": 1}', '[{"processor": "queryRemoval"}]', '[{"order": 1}]'])
-def test_file_that_holds_no_rules_is_told(text: str) -> None:
-    with pytest.raises(ValueError, match=r"\w"):
-        read_discarder(text)
+@pytest.mark.parametrize("rule", [Rule("parameter", ("other", "sid", "view")), Rule("except", ("id",)), Rule("except")])
+def test_rules_that_a_user_gives_for_a_domain_are_confirmed_by_fewer_pairs(rule: Rule) -> None:
+    assert given().find(f"{SITE}/forum/1?view=new") is None
+    known = given(rule)
+    assert known.find(f"{SITE}/forum/1?view=new") == (rule, "a.example/forum")
+    assert known.find(f"{SITE}/forum/1?id=2") is None or rule == Rule("except")
+    assert [each for _, each, _ in known.acting()] == [rule]
+
+
+@pytest.mark.parametrize(
+    ("rule", "a", "b"),
+    [
+        (Rule("except", ("id",)), "/t;v=2?id=1&x=2", "/t;v=2?y=3&id=1"),
+        (Rule("place", ("*/dp", "0")), "/some-title/dp/17", "/another/dp/17"),
+        (Rule("place", ("shop", "1,2")), "/shop/red/small/17", "/shop/blue/large/17"),
+    ],
+)
+def test_rules_that_are_only_given(rule: Rule, a: str, b: str) -> None:
+    one, other, third = (parse(SITE + path) for path in (a, b, "/t?id=2"))
+    assert one is not None
+    assert other is not None
+    assert third is not None
+    assert rule.form_of(one) == rule.form_of(other)
+    assert rule.form_of(third) == third
+
+
+def test_value_of_a_parameter_that_makes_no_difference_anyway_is_not_told() -> None:
+    rules = AddressRules()
+    for number in range(PAIRS):
+        rules.note_kept(f"{SITE}/t/{number}?id=1")
+        rules.note_copy(f"{SITE}/t/{number}?id=1&lang=en", f"{SITE}/t/{number}?id=1")
+    assert [str(rule) for _, rule, _ in rules.acting()] == ["without lang"]
+    rules.note_kept(f"{SITE}/t/1?id=1&lang=de")
+    assert [str(rule) for _, rule, _ in rules.acting()] == ["without lang=en"]

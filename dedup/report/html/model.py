@@ -118,6 +118,10 @@ def page_of(report: Report, compare: Compare) -> dict[str, Any]:
         "hosts": [[host.host, host.kept, host.exact, host.near] for host in report.hosts],
         "host_count": report.host_count,
         "over_limit": [asdict(each) for each in report.over_limit],
+        "address_rules": [
+            [*each.cells(), [list(map(readable, example)) for example in each.examples]]
+            for each in report.address_rules
+        ],
         "timeline": _timeline(report),
         "not_examined": [asdict(each) for each in report.not_examined],
         "skip_counts": dict(report.skip_counts),

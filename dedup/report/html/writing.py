@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from dedup.console import track
@@ -41,9 +42,11 @@ def write_page_of(
 ) -> None:
     """Write an open report as a page, see `write_in_any_format`; is_served: that of `dedup.report.html.serving`."""
     # Templates, and all that a comparison of words takes, for which other formats need not wait.
+    from dedup.report.addresses import read_learnt_rules  # noqa: PLC0415
     from dedup.report.html.page import write_page  # noqa: PLC0415
     from dedup.report.texts import stored_differences  # noqa: PLC0415
 
+    report = replace(report, address_rules=read_learnt_rules(database, report.host))
     with database.read() as connection:
 
         def compare(rows: Sequence[RelatedRow]) -> Iterator[WordDiff | None]:

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from dedup.evaluation import LabelledPair, read_pairs
+from dedup.report.addresses import LearntRule
 from dedup.report.contents import NotExamined, OverLimit, Report, SkippedPage
 from dedup.report.words import Place, WordDiff
+from dedup.rules.address_rules import PAIRS, Evidence, Rule
 from tests.report.html.browsing import OpenFile, Seen, needs_chromium
 from tests.report.html.reports import DAY, EXACT, FERRY, NOON, SIMILAR, many, report_of, row, write
 
@@ -35,6 +37,14 @@ ROWS = (
 )
 
 Open = Callable[..., Seen]
+
+
+def learnt(told: str) -> LearntRule:
+    evidence = Evidence(1)
+    for _ in range(PAIRS):
+        evidence.add_pair(told)
+    evidence.add_miss(f"not {told}")
+    return LearntRule(told, Rule("parameter", (told,)), evidence, [(told, told)] * 2)
 
 
 @pytest.fixture
@@ -86,6 +96,7 @@ def test_each_view_shows_its_own_and_asks_for_nothing_but_the_page(open_page: Op
     assert seen.keys() == ["other"]
     seen.view("hosts")
     assert "review: 1 worth a look" in seen.page.inner_text("#hosts")
+    assert not seen.page.locator("#tab-addresses").count()
     seen.view("numbers")
     seen.page.wait_for_function("() => document.querySelectorAll('#numbers svg').length === 3")
     seen.view("clusters")
@@ -331,10 +342,11 @@ def test_hostile_fields_are_text(open_page: Open) -> None:
         skipped=iter([SkippedPage(HOSTILE[4], evil, HOSTILE[1], HOSTILE[2], "monday")]),
         not_examined=[NotExamined(evil, 1, HOSTILE[1], HOSTILE[5])],
         over_limit=[OverLimit("host", evil, 1, 1)],
+        address_rules=list(map(learnt, HOSTILE)),
     )
     seen = open_page(report, difference=difference)
     title = seen.page.title()
-    for view in ("dropped", "clusters", "hosts", "numbers", "look"):
+    for view in ("dropped", "clusters", "hosts", "addresses", "numbers", "look"):
         seen.view(view)
     shown = seen.keys()
     assert "<script>document.title='owned'</script>" in shown
@@ -394,8 +406,9 @@ def test_policy_forbids_what_the_page_does_not_need(open_page: Open) -> None:
 @pytest.mark.parametrize("width", [390, 1440])
 def test_nothing_is_wider_than_the_screen(open_page: Open, width: int) -> None:
     long_ones = [row(f"https://{'long.' * 30}example/{'x' * 300}", similarity=0.6)]
-    seen = open_page(report_of(*ROWS, *long_ones), viewport={"width": width, "height": 800})
-    for view in ("look", "dropped", "similar", "clusters", "hosts", "numbers"):
+    report = report_of(*ROWS, *long_ones, address_rules=[learnt("x" * 300)])
+    seen = open_page(report, viewport={"width": width, "height": 800})
+    for view in ("look", "dropped", "similar", "clusters", "hosts", "addresses", "numbers"):
         seen.view(view)
         assert seen.page.evaluate("() => document.documentElement.scrollWidth") <= width, view
     seen.view("look")

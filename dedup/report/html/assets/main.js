@@ -6,6 +6,7 @@ const VIEWS = [
   { id: "similar", title: "Similar, kept", panel: "pairs", count: (data) => data.counts.similar },
   { id: "clusters", title: "Clusters", panel: "clusters", count: () => null },
   { id: "hosts", title: "Hosts", panel: "hosts", count: (data) => data.host_count },
+  { id: "addresses", title: "Addresses of copies", panel: "addresses", count: (data) => data.address_rules.length },
   { id: "numbers", title: "Numbers", panel: "numbers", count: () => null },
 ];
 const ABOUT = {
@@ -113,6 +114,7 @@ class ReportPage {
     if (shown.panel === "pairs") this.refresh();
     if (id === "clusters") this.clusterList.show((this.clusters ??= this.pairs.clusters()));
     if (id === "hosts" && !byId("hosts").firstChild) byId("hosts").append(hostTable(this.data, this.pairs, this.marks, (host) => this.openHost(host)));
+    if (id === "addresses" && !byId("addresses").firstChild) byId("addresses").append(ruleTable(this.data));
     if (id === "numbers" && !byId("numbers").firstChild) this.drawNumbers();
   }
 

@@ -52,6 +52,19 @@ function hostTable(data, pairs, marks, openHost) {
   );
 }
 
+/** Return the rules by which addresses lead to copies, each with its examples. */
+function ruleTable(data) {
+  const address = (shown) => make("bdi", { dir: "ltr" }, visible(shown));
+  const rows = data.address_rules.map(([site, rule, where, pairs, notIn, examples]) => [
+    address(site),
+    make("div", {}, address(rule), ...examples.map(([copy, original]) => make("div.muted", {}, address(copy), " = ", address(original)))),
+    address(where),
+    pairs,
+    notIn && address(notIn),
+  ]);
+  return tableOf("Addresses of a site that lead to copies, learnt from all runs; not where pages contradict it", [text("Site"), text("Addresses are the same"), text("In"), number("Pairs"), text("Not in")], rows);
+}
+
 /** Return what the run went over, did not examine or skipped. */
 function notedTables(data) {
   const parts = [];
