@@ -93,7 +93,8 @@ def parser_of(name: str, run: Callable[..., Any]) -> ArgumentParser:
     for parameter in inspect.signature(run, eval_str=True).parameters.values():
         kinds = list(_kinds(parameter.annotation))
         options: dict[str, Any] = {"help": described[parameter.name]}
-        options["type"] = number_of if int in kinds else Path if Path in kinds else str
+        readers = {int: number_of, float: float, Path: Path}
+        options["type"] = next((reader for kind, reader in readers.items() if kind in kinds), str)
         if list in kinds:
             options["nargs"] = "+"
         if parameter.default is not parameter.empty:

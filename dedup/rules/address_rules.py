@@ -26,6 +26,9 @@ rules that a user gives."""
 MOST_SEEN = 20_000
 """Of so many addresses of a site it is known what they brought."""
 
+PAIRS_TO_CONFLICT = 5
+"""So many pairs outweigh a copy that stands for another page than the rule says: a verdict can be wrong."""
+
 WEIGHT_OF_NAMED = 3
 """So many pairs is one for which the copy itself names the original as canonical."""
 
@@ -274,14 +277,16 @@ class Evidence:
         pairs: of a copy and its original, by scope.
         count: how many pairs there are; a sum would be taken for each address, of as many scopes as there are.
         misses: pages that were kept beside another of their form, by scope.
-        kept: from the third pair on, of each form a kept address that is not its own form; `MOST_SEEN` of them.
+        conflicts: copies of another page than what was seen at another address of their form, by scope.
     """
 
     def __init__(self, needed: int) -> None:
         self.pairs: Counter[str] = Counter()
         self.count = 0
         self.misses: Counter[str] = Counter()
-        self.kept: dict[int, int] = {}
+        self.conflicts: Counter[str] = Counter()
+        # Of each form an address that is not its own form, `MOST_SEEN` of them.
+        self._known: dict[int, Address] = {}
         self._needed = needed
         self._acting: dict[str, bool] = {}
 
@@ -296,12 +301,18 @@ class Evidence:
         self.count += weight
         self._acting.clear()
 
-    def has_other(self, form: Address, address: Address) -> bool:
-        """Note a page that was kept, by its form and address; say whether another one of that form was."""
-        known = self.kept.get(hash(form), hash(address))
-        if form != address and len(self.kept) < MOST_SEEN:
-            self.kept.setdefault(hash(form), hash(address))
-        return known != hash(address)
+    def other_of(self, form: Address, address: Address) -> Address | None:
+        """Note an address, by its form; return an earlier one of that form, neither of which is the form itself."""
+        if form == address:
+            return self._known.get(hash(form))
+        if len(self._known) >= MOST_SEEN:
+            return self._known.get(hash(form))
+        return self._known.setdefault(hash(form), address)
+
+    def add_conflict(self, scope: str) -> None:
+        """Note a copy that stands for another page than its form."""
+        self.conflicts[scope] += 1
+        self._acting.clear()
 
     def add_miss(self, scope: str) -> None:
         """Note a page that was kept though the rule says that it is another one."""
@@ -323,7 +334,7 @@ class Evidence:
         return list(map(as_path, self.misses))
 
     def _decide(self, scope: str) -> bool:
-        if self.misses[scope] or len(self.misses) > 1:
+        if self.misses[scope] or len(self.misses) > 1 or self.conflicts[scope] * PAIRS_TO_CONFLICT > self.pairs[scope]:
             return False
         if self.pairs[scope] >= self._needed:
             return True
@@ -337,22 +348,21 @@ class _Site:
 
     def __init__(self, given: Collection[Rule]) -> None:
         self._given = given
-        # Whether each address was kept, the one that was seen first before the others.
-        self.seen: OrderedDict[Address, bool] = OrderedDict()
+        # Each address with that of which it was a copy, with itself where it was kept; the earliest first.
+        self.seen: OrderedDict[Address, Address] = OrderedDict()
         self.rules: dict[Rule, Evidence] = {}
         self.has_fallen = False
         self._forms: set[int] | None = None
 
-    def note(self, address: Address, *, is_kept: bool) -> None:
-        if is_kept and address not in self.seen:
+    def note(self, address: Address, original: Address) -> None:
+        if address == original and address not in self.seen:
             self._note_new(address)
-        self.seen[address] = is_kept
+        self.seen[address] = self.seen.get(original, original) if address != original else original
         if len(self.seen) > MOST_SEEN:
             self.seen.popitem(last=False)
-        if is_kept:
-            for rule, evidence in self.rules.items():
-                if evidence.is_watched:
-                    self._note_kept(rule, evidence, address)
+        for rule, evidence in self.rules.items():
+            if evidence.is_watched:
+                self._note_seen(rule, evidence, address)
         if self._forms is not None:
             self._forms.add(hash(self.form_of(address)))
 
@@ -365,12 +375,18 @@ class _Site:
             self._note_pair_of(rule, copy, weight)
 
     def _note_new(self, address: Address) -> None:
-        """Note a page that is kept, though rules may say that it is another one: the least founded of them is wrong."""
-        acting = list(self.acting_on(address))
-        if acting and self.has_form(acting[-1][1]):
-            rule = min((rule for rule, _ in acting), key=lambda each: self.rules[each].count)
-            self.rules[rule].add_miss(scope_of(rule.form_of(address)))
-            self._fall()
+        """Note a page that is kept, though rules may say that it is another one."""
+        forms = self.forms()
+        form = self.form_of(address)
+        if form != address and hash(form) in forms:
+            self._withdraw(address)
+
+    def _withdraw(self, *addresses: Address) -> None:
+        """Note that addresses are pages of their own: of the rules that act on them the least founded one is wrong."""
+        acting = [(rule, address) for address in addresses for rule, _ in self.acting_on(address)]
+        rule, address = min(acting, key=lambda each: self.rules[each[0]].count)
+        self.rules[rule].add_miss(scope_of(rule.form_of(address)))
+        self._fall()
 
     def _note_pair_of(self, rule: Rule, copy: Address, weight: int) -> None:
         evidence = self._evidence_of(rule)
@@ -378,9 +394,8 @@ class _Site:
         acted = evidence.acts_in(scope)
         evidence.add_pair(scope, weight)
         if evidence.is_watched and not was_watched:
-            for address, is_kept in self.seen.items():
-                if is_kept:
-                    self._note_kept(rule, evidence, address)
+            for address in self.seen:
+                self._note_seen(rule, evidence, address)
         if evidence.acts_in(scope) != acted:
             self._forms = None
 
@@ -394,15 +409,20 @@ class _Site:
             evidence = self.rules[rule] = Evidence(PAIRS_OF_SIBLING if tracks or rule in self._given else PAIRS)
         return evidence
 
-    def _note_kept(self, rule: Rule, evidence: Evidence, address: Address) -> None:
+    def _note_seen(self, rule: Rule, evidence: Evidence, address: Address) -> None:
+        """Compare what stands at an address with what stands at another of its form, if the rule changes either."""
         form = rule.form_of(address)
+        other = form if form != address and form in self.seen else evidence.other_of(form, address)
+        if other is None or other not in self.seen or self.seen[other] == self.seen[address]:
+            return
         scope = scope_of(form)
-        # What is a form itself is in `seen`.
-        if evidence.has_other(form, address) or (form != address and self.seen.get(form)):
-            acted = evidence.acts_in(scope)
+        acted = evidence.acts_in(scope)
+        if self.seen[address] == address and self.seen[other] == other:
             evidence.add_miss(scope)
-            if acted:
-                self._fall()
+        else:
+            evidence.add_conflict(scope)
+        if acted and not evidence.acts_in(scope):
+            self._fall()
 
     def take_fallen(self) -> bool:
         has_fallen, self.has_fallen = self.has_fallen, False
@@ -431,11 +451,26 @@ class _Site:
             form = after
         return form
 
-    def has_form(self, form: Address) -> bool:
-        """Say whether an address of that form was seen."""
-        if self._forms is None:
-            self._forms = {hash(self.form_of(each)) for each in self.seen}
-        return hash(form) in self._forms
+    def forms(self) -> set[int]:
+        """Return hashes of the forms of all that was seen.
+
+        Before, what has come to act is withdrawn if it makes one form of two pages that were kept.
+        """
+        while self._forms is None:
+            self._forms = self._read_forms()
+        return self._forms
+
+    def _read_forms(self) -> set[int] | None:
+        """Return the forms of all that was seen; None if there was a rule to withdraw."""
+        forms: dict[int, Address | None] = {}
+        for address, original in self.seen.items():
+            form = hash(self.form_of(address))
+            other = forms.get(form)
+            if address == original and other is not None:
+                self._withdraw(address, other)
+                return None
+            forms[form] = address if address == original else other
+        return set(forms)
 
 
 class AddressRules:
@@ -456,11 +491,11 @@ class AddressRules:
 
     def note_kept(self, url: str) -> None:
         """Note a page that is no copy, or is kept all the same."""
-        self._note(url, is_kept=True)
+        self._note(url, url)
 
     def note_copy(self, url: str, original: str, *, is_named: bool = False) -> None:
         """Note a page that is a copy of another one, and whether it names that as canonical."""
-        self._note(url, is_kept=False)
+        self._note(url, original)
         copy, other = parse(url), parse(original)
         if copy is not None and other is not None and copy != other and owner_of(url) == owner_of(original):
             site = self._sites[owner_of(url)]
@@ -486,8 +521,10 @@ class AddressRules:
         address, site = parse(url), self._sites.get(owner_of(url))
         if address is None or site is None or not site.rules or address in site.seen:
             return None
+        forms = site.forms()
+        self._has_fallen |= site.take_fallen()
         acting = list(site.acting_on(address))
-        if not acting or not site.has_form(acting[-1][1]):
+        if not acting or hash(acting[-1][1]) not in forms:
             return None
         rule, _ = acting[0]
         return rule, f"{owner_of(url)}/{scope_of(rule.form_of(address))}"
@@ -501,6 +538,7 @@ class AddressRules:
     def acting(self) -> Iterator[tuple[str, Rule, Evidence]]:
         """Yield the rules that act anywhere, with their sites."""
         for name, site in self._sites.items():
+            site.forms()
             acting = {rule: found for rule, found in site.rules.items() if any(map(found.acts_in, found.pairs))}
             for rule, found in acting.items():
                 # What another one says anyway would be told twice.
@@ -513,7 +551,7 @@ class AddressRules:
         domains = [".".join(parts[place:]) for place in range(len(parts) + 1)]
         return {rule for domain in domains for rule in self._given.get(domain, ())}
 
-    def _note(self, url: str, *, is_kept: bool) -> None:
+    def _note(self, url: str, original: str) -> None:
         address = parse(url)
         if address is None:
             return
@@ -523,7 +561,7 @@ class AddressRules:
         self._sites.move_to_end(name)
         site = self._sites[name]
         before = len(site.seen)
-        site.note(address, is_kept=is_kept)
+        site.note(address, parse(original) or Address(original, (), ()))
         self._has_fallen |= site.take_fallen()
         self._seen += len(site.seen) - before
         while self._seen > _MOST_SEEN_OF_ALL and len(self._sites) > 1:
