@@ -12,10 +12,12 @@ from sqlalchemy import bindparam, or_, select, update
 
 from dedup.console import counted
 from dedup.ledger import document_rows, store
-from dedup.ledger.document_rows import is_same, plain_class_of
+from dedup.ledger.document_rows import plain_class_of
 from dedup.ledger.key_table import Index, KeyTable, Looked
-from dedup.ledger.recognition import BATCHES_OF_A_PROCESS, Arriving, Batch, OriginalFinder, may_be_another, recognise
+from dedup.ledger.originals import OriginalFinder
+from dedup.ledger.recognition import Arriving, Recognised, Recogniser
 from dedup.ledger.store import DocumentWriter, Orphan, forget_old
+from dedup.ledger.unit_of_work import BATCHES_OF_A_PROCESS, UnitOfWork
 from dedup.rules.documents import (
     NOTHING_ALIKE,
     Answer,
@@ -32,7 +34,7 @@ from dedup.rules.documents import (
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import is_comparable, keys_of
-from dedup.rules.word_comparison import NOTHING_LOST
+from dedup.rules.word_comparison import NOTHING_LOST, LostText
 from dedup.signature.schemes import find_scheme
 from dedup.sql.database import Database, open_dedup_database
 from dedup.sql.schema import documents, runs, verdicts
@@ -160,11 +162,12 @@ class Deduplicator:
             if plain_class is None:
                 plain_class = plain_class_of(connection, documents[0].item_class)
             arriving = self._arriving(documents, run_id, plain_class)
-            digests = [each.digests for each in arriving]
-            batch = Batch(connection, run_id, self._first_batch, self._next_batch, digests)
-            with self._keys.batch(connection, [each.keys for each in arriving if each.keys]):
-                decisions = [self._decide(batch, each) for each in arriving]
-            batch.write_verdicts()
+            unit = UnitOfWork(connection, run_id, self._first_batch, self._next_batch)
+            recogniser = Recogniser(unit, arriving)
+            with self._keys.batch(unit, [each.keys for each in arriving if each.keys]):
+                found = (recogniser.recognise(each) for each in arriving)
+                decisions = [each and self._decide(unit, each) for each in found]
+            unit.finish()
         self._plain_class = plain_class
         self._next_batch += 1
         return decisions
@@ -209,52 +212,45 @@ class Deduplicator:
         with self.database.read() as connection:
             return [(row.id, row.key) for row in connection.execute(query, {"after": after, "most": most})]
 
-    def _decide(self, batch: Batch, arriving: Arriving) -> Decision | None:
-        connection, run_id, document = batch.connection, batch.run_id, arriving.document
-        found = recognise(batch, arriving)
-        if found is None:
-            return None
-        identity, content, relatives, is_again = found
-        stored = relatives.same_key
-        may_be_unstored = True
-        was_kept = None
-        if stored is not None and _is_unchanged(stored, content):
-            verdict = Verdict.UNCHANGED
-            answer, was_kept = _former_answer(batch, stored, content)
-            may_be_unstored = self._may_be_unstored(batch, stored)
-            self._writer.note_seen(connection, stored, content, run_id)
-            document_id = stored.id
-        else:
-            verdict = Verdict.NEW if stored is None or stored.text_digest is None else Verdict.UPDATED
-            answer = self._originals.find(batch, identity, document, content, relatives)
-            match = answer.match
-            document_id = self._writer.write(batch, identity, content, relatives=relatives, match=match)
-            if stored is not None or match is not None:
-                batch.flush()
-        is_unchanged, match = verdict is Verdict.UNCHANGED, answer.match
-        if is_again and stored is not None:
-            if match is None and may_be_another(document, identity, content):
-                verdict, answer = Verdict.NEW, Answer(similar=Match(stored, stored, rule=Rule.SAME_SHORT_TEXT))
-            else:
-                match = Match(match.leader if match else stored, stored, rule=Rule.SAME_TEXT)
-                answer = Answer(match)
-        is_of_this_run = stored is not None and stored.last_run_id == run_id
+    def _decide(self, unit: UnitOfWork, found: Recognised) -> Decision:
+        unchanged = found.stored if found.is_unchanged else None
+        verdict, answer, was_kept = self._find(unit, found, unchanged)
+        is_of_this_run = found.stored is not None and found.stored.last_run_id == unit.run_id
         answer, kept = self._passed_on(answer, None if is_of_this_run else was_kept)
         decision = replace(
-            decision_of(verdict, content, answer),
+            decision_of(verdict, found.content, answer),
             kept=kept,
-            key=identity.key,
-            is_separate=identity.is_separate,
-            may_be_unstored=may_be_unstored,
-            document_id=document_id,
-            is_of_earlier_run=match is not None and match.leader.last_run_id != run_id,
+            key=found.identity.key,
+            is_separate=found.identity.is_separate,
+            may_be_unstored=unchanged is None or self._may_be_unstored(unit, unchanged),
+            is_of_earlier_run=answer.match is not None and answer.match.leader.last_run_id != unit.run_id,
         )
+        if unchanged is None:
+            decision = replace(decision, document_id=self._writer.write(unit, found, answer.match))
+        else:
+            decision = replace(decision, document_id=unchanged.id)
+            self._writer.note_seen(unit, found, unchanged)
         # A page that was under way when its crawl was killed comes again; its verdict is there already.
-        if not is_unchanged or not is_of_this_run or is_again:
-            batch.add(document_id, decision, answer)
-        elif document.separate:
-            batch.note_repeated(document_id)
+        if unchanged is None or not is_of_this_run or found.is_again:
+            unit.add_verdict(decision, answer)
+        elif found.document.separate:
+            unit.note_repeated(unchanged.id)
         return decision
+
+    def _find(
+        self, unit: UnitOfWork, found: Recognised, unchanged: StoredDocument | None
+    ) -> tuple[Verdict, Answer, Kept | None]:
+        """Return what a document is if it is no duplicate, what it is one of, and why it was kept all the same."""
+        if unchanged is None:
+            is_new = found.stored is None or found.stored.text_digest is None
+            return Verdict.NEW if is_new else Verdict.UPDATED, self._originals.find(unit, found), None
+        answer, was_kept = _former_answer(unit, unchanged, found.content)
+        if not found.is_again:
+            return Verdict.UNCHANGED, answer, was_kept
+        if answer.match is None and found.may_be_another:
+            return Verdict.NEW, Answer(similar=Match(unchanged, unchanged, rule=Rule.SAME_SHORT_TEXT)), was_kept
+        leader = answer.match.leader if answer.match else unchanged
+        return Verdict.UNCHANGED, Answer(Match(leader, unchanged, rule=Rule.SAME_TEXT)), was_kept
 
     def _passed_on(self, answer: Answer, was_kept: Kept | None) -> tuple[Answer, Kept | None]:
         """Return why a duplicate is passed on all the same, if it is; what was kept before is unchanged."""
@@ -285,13 +281,13 @@ class Deduplicator:
             arriving[place] = arriving[place]._replace(keys=keys)
         return arriving
 
-    def _may_be_unstored(self, batch: Batch, stored: StoredDocument) -> bool:
+    def _may_be_unstored(self, unit: UnitOfWork, stored: StoredDocument) -> bool:
         """Say whether neither the run that brought a document's content has ended in order, nor the last to see it."""
         if stored.last_run_id in self._ended_runs:
             return False
-        ended = batch.connection.scalars(_ENDED_OF_DOCUMENT, {"document": stored.id}).all()
+        ended = unit.scalars(_ENDED_OF_DOCUMENT, {"document": stored.id}).all()
         self._ended_runs.update(ended)
-        return not ended and not batch.has_decided(stored)
+        return not ended and not unit.has_decided(stored)
 
     def _scoped(self, document: Document, space: str) -> Document:
         if self.scopes.is_plain(space):
@@ -304,22 +300,20 @@ class Deduplicator:
         )
 
 
-def _is_unchanged(stored: StoredDocument, content: Content) -> bool:
-    # A page without text that was dropped because of its bytes has to be looked at when these change.
-    is_original = stored.text_digest == content.text_digest and stored.leader_id is None
-    return is_same(stored, content) or (is_original and not content.sketch.tokens)
-
-
-def _former_answer(batch: Batch, stored: StoredDocument, content: Content) -> tuple[Answer, Kept | None]:
+def _former_answer(unit: UnitOfWork, stored: StoredDocument, content: Content) -> tuple[Answer, Kept | None]:
     """Return what a document was a duplicate of when it was decided, if it was, and why it was kept all the same.
 
     It has not changed since.
     """
     if stored.leader_id is None:
         return NOTHING_ALIKE, None
-    leader = document_rows.leader_of(batch.connection, stored)
-    has_same_text = content.sketch.tokens > 0 and stored.text_digest == leader.text_digest
-    rule, lost, kept = batch.last_verdict(stored)
-    if has_same_text:
+    leader = document_rows.leader_of(unit, stored)
+    row = document_rows.find_last_verdict(unit, stored.id)
+    rule, lost, kept = None, NOTHING_LOST, None
+    if row is not None and row.rule is not None:
+        kept = row.kept and Kept(row.kept)
+        rule = Rule.of(row.rule)
+        lost = LostText(row.lost or 0, row.lost_bytes or 0, kept is Kept.SAYS_MORE, row.places or 0)
+    if content.sketch.tokens > 0 and stored.text_digest == leader.text_digest:
         rule, lost = Rule.SAME_TEXT, NOTHING_LOST
     return Answer(Match(leader, leader, rule=rule), lost=lost), kept

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Column,
-    Connection,
     Select,
     Subquery,
     and_,
@@ -27,6 +26,7 @@ from sqlalchemy import (
 )
 
 from dedup.errors import DatabaseError
+from dedup.ledger.unit_of_work import Session
 from dedup.rules.documents import Content, Kept, Match, StoredDocument
 from dedup.rules.other_fields import have_changed
 from dedup.signature.deflating import deflate
@@ -201,11 +201,11 @@ class Identity(NamedTuple):
         return self._replace(key=f"{self.given_key} ({kind} {told.hex()[:_DIGITS]})")
 
 
-def plain_class_of(connection: Connection, item_class: str) -> str:
+def plain_class_of(session: Session, item_class: str) -> str:
     """Return the item class whose keys are digested alone: the first that was seen, which may be this one."""
-    found: str | None = connection.scalar(_PLAIN_CLASS)
+    found: str | None = session.scalar(_PLAIN_CLASS)
     if found is None:
-        connection.execute(insert(properties).values(name="item class", value=item_class))
+        session.execute(insert(properties).values(name="item class", value=item_class))
         return item_class
     return found
 
@@ -270,150 +270,141 @@ class Digests(NamedTuple):
     text: bytes | None
 
 
-def find_stored_digests(connection: Connection, documents_: Iterable[Digests]) -> set[bytes]:
+def find_stored_digests(session: Session, documents_: Iterable[Digests]) -> set[bytes]:
     """Return those of the digests of some documents, at least one, that stored ones have, in whatever column."""
     columns = ([each for each in column if each is not None] for column in zip(*documents_, strict=True))
     keys, separate, bodies, texts = columns
-    found = connection.execute(_STORED_DIGESTS, {"keys": keys + separate, "bodies": bodies, "texts": texts})
+    found = session.execute(_STORED_DIGESTS, {"keys": keys + separate, "bodies": bodies, "texts": texts})
     return {bytes(row[0]) for row in found}
 
 
-def find_relatives(connection: Connection, digests: Digests) -> Relatives:
+def find_relatives(session: Session, digests: Digests) -> Relatives:
     """Return the stored documents with some digests."""
-    by_role = {row[0]: _stored(row[1:]) for row in connection.execute(_RELATIVES, digests._asdict())}
+    by_role = {row[0]: _stored(row[1:]) for row in session.execute(_RELATIVES, digests._asdict())}
     return Relatives(by_role.get("key"), by_role.get("separate"), by_role.get("body"), by_role.get("text"))
 
 
-def find_by_text(connection: Connection, text_digest: bytes, fields: str) -> list[StoredDocument]:
+def find_by_text(session: Session, text_digest: bytes, fields: str) -> list[StoredDocument]:
     """Return documents with this text, `MOST_OF_TEXT` at most: those with these very fields, then the earliest."""
-    found = connection.execute(_BY_TEXT, {"digest": text_digest, "fields": fields, "most": MOST_OF_TEXT})
+    found = session.execute(_BY_TEXT, {"digest": text_digest, "fields": fields, "most": MOST_OF_TEXT})
     return [_stored(row) for row in found]
 
 
-def find_by_text_outside_cluster(connection: Connection, text_digest: bytes, leader_id: int) -> StoredDocument | None:
+def find_by_text_outside_cluster(session: Session, text_digest: bytes, leader_id: int) -> StoredDocument | None:
     """Return the earliest document with this text that is neither the leader nor led by it."""
-    return _first(connection, _BY_TEXT_OUTSIDE_CLUSTER, digest=text_digest, leader=leader_id)
+    return _first(session, _BY_TEXT_OUTSIDE_CLUSTER, digest=text_digest, leader=leader_id)
 
 
-def find_for_tables(connection: Connection, text_digest: bytes, *, originals_only: bool) -> StoredDocument | None:
+def find_for_tables(session: Session, text_digest: bytes, *, originals_only: bool) -> StoredDocument | None:
     """Return the document of this text that the permuted tables hold, else the earliest that they may hold."""
-    return _first(connection, _ORIGINAL_FOR_TABLES if originals_only else _FOR_TABLES, digest=text_digest)
+    return _first(session, _ORIGINAL_FOR_TABLES if originals_only else _FOR_TABLES, digest=text_digest)
 
 
-def find_with_leaders(connection: Connection, ids: Iterable[int]) -> dict[int, StoredDocument]:
+def find_with_leaders(session: Session, ids: Iterable[int]) -> dict[int, StoredDocument]:
     """Return the documents with these ids and the leaders of those that have one, by id."""
-    return {row.id: row for row in map(_stored, connection.execute(_MEMBERS_AND_LEADERS, {"ids": list(ids)}))}
+    return {row.id: row for row in map(_stored, session.execute(_MEMBERS_AND_LEADERS, {"ids": list(ids)}))}
 
 
-def leader_of(connection: Connection, document: StoredDocument) -> StoredDocument:
+def leader_of(session: Session, document: StoredDocument) -> StoredDocument:
     """Return the leader of a document's cluster, which may be itself."""
     if document.leader_id is None:
         return document
-    return find_with_leaders(connection, [document.id])[document.leader_id]
+    return find_with_leaders(session, [document.id])[document.leader_id]
 
 
-def find_sketches(connection: Connection, ids: Iterable[int]) -> Sequence[Any]:
+def find_sketches(session: Session, ids: Iterable[int]) -> Sequence[Any]:
     """Return id, key, space, leader, fingerprint and sketch, as SQL has them, of the documents with these ids."""
-    return connection.execute(_SKETCHES, {"ids": list(ids)}).all()
+    return session.execute(_SKETCHES, {"ids": list(ids)}).all()
 
 
-def find_by_given_key(connection: Connection, key: str) -> list[StoredDocument]:
+def find_by_given_key(session: Session, key: str) -> list[StoredDocument]:
     """Return the documents that came under a key, whatever their class and space, the earliest first."""
-    return [_stored(row) for row in connection.execute(_BY_GIVEN_KEY, {"key": key_digest(key)})]
+    return [_stored(row) for row in session.execute(_BY_GIVEN_KEY, {"key": key_digest(key)})]
 
 
-def find_last_verdict(connection: Connection, document_id: int, run_id: int | None = None) -> Any:
+def find_last_verdict(session: Session, document_id: int, run_id: int | None = None) -> Any:
     """Return the last verdict on a document, of any run or of one; None: there is none.
 
     Not one on the same text again, which was found by itself, and says nothing of how it was passed on.
     """
     statement = _LAST_VERDICT if run_id is None else _LAST_VERDICT_OF_RUN
-    return connection.execute(statement, {"document": document_id, "run": run_id}).first()
+    return session.execute(statement, {"document": document_id, "run": run_id}).first()
 
 
-def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocument | None:
+def find_by_digest(session: Session, digest_of_key: bytes) -> StoredDocument | None:
     """Return the document whose key has this digest."""
-    return _first(connection, _OF_KEY, key=digest_of_key)
+    return _first(session, _OF_KEY, key=digest_of_key)
 
 
-def find_led_by(connection: Connection, leader_id: int) -> list[StoredDocument]:
+def find_led_by(session: Session, leader_id: int) -> list[StoredDocument]:
     """Return the duplicates in the cluster of a leader."""
-    return [_stored(row) for row in connection.execute(_BY_LEADER, {"leader": leader_id})]
+    return [_stored(row) for row in session.execute(_BY_LEADER, {"leader": leader_id})]
 
 
-def find_passed_on(connection: Connection, match: Match, most: int) -> list[StoredDocument]:
+def find_passed_on(session: Session, match: Match, most: int) -> list[StoredDocument]:
     """Return the latest duplicates in a match's cluster that were passed on.
 
     That by which it was found comes first, if it is one of them.
     """
-    found = connection.execute(_PASSED_ON, {"leader": match.leader.id, "member": match.member.id, "most": most})
+    found = session.execute(_PASSED_ON, {"leader": match.leader.id, "member": match.member.id, "most": most})
     return [_stored(row) for row in found]
 
 
-def is_seen_since(connection: Connection, leader_id: int, run_id: int) -> bool:
+def is_seen_since(session: Session, leader_id: int, run_id: int) -> bool:
     """Say whether a document was seen, or one of its duplicates passed on, by a run or one that ended in its time."""
-    return connection.execute(_SEEN_SINCE, {"leader": leader_id, "run": run_id}).first() is not None
+    return session.execute(_SEEN_SINCE, {"leader": leader_id, "run": run_id}).first() is not None
 
 
-def count_led(connection: Connection, leader_id: int, most: int) -> int:
+def count_led(session: Session, leader_id: int, most: int) -> int:
     """Return how many duplicates a leader has, counted up to `most`."""
-    return connection.scalar(_COUNT_LED, {"leader": leader_id, "most": most}) or 0
+    return session.scalar(_COUNT_LED, {"leader": leader_id, "most": most}) or 0
 
 
-def change_document(connection: Connection, document_id: int, values: Mapping[str, Any]) -> None:
+def change_document(session: Session, document_id: int, values: Mapping[str, Any]) -> None:
     """Set columns of one document."""
-    connection.execute(_CHANGE_DOCUMENT.values(**values), {"changed_id": document_id})
+    session.execute(_CHANGE_DOCUMENT, {"changed_id": document_id, **values})
 
 
-def change_documents(connection: Connection, document_ids: Iterable[int], values: Mapping[str, Any]) -> None:
+def change_documents(session: Session, document_ids: Iterable[int], values: Mapping[str, Any]) -> None:
     """Set the same columns of several documents."""
-    connection.execute(_CHANGE_DOCUMENTS.values(**values), {"changed_ids": list(document_ids)})
+    session.execute(_CHANGE_DOCUMENTS, {"changed_ids": list(document_ids), **values})
 
 
-def find_words(connection: Connection, text_digest: bytes | None) -> bytes:
+def find_words(session: Session, text_digest: bytes | None) -> bytes:
     """Return the words of a text, as its signature has them; nothing where they are not stored."""
-    deflated = connection.execute(_WORDS, {"digest": text_digest}).scalar()
+    deflated = session.execute(_WORDS, {"digest": text_digest}).scalar()
     return b"" if deflated is None else zlib.decompress(deflated)
 
 
-def add_words(connection: Connection, texts: Iterable[tuple[bytes, bytes]]) -> None:
-    """Store the tokens of texts that have none yet: pairs of the digest of a text and its tokens."""
-    rows = [{"text_digest": text_digest, "words": deflate(tokens)} for text_digest, tokens in texts]
-    connection.execute(insert(words), rows)
+def words_row(text_digest: bytes, tokens: bytes) -> dict[str, Any]:
+    """Return the row of `dedup_words` of a text, by its digest and tokens."""
+    return {"text_digest": text_digest, "words": deflate(tokens)}
 
 
-def remove_words(connection: Connection, text_digest: bytes) -> None:
+def remove_words(session: Session, text_digest: bytes) -> None:
     """Forget the tokens of a text, if they are stored."""
-    connection.execute(_REMOVE_WORDS, {"digest": text_digest})
+    session.execute(_REMOVE_WORDS, {"digest": text_digest})
 
 
-def add_verdicts(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Insert rows of `dedup_verdicts`."""
-    if rows:
-        connection.execute(insert(verdicts), rows)
-
-
-def open_run(connection: Connection, name: str) -> int:
+def open_run(session: Session, name: str) -> int:
     """Start the run of this name, or go on with it, and return its id.
 
     Raises:
         DatabaseError: it is being cancelled.
     """
-    stored = connection.execute(select(runs.c.id, runs.c.outcome).where(runs.c.name == name)).first()
+    stored = session.execute(select(runs.c.id, runs.c.outcome).where(runs.c.name == name)).first()
     if stored is not None:
         if stored.outcome == CANCELLING:
             raise DatabaseError(
                 f"run {name!r} is being cancelled: let `dedup runs cancel` finish, or take another DEDUP_RUN"
             )
-        connection.execute(update(runs).where(runs.c.id == stored.id).values(finished=None, outcome=None))
+        session.execute(update(runs).where(runs.c.id == stored.id).values(finished=None, outcome=None))
         return int(stored.id)
-    return int(
-        connection.execute(insert(runs).values(name=name, started=time.time()).returning(runs.c.id)).scalar_one()
-    )
+    return int(session.execute(insert(runs).values(name=name, started=time.time()).returning(runs.c.id)).scalar_one())
 
 
-def _first(connection: Connection, question: Select[Any], **parameters: Any) -> StoredDocument | None:
-    row = connection.execute(question, parameters).first()
+def _first(session: Session, question: Select[Any], **parameters: Any) -> StoredDocument | None:
+    row = session.execute(question, parameters).first()
     return None if row is None else _stored(row)
 
 

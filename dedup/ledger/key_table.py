@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select
+from sqlalchemy import func, select
 
 from dedup.console import Progress
 from dedup.index import MOST_READ, Keys, choose
 from dedup.ledger import document_rows
+from dedup.ledger.unit_of_work import Session
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scopes
 from dedup.signature.signing import bands_of_words
@@ -82,7 +83,7 @@ class Looked(NamedTuple):
 
 
 class KeyTable:
-    """Keys in the database of the connection that each call is given, which is inside a writing transaction.
+    """Keys in the database of the session that each call is given, which is inside a writing transaction.
 
     The keys of a document are a list of numbers of 64 bits, signed as SQL has them, in the order of their numbers.
 
@@ -107,23 +108,23 @@ class KeyTable:
         return keys
 
     @contextmanager
-    def batch(self, connection: Connection, keys: Sequence[Sequence[int]]) -> Iterator[None]:
+    def batch(self, session: Session, keys: Sequence[Sequence[int]]) -> Iterator[None]:
         """Read the keys of some documents at once; what is added in the block is found there, and written at its end.
 
         Args:
-            connection: inside a writing transaction.
+            session: inside a writing transaction.
             keys: those of the documents that may be looked up.
         """
         self._added = []
         try:
-            self._fetch(connection, keys)
+            self._fetch(session, keys)
             yield
-            self._write(connection)
+            self._write(session)
         finally:
             self._added = None
             self._read.clear()
 
-    def add(self, connection: Connection, document_id: int, keys: Sequence[int]) -> None:
+    def add(self, session: Session, document_id: int, keys: Sequence[int]) -> None:
         """Store the keys of a document."""
         rows = [(number, value, document_id) for number, value in enumerate(keys)]
         for number, value, _ in rows:
@@ -131,49 +132,49 @@ class KeyTable:
                 insort(documents, document_id)
                 del documents[self._most :]
         if self._added is None:
-            _execute(connection, _SQLITE_ADD, _POSTGRESQL_ADD, rows)
+            _execute(session, _SQLITE_ADD, _POSTGRESQL_ADD, rows)
         else:
             self._added += rows
 
-    def remove(self, connection: Connection, documents: Iterable[tuple[int, Sequence[int]]]) -> None:
+    def remove(self, session: Session, documents: Iterable[tuple[int, Sequence[int]]]) -> None:
         """Take the keys of documents out; pairs of id and keys."""
         rows = [(number, value, id_) for id_, keys in documents for number, value in enumerate(keys)]
         if not rows:
             return
-        self._write(connection)
-        _execute(connection, _SQLITE_REMOVE, _POSTGRESQL_REMOVE, rows)
+        self._write(session)
+        _execute(session, _SQLITE_REMOVE, _POSTGRESQL_REMOVE, rows)
         # Of a crowded key others come into view.
         self._read.clear()
 
-    def find(self, connection: Connection, keys: Sequence[int]) -> list[tuple[int, bool]]:
+    def find(self, session: Session, keys: Sequence[int]) -> list[tuple[int, bool]]:
         """Choose among the documents that share keys with one, inside of a batch; see `dedup.index.choose`."""
         read = self._read
         if any(key not in read for key in enumerate(keys)):
-            self._write(connection)
-            self._fetch(connection, [keys])
+            self._write(session)
+            self._fetch(session, [keys])
         found = ((number, read[number, value]) for number, value in enumerate(keys))
         return choose(((number, documents) for number, documents in found if documents), self._keys)
 
-    def _fetch(self, connection: Connection, values: Sequence[Sequence[int]]) -> None:
+    def _fetch(self, session: Session, values: Sequence[Sequence[int]]) -> None:
         keys = [value for own in values for value in own]
         if not keys:
             return
         count = self._keys.count
         read: list[list[int]] = [[] for _ in keys]
-        if connection.dialect.name == "sqlite":
+        if session.dialect.name == "sqlite":
             parameters = {"keys": json.dumps(keys), "count": count, "most": self._most}
-            rows = connection.exec_driver_sql(_SQLITE_QUERY, parameters)
+            rows = session.exec_driver_sql(_SQLITE_QUERY, parameters)
         else:
             places = range(len(keys))
             parameters = {"places": list(places), "numbers": [place % count for place in places], "keys": keys}
-            rows = connection.exec_driver_sql(_POSTGRESQL_QUERY, {**parameters, "most": self._most})
+            rows = session.exec_driver_sql(_POSTGRESQL_QUERY, {**parameters, "most": self._most})
         for place, document in rows:
             read[place].append(document)
         self._read.update({(place % count, value): read[place] for place, value in enumerate(keys)})
 
-    def _write(self, connection: Connection) -> None:
+    def _write(self, session: Session) -> None:
         if self._added:
-            _execute(connection, _SQLITE_ADD, _POSTGRESQL_ADD, self._added)
+            _execute(session, _SQLITE_ADD, _POSTGRESQL_ADD, self._added)
             self._added = []
 
 
@@ -189,30 +190,30 @@ class Index:
     keys: KeyTable
     scopes: Scopes
 
-    def add(self, connection: Connection, document: StoredDocument) -> None:
+    def add(self, session: Session, document: StoredDocument) -> None:
         """Index a text by a document that has it."""
-        self.keys.add(connection, document.id, self._keys_of(connection, document))
-        document_rows.change_document(connection, document.id, {"indexed": 1})
+        self.keys.add(session, document.id, self._keys_of(session, document))
+        document_rows.change_document(session, document.id, {"indexed": 1})
 
-    def remove(self, connection: Connection, stored: Iterable[StoredDocument]) -> None:
+    def remove(self, session: Session, stored: Iterable[StoredDocument]) -> None:
         """Take the keys of those documents out that have any; their rows stay as they are."""
-        self.keys.remove(connection, [(each.id, self._keys_of(connection, each)) for each in stored if each.indexed])
+        self.keys.remove(session, [(each.id, self._keys_of(session, each)) for each in stored if each.indexed])
 
-    def _keys_of(self, connection: Connection, document: StoredDocument) -> list[int]:
-        bands = bands_of_words(document_rows.find_words(connection, document.text_digest))
+    def _keys_of(self, session: Session, document: StoredDocument) -> list[int]:
+        bands = bands_of_words(document_rows.find_words(session, document.text_digest))
         mask = self.scopes.mask(document.key, document.space)
         return self.keys.keys_of([Looked(document.fingerprint, bands, mask)])[0]
 
 
-def _execute(connection: Connection, sqlite: str, postgresql: str, rows: Sequence[tuple[int, int, int]]) -> None:
+def _execute(session: Session, sqlite: str, postgresql: str, rows: Sequence[tuple[int, int, int]]) -> None:
     if not rows:
         return
     # In the order of the primary key fewer of its pages are written.
     rows = sorted(rows)
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql(sqlite, (json.dumps(rows),))
+    if session.dialect.name == "sqlite":
+        session.exec_driver_sql(sqlite, (json.dumps(rows),))
     else:
-        connection.exec_driver_sql(postgresql, tuple(list(column) for column in zip(*rows, strict=True)))
+        session.exec_driver_sql(postgresql, tuple(list(column) for column in zip(*rows, strict=True)))
 
 
 def fill_keys(

@@ -14,12 +14,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, or_, select
+from sqlalchemy import ColumnElement, Select, and_, delete, exists, or_, select
 
 from dedup.ledger import document_rows
-from dedup.ledger.document_rows import Identity, Relatives
 from dedup.ledger.key_table import Index
-from dedup.ledger.recognition import Batch
+from dedup.ledger.recognition import Recognised
+from dedup.ledger.unit_of_work import Session, UnitOfWork
 from dedup.rules.documents import DUPLICATES, Content, Match, StoredDocument, Verdict
 from dedup.rules.other_fields import other_fields
 from dedup.rules.settings import DedupSettings, Mode
@@ -44,9 +44,10 @@ class DocumentWriter:
         self._index = index
         self._settings = settings
 
-    def note_seen(self, connection: Connection, stored: StoredDocument, content: Content, run_id: int) -> None:
+    def note_seen(self, unit: UnitOfWork, found: Recognised, stored: StoredDocument) -> None:
         """Note that a document was seen again with the same text."""
-        values: dict[str, Any] = {"last_run_id": run_id}
+        content = found.content
+        values: dict[str, Any] = {"last_run_id": unit.run_id}
         if content.title and content.title != stored.title:
             values["title"] = content.title
         if content.fields and content.fields != stored.fields:
@@ -54,17 +55,14 @@ class DocumentWriter:
         if content.body_digest is not None and content.body_digest != stored.body_digest:
             values["body_digest"] = content.body_digest
             if not content.sketch.tokens:
-                values["content_run_id"] = run_id
-                forget(connection, self._index, document_rows.find_led_by(connection, stored.id))
-        document_rows.change_document(connection, stored.id, values)
+                values["content_run_id"] = unit.run_id
+                forget(unit, self._index, document_rows.find_led_by(unit, stored.id))
+        document_rows.change_document(unit, stored.id, values)
 
-    def write(
-        self, batch: Batch, identity: Identity, content: Content, *, relatives: Relatives, match: Match | None
-    ) -> int:
-        """Store a document that is new or has changed; return its id."""
-        connection, run_id = batch.connection, batch.run_id
-        stored = relatives.same_key
-        is_stored_text = relatives.same_text is not None or (
+    def write(self, unit: UnitOfWork, found: Recognised, match: Match | None) -> int:
+        """Store a document that is new or has changed, and is a duplicate or not; return its id."""
+        identity, content, stored = found.identity, found.content, found.stored
+        is_stored_text = found.same_text is not None or (
             match is not None and match.member.text_digest == content.text_digest
         )
         is_comparable_text, is_paper = self._is_comparable(content), self._settings.mode is Mode.PAPER
@@ -81,54 +79,53 @@ class DocumentWriter:
             "sketch": content.sketch.to_bytes(),
             "indexed": int(indexed),
             "leader_id": None if match is None else match.leader.id,
-            "last_run_id": run_id,
-            "content_run_id": run_id,
+            "last_run_id": unit.run_id,
+            "content_run_id": unit.run_id,
         }
         if not is_stored_text and content.words and is_comparable_text and not is_paper:
-            batch.add_words(content.text_digest, content.words)
+            unit.add_words(document_rows.words_row(content.text_digest, content.words))
         if stored is not None:
-            batch.flush()
-            document_rows.change_document(connection, stored.id, values)
-            self._leave_old_content(connection, stored, identity.space, content, leads_still=match is None)
+            document_rows.change_document(unit, stored.id, values)
+            self._leave_old_content(unit, stored, identity.space, content, leads_still=match is None)
             return stored.id
-        document_id = batch.add_document(
+        document_id = unit.add_document(
             {
                 **values,
                 "key": clean(identity.key),
                 "key_digest": identity.key_digest,
                 "given_digest": identity.given_digest,
-                "first_run_id": run_id,
+                "first_run_id": unit.run_id,
             }
         )
         if indexed:
             # A document without signature has the bytes, and so the text, of a stored one.
             assert content.keys is not None
-            self._index.keys.add(connection, document_id, content.keys)
+            self._index.keys.add(unit, document_id, content.keys)
         return document_id
 
-    def forget(self, connection: Connection, document: StoredDocument) -> list[int]:
+    def forget(self, session: Session, document: StoredDocument) -> list[int]:
         """Forget a document that is gone, and its duplicates, which are undecided then; return the ids of all of them.
 
         Their rows stay, for the verdicts that name them.
         """
-        forgotten = [*document_rows.find_led_by(connection, document.id), document]
-        forget(connection, self._index, forgotten)
+        forgotten = [*document_rows.find_led_by(session, document.id), document]
+        forget(session, self._index, forgotten)
         return [each.id for each in forgotten]
 
     def _is_comparable(self, content: Content | StoredDocument) -> bool:
         return is_comparable(content.sketch.tokens, self._settings)
 
     def _leave_old_content(
-        self, connection: Connection, stored: StoredDocument, place: str, content: Content, *, leads_still: bool
+        self, session: Session, stored: StoredDocument, place: str, content: Content, *, leads_still: bool
     ) -> None:
-        self._index.remove(connection, [stored])
-        members = document_rows.find_led_by(connection, stored.id)
+        self._index.remove(session, [stored])
+        members = document_rows.find_led_by(session, stored.id)
         leads_still = leads_still and stored.space == place
-        lost = [each for each in members if not (leads_still and self._is_still_duplicate(connection, each, content))]
-        forget(connection, self._index, lost)
-        self._index_texts(connection, [stored.text_digest, content.text_digest])
+        lost = [each for each in members if not (leads_still and self._is_still_duplicate(session, each, content))]
+        forget(session, self._index, lost)
+        self._index_texts(session, [stored.text_digest, content.text_digest])
 
-    def _is_still_duplicate(self, connection: Connection, member: StoredDocument, content: Content) -> bool:
+    def _is_still_duplicate(self, session: Session, member: StoredDocument, content: Content) -> bool:
         if not content.sketch.tokens:
             return member.body_digest is not None and member.body_digest == content.body_digest
         if other_fields(member.fields, content.fields):
@@ -141,45 +138,43 @@ class DocumentWriter:
             return distance(member.fingerprint, content.fingerprint) <= self._settings.radius
 
         # Of stored bytes there are only stored words.
-        own = content.words or document_rows.find_words(connection, content.text_digest)
-        return check(document_rows.find_words(connection, member.text_digest), own, self._settings).is_duplicate
+        own = content.words or document_rows.find_words(session, content.text_digest)
+        return check(document_rows.find_words(session, member.text_digest), own, self._settings).is_duplicate
 
-    def _index_texts(self, connection: Connection, text_digests: Iterable[bytes | None]) -> None:
+    def _index_texts(self, session: Session, text_digests: Iterable[bytes | None]) -> None:
         """Index each text by one of its documents, unless it is indexed; delete the words of a text that none has."""
         for text_digest in {each for each in text_digests if each is not None}:
-            heir = document_rows.find_for_tables(
-                connection, text_digest, originals_only=self._settings.mode is Mode.PAPER
-            )
+            heir = document_rows.find_for_tables(session, text_digest, originals_only=self._settings.mode is Mode.PAPER)
             if heir is None:
-                document_rows.remove_words(connection, text_digest)
+                document_rows.remove_words(session, text_digest)
             elif not heir.indexed and self._is_comparable(heir):
-                self._index.add(connection, heir)
+                self._index.add(session, heir)
 
 
-def forget(connection: Connection, index: Index, stored: Sequence[StoredDocument]) -> None:
+def forget(session: Session, index: Index, stored: Sequence[StoredDocument]) -> None:
     """Forget what documents hold, but not their keys.
 
     Without digests they are undecided until they are seen again, and without table entries nothing is dropped because
     of them. The table entries of a text pass to another document that has it; the words of a text that none has are
     deleted. Documents that they lead have to be forgotten first, or with them.
     """
-    index.remove(connection, stored)
-    document_rows.change_documents(connection, [each.id for each in stored], _NO_CONTENT)
+    index.remove(session, stored)
+    document_rows.change_documents(session, [each.id for each in stored], _NO_CONTENT)
     indexed = {each.text_digest for each in stored if each.indexed}
     for text_digest in {each.text_digest for each in stored if each.text_digest is not None}:
-        heir = document_rows.find_for_tables(connection, text_digest, originals_only=False)
+        heir = document_rows.find_for_tables(session, text_digest, originals_only=False)
         if heir is None:
-            document_rows.remove_words(connection, text_digest)
+            document_rows.remove_words(session, text_digest)
         elif text_digest in indexed and not heir.indexed:
-            index.add(connection, heir)
+            index.add(session, heir)
 
 
-def forget_by_ids(connection: Connection, index: Index, ids: Collection[int]) -> None:
+def forget_by_ids(session: Session, index: Index, ids: Collection[int]) -> None:
     """Forget documents; those that they lead have to be forgotten first, or with them."""
     if not ids:
         return
-    stored = document_rows.find_with_leaders(connection, ids)
-    forget(connection, index, [stored[each] for each in ids])
+    stored = document_rows.find_with_leaders(session, ids)
+    forget(session, index, [stored[each] for each in ids])
 
 
 def forget_old(database: Database, index: Index, run_id: int, seconds: int) -> int:
@@ -189,11 +184,11 @@ def forget_old(database: Database, index: Index, run_id: int, seconds: int) -> i
     goes all of its cluster, some hundred documents in a transaction, so that others can write in between; after every
     one all holds that holds in any database.
     """
-    with database.read() as connection:
-        started = connection.scalar(select(runs.c.started).where(runs.c.id == run_id)) or 0.0
+    with database.read() as session:
+        started = session.scalar(select(runs.c.started).where(runs.c.id == run_id)) or 0.0
         is_valid = or_(runs.c.outcome.is_(None), runs.c.outcome != document_rows.CANCELLING)
         is_old = and_(runs.c.finished.is_not(None), runs.c.started < started - seconds, is_valid)
-        if not connection.scalar(select(exists().where(is_old, runs.c.id != run_id))):
+        if not session.scalar(select(exists().where(is_old, runs.c.id != run_id))):
             return 0
     old = select(runs.c.id).where(is_old, runs.c.id != run_id)
     forgotten = 0
@@ -221,8 +216,8 @@ def _some(database: Database, which: Select[Any]) -> Iterator[list[int]]:
     """Yield ids, some at a time, each greater than those before."""
     last = 0
     while True:
-        with database.read() as connection:
-            found = list(connection.scalars(which.where(documents.c.id > last)))
+        with database.read() as session:
+            found = list(session.scalars(which.where(documents.c.id > last)))
         if not found:
             return
         yield found
@@ -230,9 +225,9 @@ def _some(database: Database, which: Select[Any]) -> Iterator[list[int]]:
 
 
 def _forget(database: Database, index: Index, which: ColumnElement[bool]) -> int:
-    with database.write() as connection:
-        ids = set(connection.scalars(select(documents.c.id).where(which, documents.c.text_digest.is_not(None))))
-        forget_by_ids(connection, index, ids)
+    with database.write() as session:
+        ids = set(session.scalars(select(documents.c.id).where(which, documents.c.text_digest.is_not(None))))
+        forget_by_ids(session, index, ids)
         return len(ids)
 
 
@@ -267,11 +262,11 @@ def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
         DatabaseError: nothing of it was written.
     """
     outcome = Released()
-    with database.write() as connection:
+    with database.write() as session:
         for original, key in dict.fromkeys(pairs):
-            found = [each for each in document_rows.find_by_given_key(connection, key) if each.key == clean(key)]
+            found = [each for each in document_rows.find_by_given_key(session, key) if each.key == clean(key)]
             copies = [each for each in found if each.leader_id is not None]
-            own = [each for each in copies if document_rows.leader_of(connection, each).key == clean(original)]
+            own = [each for each in copies if document_rows.leader_of(session, each).key == clean(original)]
             if not found:
                 outcome.unknown.append(key)
             elif not copies:
@@ -281,7 +276,7 @@ def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
             else:
                 # Without the digest of its bytes no crawl takes it for seen: it is fetched again, and stored.
                 released = {"leader_id": None, "body_digest": None}
-                document_rows.change_documents(connection, [each.id for each in own], released)
+                document_rows.change_documents(session, [each.id for each in own], released)
                 outcome.released.append(key)
     return outcome
 
@@ -302,27 +297,27 @@ def take_back(database: Database, pairs: Iterable[tuple[str, str]]) -> list[str]
         DatabaseError: nothing of it was written.
     """
     taken = []
-    with database.write() as connection:
+    with database.write() as session:
         for original, key in dict.fromkeys(pairs):
-            found = [each for each in document_rows.find_by_given_key(connection, key) if each.key == clean(key)]
+            found = [each for each in document_rows.find_by_given_key(session, key) if each.key == clean(key)]
             # A list: all of them are taken back, whatever became of the first.
-            if any(_take_back(connection, each, clean(original)) for each in found):
+            if any(_take_back(session, each, clean(original)) for each in found):
                 taken.append(key)
     return taken
 
 
-def _take_back(connection: Connection, document: StoredDocument, original: str) -> bool:
-    leads = document_rows.count_led(connection, document.id, 1)
+def _take_back(session: Session, document: StoredDocument, original: str) -> bool:
+    leads = document_rows.count_led(session, document.id, 1)
     of_document = select(verdicts).where(verdicts.c.document_id == document.id)
-    last = connection.execute(of_document.order_by(verdicts.c.id.desc()).limit(1)).first()
+    last = session.execute(of_document.order_by(verdicts.c.id.desc()).limit(1)).first()
     if document.leader_id is not None or document.text_digest is None or leads or last is None:
         return False
     if not Verdict(last.verdict).is_duplicate:
         return False
-    leader = document_rows.find_with_leaders(connection, [last.original_id])[last.original_id]
+    leader = document_rows.find_with_leaders(session, [last.original_id])[last.original_id]
     if leader.key != original or leader.leader_id is not None or leader.text_digest is None:
         return False
-    document_rows.change_document(connection, document.id, {"leader_id": leader.id})
+    document_rows.change_document(session, document.id, {"leader_id": leader.id})
     return True
 
 
@@ -334,7 +329,7 @@ class Orphan(NamedTuple):
     original: str
 
 
-def find_orphans(connection: Connection, run_id: int, originals: Collection[int]) -> list[Orphan]:
+def find_orphans(session: Session, run_id: int, originals: Collection[int]) -> list[Orphan]:
     """Return what a run has dropped as copies of some documents, and is undecided now that these are forgotten."""
     statement = (
         select(documents.c.id, documents.c.key, _ORIGINALS.c.key)
@@ -343,14 +338,14 @@ def find_orphans(connection: Connection, run_id: int, originals: Collection[int]
         .where(_is_dropped(run_id), verdicts.c.original_id.in_(originals), documents.c.text_digest.is_(None))
         .order_by(verdicts.c.id)
     )
-    return [Orphan(*row) for row in connection.execute(statement)]
+    return [Orphan(*row) for row in session.execute(statement)]
 
 
-def withdraw(connection: Connection, run_id: int, document_ids: Collection[int]) -> None:
+def withdraw(session: Session, run_id: int, document_ids: Collection[int]) -> None:
     """Delete the verdicts by which a run has dropped documents, of those that are undecided since."""
     is_undecided = documents.c.id.in_(document_ids) & documents.c.text_digest.is_(None)
     undecided = select(documents.c.id).where(is_undecided)
-    connection.execute(delete(verdicts).where(_is_dropped(run_id), verdicts.c.document_id.in_(undecided)))
+    session.execute(delete(verdicts).where(_is_dropped(run_id), verdicts.c.document_id.in_(undecided)))
 
 
 def _is_dropped(run_id: int) -> ColumnElement[bool]:

@@ -129,7 +129,7 @@ def test_a_batch_that_is_not_written_makes_no_class_the_first(
 ) -> None:
     crawl = start()
     with monkeypatch.context() as patch:
-        patch.setattr("dedup.ledger.document_rows.add_verdicts", lambda *_: 1 / 0)
+        patch.setattr("dedup.ledger.unit_of_work.UnitOfWork.finish", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             see(crawl, "1", TEXT, item_class="Review")
     see(crawl, "7", TEXT, item_class="Article")

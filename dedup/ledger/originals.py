@@ -1,0 +1,235 @@
+"""Originals: which stored document of a crawl another one is a duplicate of, or resembles."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dedup.ledger import document_rows
+from dedup.ledger.key_table import Index
+from dedup.ledger.recognition import Recognised
+from dedup.ledger.unit_of_work import UnitOfWork
+from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, Rule, StoredDocument
+from dedup.rules.matcher import MOST_PASSED_ON, Candidate, Matcher, Query
+from dedup.rules.other_fields import other_fields, share_fields, unpacked
+from dedup.rules.scope import are_other_titles, may_have_moved, owner_of
+from dedup.rules.settings import DedupSettings
+from dedup.rules.verification import fewest_tokens, similarity_of_words
+from dedup.signature.signature import Sketch
+from dedup.sql.schema import to_unsigned
+
+_COPIES = 4
+"""Of a text of few words under so many other keys; what has it under one more is kept."""
+
+_FEWEST_ITEMS = 20
+"""If more than half of so many items of a class have one text, that is a placeholder."""
+
+_FEWEST_PAGES = 5
+"""If more than half of so many pages of a site have one text, and other titles, their own was not found."""
+
+_MOST_COUNTED = 1_000
+
+
+class OriginalFinder:
+    """Finds what a document of a crawl is a duplicate of."""
+
+    def __init__(self, index: Index, settings: DedupSettings) -> None:
+        self.index = index
+        self.settings = settings
+        self._matcher = Matcher(settings)
+        # By classes of items, or sites: those of this process, and those that had the text of an earlier one, by this.
+        self._items: Counter[str] = Counter()
+        self._equal: dict[str, Counter[int]] = {}
+
+    def find(self, unit: UnitOfWork, found: Recognised) -> Answer:
+        """Return what a document is a duplicate of or resembles; without signature, as its bytes are known already."""
+        self._items[_group_of(found.document)] += 1
+        stored = found.stored
+        if stored is not None and stored.leader_id is None and stored.text_digest == found.content.text_digest:
+            # What has changed are its fields.
+            return NOTHING_ALIKE
+        equal = self._find_equal(unit, found)
+        if equal.match is not None or (equal.similar is not None and equal.similar.rule is Rule.SAME_SHORT_TEXT):
+            return equal
+        near = self._find_near(unit, found)
+        # A text may be that of another thing, and a near-copy of its own.
+        is_decided = near.match is not None or (near.similar is not None and near.similar.rule is Rule.UPDATED)
+        return near if is_decided or equal.similar is None else equal
+
+    def _find_equal(self, unit: UnitOfWork, found: Recognised) -> Answer:
+        """Return what has the same text, or the same bytes where there is none."""
+        document, content, own_id = found.document, found.content, found.own_id
+        # Pages without text are alike only if they are the same to the byte.
+        twin = found.same_text if content.sketch.tokens and document.signature else found.same_body
+        if twin is not None and own_id is not None and own_id in (twin.id, twin.leader_id):
+            twin = None
+            if content.sketch.tokens:
+                twin = document_rows.find_by_text_outside_cluster(unit, content.text_digest, own_id)
+        if twin is None:
+            return NOTHING_ALIKE
+        twin, is_other = _with_same_fields(unit, twin, content, own_id)
+        leader = document_rows.leader_of(unit, twin)
+        if is_other or other_fields(leader.fields, content.fields):
+            return Answer(similar=Match(leader, twin, rule=Rule.OTHER_FIELDS))
+        if self._is_similar(unit, document, content, leader):
+            return Answer(similar=Match(leader, twin, rule=Rule.SAME_SHORT_TEXT))
+        rule = Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES
+        return Answer(Match(leader, twin, rule=rule), has_moved=_comes_from(unit, document, leader))
+
+    def _find_near(self, unit: UnitOfWork, found: Recognised) -> Answer:
+        """Return what has nearly the same text."""
+        document, content = found.document, found.content
+        signature, keys = document.signature, content.keys
+        if signature is None or keys is None or content.sketch.tokens < fewest_tokens(self.settings):
+            return NOTHING_ALIKE
+        store = _StoredDocuments(self, unit, found)
+        key, title, fields = found.identity.key, content.title, content.fields
+        query = Query(signature.fingerprint, signature.sketch, lambda: signature.words, key, title, fields)
+        answer = self._matcher.find(query, store.candidates(keys), store)
+        if answer.match is not None and _has_changed_more(unit, found.stored, document, answer.match):
+            return Answer(similar=replace(answer.match, rule=Rule.UPDATED))
+        if answer.match is not None and owner_of(document.key) != owner_of(answer.match.leader.key):
+            # A site that moves has corrected some of its pages.
+            return answer._replace(has_moved=_comes_from(unit, document, answer.match.leader))
+        return answer
+
+    def _is_similar(self, unit: UnitOfWork, document: Document, content: Content, leader: StoredDocument) -> bool:
+        """Say whether an equal text is no copy: by its length, or since it has come under so many keys."""
+        group = _group_of(document)
+        if not group or not content.sketch.tokens:
+            return False
+        equal = self._equal.setdefault(group, Counter())
+        equal[leader.id] += 1
+        if len(equal) > _MOST_COUNTED:
+            self._equal[group] = Counter(dict(equal.most_common(_MOST_COUNTED // 2)))
+        is_of_most = 2 * equal[leader.id] > self._items[group]
+        if not document.similar_below:
+            # A trap, which has one page under many addresses, has one title, too.
+            is_of_site = is_of_most and self._items[group] >= _FEWEST_PAGES
+            is_short = content.sketch.tokens < 2 * self.settings.short_tokens and group == owner_of(leader.key)
+            return (is_of_site or is_short) and are_other_titles(content.title, leader.title)
+        if is_of_most and self._items[group] >= _FEWEST_ITEMS:
+            return True
+        if content.sketch.tokens < document.similar_below:
+            return True
+        is_short = content.sketch.tokens < self.settings.short_tokens
+        return is_short and document_rows.count_led(unit, leader.id, _COPIES) == _COPIES
+
+
+def _group_of(document: Document) -> str:
+    """Return the items or pages among which an equal text may be a placeholder; empty: there are none."""
+    return f"class {document.item_class}" if document.similar_below else owner_of(document.key)
+
+
+def _comes_from(unit: UnitOfWork, document: Document, leader: StoredDocument) -> bool:
+    """Say whether a document has another address than in an earlier run, which this one has not found it at.
+
+    Pages that are visited again by their addresses have moved where these say so.
+    """
+    is_of_earlier_run = document.separate and leader.last_run_id != unit.run_id
+    if not is_of_earlier_run or not may_have_moved(document.key, leader.key):
+        return False
+    return not document_rows.is_seen_since(unit, leader.id, unit.run_id)
+
+
+def _has_changed_more(unit: UnitOfWork, stored: StoredDocument | None, document: Document, match: Match) -> bool:
+    """Say whether a former duplicate has changed by no less than it differed from its original before."""
+    if stored is None or document.signature is None or stored.leader_id != match.leader.id:
+        return False
+    before = document_rows.find_words(unit, stored.text_digest)
+    theirs = document_rows.find_words(unit, match.leader.text_digest)
+    return similarity_of_words(before, theirs) >= similarity_of_words(before, document.signature.words)
+
+
+def _with_same_fields(
+    unit: UnitOfWork, found: StoredDocument, content: Content, own_id: int | None
+) -> tuple[StoredDocument, bool]:
+    """Return the first of the documents with a document's text whose fields are not other ones, and False.
+
+    Where all have other fields, or none, return one of them, and whether it has others.
+    """
+    if not content.fields or found.fields == content.fields:
+        return found, False
+    is_other = bool(other_fields(found.fields, content.fields))
+    if not content.sketch.tokens or found.text_digest is None:
+        return found, is_other
+    told: list[StoredDocument] = []
+    differing: list[StoredDocument] = []
+    for each in document_rows.find_by_text(unit, found.text_digest, content.fields):
+        if own_id is None or own_id not in (each.id, each.leader_id):
+            (differing if other_fields(each.fields, content.fields) else told).append(each)
+    site, values, _ = unpacked(content.fields)
+    # Of another host it may be the same item before its site has moved.
+    same = next((each for each in told if unpacked(each.fields).values == values), None)
+    same = same or next((each for each in told if share_fields(each.fields, content.fields)), None)
+    if same is not None:
+        return same, False
+    # What has none of these fields may be any of them, and what is at another site one of several here.
+    here = [each for each in differing if unpacked(each.fields).site == site]
+    if told and not here:
+        return told[0], False
+    return next(iter(here or differing), found), is_other or bool(differing)
+
+
+class _StoredDocuments:
+    """The documents of a database around one that is to be decided, see `dedup.rules.matcher.DocumentStore`."""
+
+    def __init__(self, finder: OriginalFinder, unit: UnitOfWork, found: Recognised) -> None:
+        self._index = finder.index
+        self._unit = unit
+        self._identity = found.identity
+        self._content = found.content
+        self._own_id = found.own_id
+        self._leaders: dict[int, int] = {}
+        self._stored: dict[int, StoredDocument] = {}
+        self._words: dict[int, bytes] = {}
+
+    def candidates(self, keys: list[int]) -> list[Candidate]:
+        """Return the documents in the document's scope that share keys with it."""
+        scopes, own_id = self._index.scopes, self._own_id
+        found = dict(self._index.keys.find(self._unit, keys))
+        if not found:
+            return []
+        scope = scopes.of(self._identity.key, self._identity.space)
+        # A document that has changed is no duplicate of itself, nor of its own duplicates.
+        members = [
+            row
+            for row in document_rows.find_sketches(self._unit, found)
+            if scopes.of(row.key, row.space) == scope and (own_id is None or own_id not in (row.id, row.leader_id))
+        ]
+        self._leaders = {row.id: row.leader_id or row.id for row in members}
+        return [
+            Candidate(row.id, to_unsigned(row.fingerprint), Sketch.from_bytes(row.sketch), found[row.id])
+            for row in members
+        ]
+
+    def match(self, number: int) -> Match:
+        """Return a candidate and the leader of its cluster; of those with its text one whose fields are the same."""
+        if number not in self._stored:
+            # Of most documents the first candidate decides, and of the others only the sketches are read.
+            wanted = self._leaders if self._stored else [number]
+            self._stored |= document_rows.find_with_leaders(self._unit, wanted)
+        member = self._stored[number]
+        same, _ = _with_same_fields(self._unit, member, self._content, self._own_id)
+        if same is not member:
+            return Match(document_rows.leader_of(self._unit, same), same)
+        return Match(self._stored[member.leader_id] if member.leader_id else member, member)
+
+    def leader_of(self, number: int) -> int:
+        """Return the id of the leader of a candidate's cluster."""
+        return self._leaders[number]
+
+    def words(self, document: StoredDocument) -> bytes:
+        """Return the words of a document; nothing where they are not stored."""
+        if document.id not in self._words:
+            self._words[document.id] = document_rows.find_words(self._unit, document.text_digest)
+        return self._words[document.id]
+
+    def passed_on(self, match: Match) -> Iterator[StoredDocument]:
+        """Yield the documents of a match's cluster that were passed on: its leader, and the latest others."""
+        yield match.leader
+        if match.second is not None:
+            yield match.second
+        found = document_rows.find_passed_on(self._unit, match, MOST_PASSED_ON)
+        yield from (each for each in found if each.id != self._own_id)

@@ -1,0 +1,154 @@
+"""The unit of work: documents that are decided in one transaction, whose rows wait to be written together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    CursorResult,
+    Dialect,
+    Executable,
+    ScalarResult,
+    Table,
+    bindparam,
+    func,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.sql.visitors import ExternallyTraversible, iterate
+
+from dedup.rules.documents import Answer, Decision, StoredDocument
+from dedup.sql.schema import documents, verdicts, words
+
+BATCHES_OF_A_PROCESS = 1 << 32
+"""Each process numbers its batches from a number at random, which is this times up to 2**30."""
+
+# Each refers to those before it.
+_WRITTEN = (documents, words, verdicts)
+_LAST_ID = select(func.max(documents.c.id))
+_DECIDED_BEFORE = (
+    select(verdicts.c.id)
+    .where(
+        verdicts.c.document_id == bindparam("document"),
+        verdicts.c.run_id == bindparam("run"),
+        verdicts.c.batch >= bindparam("first"),
+        verdicts.c.batch < bindparam("number"),
+    )
+    .limit(1)
+)
+_DECIDED_NOW = update(verdicts).where(
+    verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
+)
+
+
+class UnitOfWork:
+    """One writing transaction. What is added waits; before a statement that needs it is executed, it is written.
+
+    Args:
+        connection: inside a writing transaction.
+        run_id: the run that the verdicts belong to.
+        first: the number of the first batch of this process.
+        number: that of this batch; one that failed is repeated with the same number, so that what it has decided, if it
+            was written, does not count as decided before.
+    """
+
+    def __init__(self, connection: Connection, run_id: int, first: int, number: int) -> None:
+        self.run_id = run_id
+        self._connection = connection
+        self._first = first
+        self._number = number
+        self._waiting: dict[Table, list[dict[str, Any]]] = {table: [] for table in _WRITTEN}
+        self._next_id = (connection.scalar(_LAST_ID) or 0) + 1
+        self._decided: set[int] = set()
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect of the database."""
+        return self._connection.dialect
+
+    def execute(self, statement: Executable, parameters: Any = None) -> CursorResult[Any]:
+        """Execute a statement, once what waits for its tables is written."""
+        self._write(_count_of(statement))
+        return self._connection.execute(statement, parameters)
+
+    def scalar(self, statement: Executable, parameters: Any = None) -> Any:
+        """Return the first column of the first row of what a statement finds."""
+        return self.execute(statement, parameters).scalar()
+
+    def scalars(self, statement: Executable, parameters: Any = None) -> ScalarResult[Any]:
+        """Return the first column of all rows of what a statement finds."""
+        return self.execute(statement, parameters).scalars()
+
+    def exec_driver_sql(self, statement: str, parameters: Any = None) -> CursorResult[Any]:
+        """Execute a statement on the table of keys, of which no rows wait here."""
+        return self._connection.exec_driver_sql(statement, parameters)
+
+    def add_document(self, values: Mapping[str, Any]) -> int:
+        """Add a row of `dedup_documents`; return its id."""
+        # There is one writer at a time.
+        document_id, self._next_id = self._next_id, self._next_id + 1
+        self._waiting[documents].append({"id": document_id, **values})
+        return document_id
+
+    def add_words(self, values: Mapping[str, Any]) -> None:
+        """Add a row of `dedup_words`, for a text that has none."""
+        self._waiting[words].append(dict(values))
+
+    def add_verdict(self, decision: Decision, answer: Answer) -> None:
+        """Add the verdict on a document."""
+        match = answer.match or answer.similar
+        self._decided.add(decision.document_id)
+        self._waiting[verdicts].append(
+            {
+                "run_id": self.run_id,
+                "document_id": decision.document_id,
+                "original_id": match.leader.id if match else None,
+                "matched_id": match.member.id if match else None,
+                "second_id": match.second.id if match and match.second else None,
+                **decision.columns(),
+                "decided": time.time(),
+                "batch": self._number,
+            }
+        )
+
+    def note_repeated(self, document_id: int) -> None:
+        """Note that a document was decided again as another process of the run has decided it: its verdict stays."""
+        self._decided.add(document_id)
+        which = {"document": document_id, "run": self.run_id}
+        self.execute(_DECIDED_NOW.values(batch=self._number), which)
+
+    def has_decided(self, stored: StoredDocument) -> bool:
+        """Say whether a document was decided before in this transaction, or an earlier one of this process and run."""
+        if stored.id in self._decided:
+            return True
+        if stored.last_run_id != self.run_id:
+            return False
+        which = {"document": stored.id, "run": self.run_id, "first": self._first, "number": self._number}
+        return self.scalar(_DECIDED_BEFORE, which) is not None
+
+    def finish(self) -> None:
+        """Write all that waits."""
+        self._write(len(_WRITTEN))
+
+    def _write(self, count: int) -> None:
+        for table in _WRITTEN[:count]:
+            if rows := self._waiting[table]:
+                self._connection.execute(insert(table), rows)
+                rows.clear()
+
+
+Session = Connection | UnitOfWork
+"""What statements are executed on."""
+
+
+@lru_cache(maxsize=256)
+def _count_of(statement: ExternallyTraversible) -> int:
+    """Return how many of the tables have to be written before a statement that reads or changes the last of them."""
+    found = {getattr(each, "table", each) for each in iterate(statement) if isinstance(each, (Table, Column))}
+    return max((place for place, table in enumerate(_WRITTEN, 1) if table in found), default=0)
