@@ -10,13 +10,8 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from scrapy import Request, Spider, signals
-from scrapy.core.downloader.handlers.http11 import (
-    HTTP11DownloadHandler,
-    _LenientHTTP11ClientFactory,
-    _LenientHTTP11ClientProtocol,
-)
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
-from scrapy.downloadermiddlewares import cookies
 from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 from scrapy.exceptions import DownloadCancelledError, DownloadFailedError, NotConfigured
 from scrapy.http import Response
@@ -24,11 +19,18 @@ from scrapy.http.cookies import CookieJar, potential_domain_matches
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.python.failure import Failure
-from twisted.web._newclient import HEADER, STATUS
 
 from dedup.errors import DedupError, SettingsError
 from dedup.rules.scope import public_suffixes
 from dedup.stage.failures import CrawlStopper, close_when_forced, read_item_settings
+from dedup.stage.scrapy_private import (
+    Connection,
+    ConnectionFactory,
+    connect_with,
+    cookies_of,
+    is_reading_headers,
+    use_public_suffixes,
+)
 from dedup.workers.pool import PRELOAD, WorkerPool, load_ahead
 
 MOST_BYTES = 6_000
@@ -66,8 +68,7 @@ class OfflineCookiesMiddleware(CookiesMiddleware):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        # There is no public way, and no setting.
-        cookies._split_domain = public_suffixes()  # noqa: SLF001
+        use_public_suffixes(public_suffixes())
         return super().from_crawler(crawler)
 
     def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:
@@ -92,15 +93,15 @@ class OfflineCookiesMiddleware(CookiesMiddleware):
 
 def _bound(jar: CookieJar, host: str) -> None:
     """Take out of a jar what is too much, now that a host may have put something there."""
-    cookies_of = jar._cookies  # noqa: SLF001 -- going through a jar goes through all domains
+    of_domains = cookies_of(jar)
     for domain in {host, f".{host}", *potential_domain_matches(host), *potential_domain_matches(f"{host}.local")}:
-        of_domain = [cookie for paths in cookies_of.get(domain, {}).values() for cookie in paths.values()]
+        of_domain = [cookie for paths in of_domains.get(domain, {}).values() for cookie in paths.values()]
         kept = set(map(id, _smallest(of_domain, lambda cookie: len(cookie.name) + len(cookie.value or "") + 1)))
         for cookie in of_domain:
             if id(cookie) not in kept:
                 jar.clear(cookie.domain, cookie.path, cookie.name)
-    while len(cookies_of) > MOST_DOMAINS:
-        jar.clear(next(iter(cookies_of)))
+    while len(of_domains) > MOST_DOMAINS:
+        jar.clear(next(iter(of_domains)))
 
 
 def _smallest(cookies: Sequence[T], size: Callable[[T], int]) -> list[T]:
@@ -166,7 +167,7 @@ class MemoryLimit:
             self._stopper.stop(DedupError(told), "memory")
 
 
-class _BoundedProtocol(_LenientHTTP11ClientProtocol):
+class _BoundedConnection(Connection):
     """A connection on which no response has headers of more than `MOST_HEADER_BYTES`."""
 
     _header_bytes = 0
@@ -177,16 +178,16 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 -- Twisted's name
         super().dataReceived(data)  # type: ignore[no-untyped-call]
-        if self._parser is not None and self._parser.state in (STATUS, HEADER):
+        if is_reading_headers(self):
             self._header_bytes += len(data)
             if self._header_bytes > MOST_HEADER_BYTES:
                 error = DownloadCancelledError(f"exceeded {MOST_HEADER_BYTES:,} bytes of headers")
                 self._giveUp(Failure(error))  # type: ignore[no-untyped-call]
 
 
-class _BoundedFactory(_LenientHTTP11ClientFactory):
-    def buildProtocol(self, addr: Any) -> _BoundedProtocol:  # noqa: N802 -- Twisted's name
-        return _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
+class _BoundedFactory(ConnectionFactory):
+    def buildProtocol(self, addr: Any) -> _BoundedConnection:  # noqa: N802 -- Twisted's name
+        return _BoundedConnection(self._quiescentCallback)  # type: ignore[no-untyped-call]
 
 
 class BoundedDownloadHandler(HTTP11DownloadHandler):
@@ -194,7 +195,7 @@ class BoundedDownloadHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._pool._factory = _BoundedFactory  # noqa: SLF001 -- as Scrapy's does
+        connect_with(self, _BoundedFactory)
 
     async def download_request(self, request: Request) -> Response:
         try:

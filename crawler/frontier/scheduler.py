@@ -54,6 +54,7 @@ from dedup.sql.database import Database
 from dedup.stage.failures import CrawlStopper, mark_failed, outages_of, refuse_to_start
 from dedup.stage.origins import Undecided
 from dedup.stage.pipelines import RUN_GOES_ON
+from dedup.stage.scrapy_private import has_slot, is_in_progress, wake_engine
 
 logger = logging.getLogger(__name__)
 
@@ -211,10 +212,9 @@ class InFlight:
 
     def take_finished(self, changes: Changes) -> bool:
         """Note the rows that are done since the last call, or passed over; say whether there are any."""
-        slot = self._crawler.engine._slot if self._crawler.engine else None  # noqa: SLF001 -- there is no public way
-        if slot is None:
+        if not has_slot(self._crawler):
             return False
-        ended = [row for row, held in self._rows.items() if held.request not in slot.inprogress]
+        ended = [row for row, held in self._rows.items() if not is_in_progress(self._crawler, held.request)]
         for row in ended:
             meta = self._rows.pop(row).request.meta
             if meta.get(BY_RULE):
@@ -428,7 +428,7 @@ class FrontierScheduler(BaseScheduler):
         self._is_left = result.is_left or bool(waiting.found or waiting.again or waiting.back or waiting.has_fallen)
         self._crawler.stats.inc_value("scheduler/enqueued", result.added + len(changes.again))
         if result.taken or not self._is_left:
-            self._wake_engine()
+            wake_engine(self._crawler)
         if self._changes.found:
             self._ask()
         seconds = POLL_SECONDS if self._is_left and len(self._ready) < BATCH else SEEN_SECONDS
@@ -530,13 +530,8 @@ class FrontierScheduler(BaseScheduler):
         if self._alarm is not None:
             self._alarm.cancel()
         is_known = seconds < math.inf
-        self._alarm = asyncio.get_running_loop().call_later(seconds, self._wake_engine) if is_known else None
-
-    def _wake_engine(self) -> None:
-        # Its heartbeat would look for new requests only every five seconds.
-        slot = self._crawler.engine._slot if self._crawler.engine else None  # noqa: SLF001 -- there is no public way
-        if slot is not None:
-            slot.nextcall.schedule()
+        loop = asyncio.get_running_loop()
+        self._alarm = loop.call_later(seconds, wake_engine, self._crawler) if is_known else None
 
     async def _survive(self, work: Callable[[WorkerState], T], worker: WorkerState) -> T:
         """Return what the work returns, in a thread, however long the database is away."""

@@ -25,6 +25,7 @@ from crawler.page import ROBOTS_UNKNOWN, is_away, is_mended_by_time, reason_of
 from crawler.politeness.hosts import Hosts, asked_to_wait, host_of
 from crawler.politeness.inner_addresses import InnerAddressError
 from dedup.console import plain
+from dedup.stage.scrapy_private import robots_parser_of
 
 logger = logging.getLogger(__name__)
 
@@ -239,7 +240,7 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
             body = response.body if 200 <= response.status < 300 else b""
         name = self._name(request)
         text = rules_for(decode(body), name).encode()
-        parse = partial(build_from_crawler, self._parserimpl, self.crawler, text)
+        parse = partial(build_from_crawler, robots_parser_of(self), self.crawler, text)
         parser: RobotParser = await self._off_the_loop(parse, len(text))
         await self.crawler.signals.send_catch_log_async(signals.robots_parsed, robotparser=parser, request=request)
         self._note_delay(request, parser.crawl_delay(name))

@@ -34,6 +34,7 @@ from dedup.stage.item_settings import OnError
 from dedup.stage.items import Marker
 from dedup.stage.origins import DroppedByDedup, Origins, Undecided, dropped_by
 from dedup.stage.project import names_around, neighbours
+from dedup.stage.scrapy_private import items_under_way, let_scraper_close
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
@@ -245,16 +246,10 @@ class NearDuplicatePipeline:
     def _watch_items(self) -> None:
         """Have the engine look whether the crawl can end or close, once no item is under way; until then look again."""
         self._is_watching = False
-        engine = self._crawler.engine
-        slot, items = engine._slot, engine.scraper.slot  # noqa: SLF001 -- nothing else tells Scrapy to look
-        if slot is None or items is None:
-            return
-        if items.itemproc_size:
+        if items_under_way(self._crawler):
             self._wake_engine(None)
-        elif items.closing is None:
-            slot.nextcall.schedule()
-        elif not items.closing.called:
-            engine.scraper._check_if_closing()  # noqa: SLF001 -- see above
+        else:
+            let_scraper_close(self._crawler)
 
     async def item_refused(self, response: Response | None) -> None:
         """Handle the signals: an item was dropped by whatever pipeline, or one failed on it."""

@@ -15,6 +15,7 @@ from scrapy.http import Response
 
 from dedup.stage.failures import read_item_settings, read_settings, require_asyncio
 from dedup.stage.origins import ItemPage, Origins
+from dedup.stage.scrapy_private import is_closing, items_under_way
 
 logger = logging.getLogger(__name__)
 
@@ -66,9 +67,13 @@ class DuplicateLinksMiddleware:
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         most = self._crawler.settings.getint("CONCURRENT_ITEMS")
         async for output in start:
-            while not isinstance(output, Request) and self._items_under_way() >= most and not self._is_closing():
+            while (
+                not isinstance(output, Request)
+                and items_under_way(self._crawler) >= most
+                and not is_closing(self._crawler)
+            ):
                 await asyncio.sleep(_MOMENT)
-            if self._is_closing():
+            if is_closing(self._crawler):
                 return
             yield output
 
@@ -110,7 +115,7 @@ class DuplicateLinksMiddleware:
 
     def _is_in_vain(self, page: ItemPage) -> bool:
         """Say whether it is no use to wait for the verdicts on a page's items any longer."""
-        if self._items_under_way() == 0:
+        if items_under_way(self._crawler) == 0:
             # What was passed on has long reached the pipelines: something has left the rest out.
             return True
         silence = time.monotonic() - page.last_news
@@ -121,13 +126,4 @@ class DuplicateLinksMiddleware:
                 page.response,
                 silence,
             )
-        return silence > (CLOSING_SECONDS if self._is_closing() else LONGEST_SECONDS)
-
-    def _items_under_way(self) -> int:
-        slot = self._crawler.engine.scraper.slot
-        return 0 if slot is None else slot.itemproc_size
-
-    def _is_closing(self) -> bool:
-        engine = self._crawler.engine
-        slot = engine._slot  # noqa: SLF001 -- nothing else tells that CloseSpider was raised
-        return not engine.running or slot is None or slot.closing is not None
+        return silence > (CLOSING_SECONDS if is_closing(self._crawler) else LONGEST_SECONDS)
