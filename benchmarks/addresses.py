@@ -5,6 +5,7 @@ A site says of each of its addresses what stands there, its content: addresses w
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -13,8 +14,10 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit
+
+from scrapy.settings import BaseSettings
 
 from benchmarks.hostile import MISSING, Answer, answering
 from benchmarks.processes import PROJECT, output_of, scratch_folder
@@ -67,7 +70,6 @@ class Site:
         sections: of the site.
         tails: what stands behind plain addresses, one as often as the other.
         arguments: further ones of its crawl.
-        wrong: the share of addresses at which another article stands.
         log: the addresses that it was asked for, in order.
     """
 
@@ -79,8 +81,7 @@ class Site:
     tails: tuple[str, ...] = ("",)
     arguments: tuple[str, ...] = ()
 
-    def __init__(self, wrong: float = 0.0) -> None:
-        self.wrong = wrong
+    def __init__(self) -> None:
         self.log: list[str] = []
         self.articles = [self._filled(self.form, number) for number in range(self.count)]
         lists = ["/", *(self._filled(self.list_form, number) for number in range(1, -(-self.count // _LISTED)))]
@@ -130,10 +131,7 @@ class Site:
 
     def at(self, address: str) -> Page | None:
         """Return what stands at an absolute address; None for nothing."""
-        chance = Random(f"wrong {address}")
         url = urlsplit(address)
-        if chance.random() < self.wrong and url.path not in self.lists:
-            url = urlsplit(urljoin(address, chance.choice(self.articles)))
         return self.page(url, dict(parse_qsl(url.query)))
 
     def links_at(self, address: str, page: Page) -> list[str]:
@@ -493,7 +491,7 @@ def run(project: Path = PROJECT, kinds: str = "", wrong: float = 0.0) -> dict[st
     Args:
         project: a checkout of this project, such as an earlier one.
         kinds: words of which the names of kinds have to have one, with commas; empty for all.
-        wrong: the share of addresses, as .02, at which another article stands, so that their verdicts mislead.
+        wrong: the share of pages, as .02, of which the crawl learns from the opposite of their verdict.
 
     Returns:
         The figures by kind and over all; it has failed if more than one of the sites loses pages, more than .1% of all
@@ -508,9 +506,10 @@ def run(project: Path = PROJECT, kinds: str = "", wrong: float = 0.0) -> dict[st
     for name, kind in KINDS.items():
         if wanted and not any(word in name for word in wanted):
             continue
-        truth = truth_of(kind(wrong))
+        truth = truth_of(kind())
         contents = frozenset(truth.values()) - {""}
-        without, learnt = (_crawl(project, kind(wrong), contents, learns=learns) for learns in (False, True))
+        without = _crawl(project, kind(), contents, {"CRAWLER_LEARN_ADDRESSES": "False"})
+        learnt = _crawl(project, kind(), contents, misleading(wrong) if wrong else {})
         figures[name] = {"addresses": len(truth), "pages": len(contents), "without": without, "with": learnt}
         _print(name, figures[name])
     if not figures:
@@ -536,12 +535,46 @@ def run(project: Path = PROJECT, kinds: str = "", wrong: float = 0.0) -> dict[st
     return figures
 
 
-def _crawl(project: Path, site: Site, contents: frozenset[str], *, learns: bool) -> dict[str, Any]:
+class Misleading:
+    """Add-on and extension that lets a crawl learn from the opposite of some verdicts."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        settings["EXTENSIONS"][type(self)] = 1
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Self:
+        rules, wrong = crawler.spider.address_rules, crawler.settings.getfloat("WRONG")
+        note_kept, note_copy = rules.note_kept, rules.note_copy
+        kept: list[str] = []
+
+        def mislead_of_kept(url: str) -> None:
+            chance = Random(url)
+            if kept and chance.random() < wrong:
+                note_copy(url, chance.choice(kept))
+            else:
+                kept.append(url)
+                note_kept(url)
+
+        def mislead_of_copy(url: str, original: str, **how: Any) -> None:
+            if Random(url).random() < wrong:
+                note_kept(url)
+            else:
+                note_copy(url, original, **how)
+
+        rules.note_kept, rules.note_copy = mislead_of_kept, mislead_of_copy
+        return cls()
+
+
+def misleading(wrong: float) -> dict[str, str]:
+    """Return the settings by which a crawl learns from the opposite of so many verdicts."""
+    addons = {"dedup.DedupAddon": 500, f"{Misleading.__module__}.{Misleading.__name__}": 600}
+    return {"ADDONS": json.dumps(addons), "WRONG": str(wrong)}
+
+
+def _crawl(project: Path, site: Site, contents: frozenset[str], how: Mapping[str, str]) -> dict[str, Any]:
     with answering(site.answer, "127.0.0.1") as port, scratch_folder() as folder:
         database = folder / "crawl.db"
-        settings = {**_SETTINGS, "LOG_FILE": str(folder / "log")}
-        if not learns:
-            settings["CRAWLER_LEARN_ADDRESSES"] = "False"
+        settings = {**_SETTINGS, **how, "LOG_FILE": str(folder / "log")}
         command = crawl_command(f"http://{site.host}/", f"sqlite:///{database}", settings, *site.arguments)
         # A proxy is the sites: nobody looks up their names.
         proxy = {"http_proxy": f"http://127.0.0.1:{port}", "no_proxy": "", "NO_PROXY": ""}
