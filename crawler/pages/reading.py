@@ -9,7 +9,7 @@ from scrapy.http import HtmlResponse
 from scrapy.http.headers import Headers
 
 from crawler.page import EXCHANGE, FETCHED, Page, UnexaminedPage, referrer_of
-from crawler.pages.extraction import Extraction, content_type_of
+from crawler.pages.extraction import Extraction, LinkRules, content_type_of, read_robots_header
 from dedup.signature.charsets import decode_declared
 
 _MAX_VALIDATOR = 256
@@ -27,6 +27,14 @@ class ReadPage(NamedTuple):
     response: HtmlResponse
     body_digest: bytes
     extraction: Extraction
+
+    def directives(self, rules: LinkRules) -> tuple[bool, bool]:
+        """Return whether the page asks not to be stored, and that its links are not followed."""
+        if not rules.obey_robots:
+            return False, False
+        headers = [value.decode("latin-1") for value in self.response.headers.getlist("X-Robots-Tag")]
+        noindex, nofollow = read_robots_header(headers, rules.robot)
+        return self.extraction.noindex or noindex, self.extraction.nofollow or nofollow
 
     def as_page(self, depth: int) -> Page:
         """Return the page as it is stored, so many links from the start."""

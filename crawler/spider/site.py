@@ -25,7 +25,6 @@ from crawler.output import SKIPPED, Progress, skip
 from crawler.page import (
     ARCHIVED,
     BY_RULE,
-    CUT_OFF,
     GIVEN,
     KIND,
     LAST_VISIT,
@@ -43,45 +42,30 @@ from crawler.page import (
 from crawler.pages.extraction import (
     Extraction,
     LinkRules,
-    content_type_of,
-    extract_links,
-    extract_page,
     host_and_port,
-    read_robots_header,
 )
 from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.reading import ReadPage
 from crawler.politeness.robots import own_name
-from crawler.runtime import BoundedDownloadHandler, Workers
+from crawler.runtime import BoundedDownloadHandler
 from crawler.spider.addresses import AddressPatterns, read_address_rules
-from crawler.spider.browser import Browser, JavaScript, RenderingError
+from crawler.spider.browser import Browser, JavaScript
 from crawler.spider.conditional import is_known_duplicate
 from crawler.spider.defaults import add_defaults
-from crawler.spider.sitemaps import (
-    MOST_ENTRIES,
-    MOST_LEVELS,
-    MOST_SITEMAPS,
-    SitemapBounds,
-    SitemapError,
-    has_feed,
-    read_sitemap,
-    read_sitemaps_of_robots,
-)
+from crawler.spider.reader import PageReader
+from crawler.spider.sitemaps import SitemapError, SitemapReader, has_feed, read_sitemaps_of_robots
 from crawler.spider.soft_errors import MAYBE_GONE, NOT_FOUND, SoftErrors
-from crawler.warc.replaying import FLAG, Archives
-from dedup.console import counted, plain
-from dedup.corpus.reading.responses import NOT_HTML, ONLY_BEGINNING
+from crawler.warc.replaying import Archives
+from dedup.console import plain
+from dedup.corpus.reading.responses import NOT_HTML
 from dedup.errors import SettingsError
 from dedup.rules.address_rules import MOST_SEEN, AddressRules
 from dedup.rules.documents import Decision
 from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean
-from dedup.signature.schemes import Scheme, find_scheme
-from dedup.signature.signature import digest
+from dedup.signature.schemes import find_scheme
 from dedup.stage.addresses import LAST
 from dedup.stage.failures import document_dropped, document_kept, read_settings, refuse_to_start
-from dedup.stage.pipelines import NearDuplicatePipeline
-from dedup.workers.pool import WorkerDiedError
 
 logger = logging.getLogger(__name__)
 
@@ -124,16 +108,17 @@ class SiteSpider(Spider):
     name = "site"
     soft_errors: SoftErrors
     browser: Browser
+    reader: PageReader
+    _sitemaps: SitemapReader
     address_rules: AddressRules
     learns: bool
 
-    def __init__(self, arguments: SiteArguments, rules: LinkRules, scheme: Scheme) -> None:
+    def __init__(self, arguments: SiteArguments, rules: LinkRules) -> None:
         super().__init__()
         self.arguments = arguments
         self.given: dict[str, Any] = {}
         self.allowed_domains = list(arguments.allowed_domains)
         self.rules = rules
-        self._scheme = scheme
         # Making a Request and its fingerprint costs more than everything else about a link, and
         # most links of a page have been seen on another one.
         # What it has forgotten costs time and no more: the frontier knows all of them. A hash is 64 bits; the URLs
@@ -141,7 +126,6 @@ class SiteSpider(Spider):
         self._scheduled: LocalCache[int, None] = LocalCache(_REMEMBERED)
         self.patterns = AddressPatterns()
         self._named: list[Request] = []
-        self._sitemaps = SitemapBounds()
         self._has_told_of_shells = False
 
     @classmethod
@@ -184,13 +168,15 @@ class SiteSpider(Spider):
         scheme = find_scheme(read_settings(crawler).scheme)
         is_of_archives = arguments.warc and not cls._is_tried_out()
         kind = cls._reading_archives(crawler, arguments) if is_of_archives else cls
-        spider: Self = super(SiteSpider, kind).from_crawler(crawler, arguments, rules, scheme)
+        spider: Self = super(SiteSpider, kind).from_crawler(crawler, arguments, rules)
         spider.given = given
         spider.browser = Browser.from_crawler(crawler)
         spider.address_rules = AddressRules(read_address_rules(crawler))
         spider.learns = read_setting(crawler, "CRAWLER_LEARN_ADDRESSES", True, to_bool)
         asks = not arguments.warc and not cls._is_tried_out()
-        spider.soft_errors = SoftErrors(crawler, spider.extract_text, arguments.urls, asks=asks)
+        spider._sitemaps = SitemapReader(crawler, rules)
+        spider.reader = PageReader(crawler, rules, scheme, spider.browser)
+        spider.soft_errors = SoftErrors(crawler, spider.reader.extract, arguments.urls, asks=asks)
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
@@ -256,39 +242,20 @@ class SiteSpider(Spider):
 
     async def parse_sitemap(self, response: Response, depth: int = 0) -> AsyncIterator[Request]:
         """Follow the pages and further sitemaps that a sitemap or a feed lists, which may be a start URL."""
-        most = self.crawler.settings.getint("DOWNLOAD_MAXSIZE")
         try:
-            sitemap = await Workers.of(self.crawler).run(read_sitemap, response.body, response.url, most)
-        except (SitemapError, WorkerDiedError, MemoryError) as error:
+            sitemap = await self._sitemaps.read(response)
+        except SitemapError as error:
             if response.request is not None and is_page(response.request.meta.get(KIND)):
                 skip(self.crawler, response.url, "not_html", str(error), request=response.request)
                 return
-            why = str(error) or "it takes too much memory"
-            logger.warning("sitemap %s cannot be read: %s", clean(response.url), why)
+            logger.warning("sitemap %s cannot be read: %s", clean(response.url), error)
             self.crawler.stats.inc_value("crawler/broken_sitemaps")
             return
-        told = f"{'sitemap index' if sitemap.is_index else 'sitemap'} {clean(response.url)} lists"
-        if sitemap.left_out:
-            more = counted(sitemap.left_out, "address")
-            logger.warning("%s %s more than %s, which are not read", told, more, f"{MOST_ENTRIES:,}")
-        urls = [url for url in sitemap.urls if self.rules.is_on_site(url)]
-        if not urls:
-            what = f"{counted(len(sitemap.urls), 'address')}, none of this site" if sitemap.urls else "nothing"
-            logger.warning("%s %s", told, what)
-        async for url in _in_turns(urls):
+        async for url in _in_turns(filter(self.rules.is_on_site, sitemap.urls)):
             if not sitemap.is_index and self.rules.allow(url):
                 yield self._make_given(PAGE, url)
-            elif sitemap.is_index and self._may_be_read(url, depth + 1):
+            elif sitemap.is_index and self._sitemaps.allow(url, depth + 1):
                 yield self.make_request(SITEMAP, url, depth + 1)
-
-    def _may_be_read(self, url: str, level: int) -> bool:
-        if self._sitemaps.allow(url, level):
-            return True
-        if not self.crawler.stats.get_value("crawler/sitemaps_not_read"):
-            bounds = f"{MOST_SITEMAPS:,} of a site, {MOST_LEVELS} that lead to one another"
-            logger.warning("there are too many sitemaps (%s): %s and more are not read", bounds, clean(url))
-        self.crawler.stats.inc_value("crawler/sitemaps_not_read")
-        return False
 
     async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
         """Yield the page, and requests for its links; of a feed that the crawl starts with, those for its entries."""
@@ -311,7 +278,7 @@ class SiteSpider(Spider):
             skip(self.crawler, response.url, "not_html" if response.body.strip() else "empty", request=response.request)
             return
         at_the_end = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
-        read = await self._read(cast("HtmlResponse", response), with_links=not at_the_end)
+        read = await self.read(cast("HtmlResponse", response), with_links=not at_the_end)
         if read.extraction.is_move:
             self._redirect(response, read.extraction.leads_to or "")
             return
@@ -319,10 +286,14 @@ class SiteSpider(Spider):
         async for each in self._handle(read, depth, at_the_end=at_the_end):
             yield each
 
+    async def read(self, response: HtmlResponse, *, with_links: bool) -> ReadPage:
+        """Return what a page holds."""
+        return await self.reader.read(response, with_links=with_links)
+
     async def _handle(self, read: ReadPage, depth: int, *, at_the_end: bool) -> AsyncIterator[Page | Request]:
         """Yield a page that was read, and requests for its links."""
         response, extraction = read.response, read.extraction
-        noindex, nofollow = self._directives(read)
+        noindex, nofollow = read.directives(self.rules)
         was_page = LAST_VISIT in response.meta
         why_none = "noindex" if noindex and not was_page else await self._why_no_content(read, was_page=was_page)
         if noindex and why_none != MAYBE_GONE:
@@ -381,43 +352,6 @@ class SiteSpider(Spider):
         elif problem is not None:
             logger.info("%s is not compared with others: %s", clean(read.response.url), problem)
 
-    async def _read(self, response: HtmlResponse, *, with_links: bool) -> ReadPage:
-        """Extract a page, as the server has sent it or as the browser makes it."""
-        # What the server has not sent again is stored as it was rendered.
-        is_sent = not {NOT_MODIFIED, PASSED_OVER, FLAG} & set(response.flags)
-        mode = self.browser.mode_of(response.url) if is_sent else JavaScript.OFF
-        if mode is JavaScript.ALWAYS:
-            response = await self._render(response)
-        body_digest = digest(response.body)
-        visit = response.meta.get(LAST_VISIT)
-        # What stands there now in the place of another page may be an error, whoever has these bytes.
-        is_changed = visit is not None and visit.body_digest != body_digest
-        with_text = is_changed or not await self._knows(body_digest, response.url)
-        extraction = await self._extract(response, with_text=with_text, with_links=with_links)
-        if mode is JavaScript.WHEN_EMPTY and extraction.is_shell:
-            rendered = await self._render(response)
-            if rendered is not response:
-                extraction = await self._extract(rendered, with_text=True, with_links=with_links)
-                response, body_digest = rendered, digest(rendered.body)
-        if CUT_OFF in response.flags:
-            extraction.problem = extraction.problem or ONLY_BEGINNING
-        return ReadPage(response, body_digest, extraction)
-
-    async def _render(self, response: HtmlResponse) -> HtmlResponse:
-        try:
-            return await self.browser.render(response)
-        except RenderingError as error:
-            logger.warning("%s is taken as it was sent: %s", clean(response.url), error)
-            return response
-
-    def _directives(self, read: ReadPage) -> tuple[bool, bool]:
-        """Return whether a page asks not to be stored, and that its links are not followed."""
-        if not self.rules.obey_robots:
-            return False, False
-        headers = [value.decode("latin-1") for value in read.response.headers.getlist("X-Robots-Tag")]
-        noindex, nofollow = read_robots_header(headers, self.rules.robot)
-        return read.extraction.noindex or noindex, read.extraction.nofollow or nofollow
-
     async def _why_no_content(self, read: ReadPage, *, was_page: bool) -> str | None:
         """Return why a page is neither a copy nor kept, in one word; None if it is content."""
         if read.extraction.is_shell:
@@ -458,39 +392,6 @@ class SiteSpider(Spider):
             self.crawler.engine.crawl(self.make_request(kind, visit.url, visit.depth))
         if visits:
             raise DontCloseSpider
-
-    async def _extract(self, response: HtmlResponse, *, with_text: bool, with_links: bool) -> Extraction:
-        """Return what a page holds; why, and its links, where it could not be analysed."""
-        pool = Workers.of(self.crawler)
-        content_type = content_type_of(response)
-        try:
-            return await pool.run(
-                extract_page,
-                response.body,
-                response.url,
-                self.rules,
-                with_text=with_text,
-                with_links=with_links,
-                scheme=self._scheme,
-                content_type=content_type,
-                refresh=(response.headers.get("Refresh") or b"").decode("latin-1"),
-            )
-        except Exception as error:  # whatever a library makes of a broken page, the page is not lost
-            problem = f"no text could be extracted: {type(error).__name__}: {error}"
-        try:
-            return await pool.run(
-                extract_links, response.body, response.url, self.rules, problem, content_type, with_links=with_links
-            )
-        except Exception as error:  # likewise
-            return Extraction(problem=f"{problem}; nor links: {type(error).__name__}: {error}")
-
-    async def _knows(self, body_digest: bytes, url: str) -> bool:
-        pipeline = self.crawler.get_item_pipeline(NearDuplicatePipeline)
-        return pipeline is not None and await pipeline.knows_bytes(body_digest, url)
-
-    async def extract_text(self, response: HtmlResponse) -> Extraction:
-        """Take text and title from a page that is none of the crawl's."""
-        return await self._extract(response, with_text=True, with_links=False)
 
     def _follow(self, links: list[str], depth: int) -> Iterator[Request]:
         for url in links:
@@ -579,8 +480,8 @@ class _ArchiveReading(SiteSpider):
     def _redirect(self, response: Response, target: str) -> None:
         skip(self.crawler, response.url, "moved", target, request=response.request)
 
-    async def _read(self, response: HtmlResponse, *, with_links: bool) -> ReadPage:
-        read = await super()._read(response, with_links=with_links)
+    async def read(self, response: HtmlResponse, *, with_links: bool) -> ReadPage:
+        read = await super().read(response, with_links=with_links)
         await self.archives.wait_for_turn(cast("Request", response.request))
         return read
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -11,12 +12,20 @@ from typing import NamedTuple
 from urllib.parse import urljoin
 
 from lxml import etree
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.utils.gz import gunzip
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
 from crawler.arguments import without_login
-from crawler.pages.extraction import MAX_URL_CHARACTERS
+from crawler.pages.extraction import MAX_URL_CHARACTERS, LinkRules
+from crawler.runtime import Workers
+from dedup.console import counted
 from dedup.rules.scope import domain_of
+from dedup.signature.normalise import clean
+from dedup.workers.pool import WorkerDiedError
+
+logger = logging.getLogger(__name__)
 
 MOST_ENTRIES = 50_000
 """Of a sitemap with more addresses, which the standard does not allow, the others are not read."""
@@ -163,17 +172,49 @@ def _name(element: etree._Element) -> str:
     return str(etree.QName(element).localname)
 
 
-class SitemapBounds:
-    """Bounds which sitemaps are read: an index may list others without an end, on hosts that are made for it."""
+class SitemapReader:
+    """Reads the sitemaps of a crawl in worker processes, and bounds them: an index may list others without an end.
 
-    def __init__(self) -> None:
+    - Stats: `crawler/sitemaps_not_read`.
+    """
+
+    def __init__(self, crawler: Crawler, rules: LinkRules) -> None:
+        self._crawler = crawler
+        self._rules = rules
         self._counts: Counter[str] = Counter()
+
+    async def read(self, response: Response) -> Sitemap:
+        """Return what a sitemap or feed lists; a warning says what of it is not followed.
+
+        Raises:
+            SitemapError: it is none, or too large.
+        """
+        most = self._crawler.settings.getint("DOWNLOAD_MAXSIZE")
+        try:
+            sitemap = await Workers.of(self._crawler).run(read_sitemap, response.body, response.url, most)
+        except (WorkerDiedError, MemoryError) as error:
+            raise SitemapError(str(error) or "it takes too much memory") from error
+        told = f"{'sitemap index' if sitemap.is_index else 'sitemap'} {clean(response.url)} lists"
+        if sitemap.left_out:
+            more = counted(sitemap.left_out, "address")
+            logger.warning("%s %s more than %s, which are not read", told, more, f"{MOST_ENTRIES:,}")
+        if not any(map(self._rules.is_on_site, sitemap.urls)):
+            what = f"{counted(len(sitemap.urls), 'address')}, none of this site" if sitemap.urls else "nothing"
+            logger.warning("%s %s", told, what)
+        return sitemap
 
     def allow(self, url: str, level: int) -> bool:
         """Say whether one more sitemap may be read, to which so many others have led."""
         site = domain_of(url)
         self._counts[site] += 1
-        return level < MOST_LEVELS and self._counts[site] <= MOST_SITEMAPS
+        if level < MOST_LEVELS and self._counts[site] <= MOST_SITEMAPS:
+            return True
+        stats = self._crawler.stats
+        if not stats.get_value("crawler/sitemaps_not_read"):
+            bounds = f"{MOST_SITEMAPS:,} of a site, {MOST_LEVELS} that lead to one another"
+            logger.warning("there are too many sitemaps (%s): %s and more are not read", bounds, clean(url))
+        stats.inc_value("crawler/sitemaps_not_read")
+        return False
 
 
 def read_sitemaps_of_robots(body: bytes, url: str) -> list[str]:

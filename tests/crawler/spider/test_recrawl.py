@@ -615,7 +615,7 @@ def test_a_page_that_could_not_be_analysed_is_tried_again_and_its_last_text_stay
     with crawled(sqlite_url, LocalSite({"/": page(text("old"))})) as (known, site):
         site.pages["/"] = page(text("new"))
         with monkeypatch.context() as patched:
-            patched.setattr("crawler.spider.site.extract_page", broken)
+            patched.setattr("crawler.spider.reader.extract_page", broken)
             known.crawl(recrawl="true", is_consistent=False)
         assert known.stored() == {"/": text("old")}
         known.crawl(recrawl="true")

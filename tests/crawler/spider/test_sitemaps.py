@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from scrapy.utils.test import get_crawler
 
-from crawler.pages.extraction import MAX_URL_CHARACTERS
+from crawler.pages.extraction import MAX_URL_CHARACTERS, LinkRules
 from crawler.spider.sitemaps import (
     MOST_ENTRIES,
     MOST_LEVELS,
     MOST_SITEMAPS,
     Sitemap,
-    SitemapBounds,
     SitemapError,
+    SitemapReader,
     has_feed,
     read_sitemap,
 )
@@ -137,10 +138,12 @@ def test_sitemaps_that_never_end_do(arguments: dict[str, int], tmp_path: Path, m
 
 
 def test_sitemaps_are_counted_by_site_and_not_by_host() -> None:
-    bounds = SitemapBounds()
+    crawler = get_crawler()
+    bounds = SitemapReader(crawler, LinkRules(()))
     urls = [f"https://h{number}.example.com/map" for number in range(MOST_SITEMAPS + 7)]
     assert sum(bounds.allow(url, 1) for url in urls) == MOST_SITEMAPS
     assert bounds.allow("https://example.org/map", 1)
+    assert crawler.stats.get_value("crawler/sitemaps_not_read") == 7
 
 
 def test_chain_of_sitemaps_is_read_to_a_bound(tmp_path: Path) -> None:
