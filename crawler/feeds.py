@@ -49,14 +49,10 @@ from dedup.report.render import csv_cell
 from dedup.rules.documents import Verdict
 from dedup.sql.database import Database, Outages, require_file
 from dedup.sql.schema import runs
-from dedup.stage.failures import (
-    mark_failed,
-    outages_of,
-    read_item_settings,
-    read_settings,
-    refuse_to_start,
-)
+from dedup.stage.outages import mark_failed, outages_of
 from dedup.stage.pipelines import RUN_GOES_ON
+from dedup.stage.project import read_item_settings, read_settings
+from dedup.stage.running import refuse_to_start
 
 logger = logging.getLogger(__name__)
 

@@ -31,7 +31,8 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from dedup import Signature
 from dedup.errors import DatabaseError, SettingsError
 from dedup.signature.extraction import MainText
-from dedup.stage.failures import FAILED, CrawlStopper, refuse_to_start
+from dedup.stage.outages import FAILED, CrawlStopper
+from dedup.stage.running import refuse_to_start
 
 T = TypeVar("T")
 

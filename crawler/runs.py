@@ -22,7 +22,7 @@ from dedup.console import counted, plain, program
 from dedup.errors import DedupError, SettingsError
 from dedup.ledger.runs import name_by_time
 from dedup.sql.database import shown_url
-from dedup.stage.failures import read_settings
+from dedup.stage.project import read_settings
 
 logger = logging.getLogger(__name__)
 

@@ -22,7 +22,8 @@ from twisted.python.failure import Failure
 
 from dedup.errors import DedupError, SettingsError
 from dedup.rules.scope import public_suffixes
-from dedup.stage.failures import CrawlStopper, close_when_forced, read_item_settings
+from dedup.stage.outages import CrawlStopper, close_when_forced
+from dedup.stage.project import read_item_settings
 from dedup.stage.scrapy_private import (
     Connection,
     ConnectionFactory,

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from dedup.signature.signing import make_signature
     from dedup.stage.addon import DedupAddon
     from dedup.stage.addresses import AddressMiddleware
-    from dedup.stage.failures import document_dropped, document_kept
     from dedup.stage.origins import ExactDuplicate, NearDuplicate, Unchanged
     from dedup.stage.pipelines import NearDuplicatePipeline
+    from dedup.stage.signals import document_dropped, document_kept
     from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware
 
 _MODULES = {
@@ -72,8 +72,8 @@ _MODULES = {
     "Unchanged": "dedup.stage.origins",
     "Verdict": "dedup.rules.documents",
     "deduplicate": "dedup.api",
-    "document_dropped": "dedup.stage.failures",
-    "document_kept": "dedup.stage.failures",
+    "document_dropped": "dedup.stage.signals",
+    "document_kept": "dedup.stage.signals",
     "find_scheme": "dedup.signature.schemes",
     "make_signature": "dedup.signature.signing",
     "similarity": "dedup.api",

@@ -380,7 +380,7 @@ def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float
     status: object = None
     with _logged_to(outcome.log):
         try:
-            with patch("dedup.stage.failures.is_command", return_value=True):
+            with patch("dedup.stage.running.is_command", return_value=True):
                 asyncio.run(crawl_it())
         except SystemExit as ended:
             status = ended.code

@@ -37,7 +37,8 @@ from crawler.runs import UnfinishedRun
 from dedup.console import plain
 from dedup.errors import DedupError, SettingsError
 from dedup.sql.database import Database, insert_into, open_tables
-from dedup.stage.failures import read_settings, refuse_to_start
+from dedup.stage.project import read_settings
+from dedup.stage.running import refuse_to_start
 
 MAX_ATTEMPTS = 5
 """How many processes may end while a URL is under way before it is given up."""

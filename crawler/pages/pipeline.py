@@ -26,10 +26,12 @@ from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
 from dedup.signature.normalise import clean
 from dedup.sql.database import Database
-from dedup.stage.failures import CrawlStopper, outages_of, read_settings, refuse_to_start
 from dedup.stage.origins import ExactDuplicate, NearDuplicate, Unchanged
+from dedup.stage.outages import CrawlStopper, outages_of
 from dedup.stage.passed import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.pipelines import NearDuplicatePipeline
+from dedup.stage.project import read_settings
+from dedup.stage.running import refuse_to_start
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from crawler.pages.store import PageStore, Reason, Target, Visit
 from crawler.runs import name_of_run
 from dedup.ledger.runs import read_last_verdicts
 from dedup.signature.normalise import clean
-from dedup.stage.failures import CrawlStopper
+from dedup.stage.outages import CrawlStopper
 from dedup.stage.passed import MicroBatcher
 from dedup.stage.pipelines import NearDuplicatePipeline
 

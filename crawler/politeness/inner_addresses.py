@@ -25,7 +25,7 @@ from crawler.page import ARCHIVED, KIND, RESOURCE
 from crawler.pages.extraction import LinkRules, host_and_port, ports_for_all
 from crawler.politeness.hosts import host_of
 from dedup.errors import SettingsError
-from dedup.stage.failures import refuse_to_start
+from dedup.stage.running import refuse_to_start
 
 logger = logging.getLogger(__name__)
 

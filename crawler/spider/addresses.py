@@ -20,7 +20,7 @@ from dedup.errors import SettingsError
 from dedup.rules.address_rules import Rule
 from dedup.rules.discarder import read_discarder
 from dedup.stage.addresses import AddressMiddleware, to_last
-from dedup.stage.failures import refuse_to_start
+from dedup.stage.running import refuse_to_start
 
 logger = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from crawler.page import RESOURCE, STATIC
 from crawler.pages.extraction import content_type_of
 from dedup.errors import DedupError, SettingsError
 from dedup.rules.setting_values import from_json
-from dedup.stage.failures import refuse_to_start
+from dedup.stage.running import refuse_to_start
 
 if sys.platform == "linux":
     import resource

@@ -23,8 +23,8 @@ from crawler.page import AGAIN, KIND, LAST_VISIT, NOT_MODIFIED, PAGE, PASSED_OVE
 from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.revisits import Revisits
 from crawler.pages.store import Visit
-from dedup.stage.failures import read_item_settings
 from dedup.stage.pipelines import NearDuplicatePipeline
+from dedup.stage.project import read_item_settings
 
 _FOR_GOOD = (301, 308)
 

@@ -65,7 +65,9 @@ from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
 from dedup.stage.addresses import LAST
-from dedup.stage.failures import document_dropped, document_kept, read_settings, refuse_to_start
+from dedup.stage.project import read_settings
+from dedup.stage.running import refuse_to_start
+from dedup.stage.signals import document_dropped, document_kept
 
 logger = logging.getLogger(__name__)
 

@@ -31,7 +31,8 @@ from dedup.corpus.reading.responses import is_success
 from dedup.errors import SettingsError
 from dedup.rules.documents import Decision
 from dedup.rules.setting_values import to_word
-from dedup.stage.failures import CrawlStopper, refuse_to_start
+from dedup.stage.outages import CrawlStopper
+from dedup.stage.running import refuse_to_start
 
 FORMATS = ("gz", "warc")
 """What Scrapy takes for the formats of `crawl.warc.gz`, and of `crawl.warc`, which is refused with the way out."""

@@ -35,7 +35,7 @@ class DedupAddon:
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
         _require_scrapy()
-        from dedup.stage.failures import check_early
+        from dedup.stage.project import check_early
 
         check_early(settings)
 

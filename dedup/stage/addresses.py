@@ -16,7 +16,8 @@ from dedup.rules.address_rules import AddressRules, Rule
 from dedup.rules.documents import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
-from dedup.stage.failures import document_dropped, document_kept, read_settings
+from dedup.stage.project import read_settings
+from dedup.stage.signals import document_dropped, document_kept
 
 LAST = -1_000_000
 """The priority of what is fetched when nothing else is left."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,18 +16,22 @@ from scrapy.crawler import Crawler
 
 from dedup.console import counted
 from dedup.errors import DatabaseError, DedupError
-from dedup.files import replace_file
+from dedup.files import open_output, replace_file
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.notes import Skipped, note_skipped, note_unexamined, summarise
 from dedup.ledger.runs import name_by_time
 from dedup.ledger.store import Orphan
+from dedup.report.html.writing import write_in_any_format
+from dedup.report.queries import open_report
+from dedup.report.render import format_of, selection_for
 from dedup.rules.documents import Decision, Document
 from dedup.rules.scope import FOR_EVER
 from dedup.rules.settings import DedupSettings
 from dedup.signature.normalise import clean
-from dedup.stage.failures import outages_of
+from dedup.sql.database import open_existing_database
 from dedup.stage.items import UnexaminedItems
 from dedup.stage.origins import Turn
+from dedup.stage.outages import outages_of
 from dedup.stage.passed import BATCH_PATIENCE, PATIENCE, MicroBatcher, PassedItems
 from dedup.stage.project import make_database_folder
 
@@ -251,3 +257,19 @@ def _name_in_job(crawler: Crawler) -> str:
     except OSError as error:
         raise DatabaseError(f"the name of the run in {path} cannot be read or written: {error}") from error
     return name
+
+
+def write_report_of_run(settings: DedupSettings, run: str) -> None:
+    """Write the report on a run that has ended.
+
+    Raises:
+        DedupError: it cannot be written.
+    """
+    output_format = format_of(settings.report)
+    with (
+        closing(open_existing_database(settings.database_url)) as database,
+        open_report(database, replace(selection_for(output_format), run=run)) as report,
+        open_output(settings.report) as stream,
+    ):
+        write_in_any_format(report, database, output_format, stream)
+    logger.info("report written: %s", settings.report)

@@ -16,25 +16,16 @@ from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
 from dedup.ledger.notes import Skipped
 from dedup.rules.documents import Decision, Kept
 from dedup.rules.settings import DedupSettings
-from dedup.stage.crawl_run import CrawlRun
+from dedup.stage.crawl_run import CrawlRun, write_report_of_run
 from dedup.stage.examiner import Examiner
-from dedup.stage.failures import (
-    CrawlStopper,
-    close_when_forced,
-    document_dropped,
-    document_kept,
-    mark_failed,
-    read_item_settings,
-    read_settings,
-    refuse_to_start,
-    require_asyncio,
-    write_report_of_run,
-)
 from dedup.stage.item_settings import OnError
 from dedup.stage.items import Marker
 from dedup.stage.origins import DroppedByDedup, Origins, Undecided, dropped_by
-from dedup.stage.project import names_around, neighbours
+from dedup.stage.outages import CrawlStopper, close_when_forced, mark_failed
+from dedup.stage.project import names_around, neighbours, read_item_settings, read_settings, require_asyncio
+from dedup.stage.running import refuse_to_start
 from dedup.stage.scrapy_private import items_under_way, let_scraper_close
+from dedup.stage.signals import document_dropped, document_kept
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
@@ -67,7 +58,7 @@ class NearDuplicatePipeline:
     - Verdicts and index entries are written before the item goes on, so that of any number of
       copies under way at the same time exactly one is kept.
     - Where the database fails for good, the crawl stops, or items pass undecided (DEDUP_ON_ERROR).
-    - Signals: `dedup.stage.failures`.
+    - Signals: `dedup.stage.signals`.
     - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
       `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
       as `dedup/kept_as_more`, `dedup/kept_as_moved` or `dedup/marked`; what is lost with those that are dropped as

@@ -10,8 +10,8 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
 from dedup.errors import SettingsError
-from dedup.stage.failures import refuse_to_start
 from dedup.stage.project import order_for
+from dedup.stage.running import refuse_to_start
 
 # The lowest number is closest to the engine.
 _MIDDLEWARE_ORDER = 10

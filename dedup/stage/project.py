@@ -1,4 +1,4 @@
-"""The settings of a Scrapy project: the place of the stage among pipelines, the default database, unknown names."""
+"""The settings of a Scrapy project: read and refused, the place of the stage among pipelines, the default database."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.pipelines.files import FilesPipeline
 from scrapy.pipelines.images import ImagesPipeline
 from scrapy.pipelines.media import MediaPipeline
 from scrapy.settings import BaseSettings
+from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import ENVVAR, data_path, inside_project
+from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
-from dedup.errors import SettingsError
+from dedup.errors import DedupError, SettingsError
+from dedup.report.render import format_of
 from dedup.rules.setting_values import from_json
 from dedup.rules.settings import DedupSettings
 from dedup.stage.item_settings import ItemSettings
+from dedup.stage.running import refuse_to_start
 
 AFTER = "DEDUP_AFTER"
 _ALONE = 300.0
@@ -172,3 +177,67 @@ def _database_file(settings: BaseSettings) -> Path:
         beside = Path((found and found.origin) or "").parent
         folder = (beside if os.access(beside, os.W_OK) else Path()).resolve() / ".scrapy" / _FOLDER
     return folder / f"{name}.db"
+
+
+def check_early(settings: BaseSettings) -> None:
+    """Refuse settings that no crawl can do with before there is any.
+
+    Once there is one, Scrapy reports what it fails of in its own way, which for a `CrawlerProcess` is a traceback, and
+    status 0. See `refuse_to_start`.
+    """
+    try:
+        dedup_settings = DedupSettings.read(settings.get)
+        ItemSettings.read(settings.get)
+        if dedup_settings.enabled:
+            reactor = settings.get("TWISTED_REACTOR")
+            has_reactor = bool(reactor) and settings.getbool("TWISTED_REACTOR_ENABLED", True)
+            if has_reactor and not issubclass(load_object(reactor), AsyncioSelectorReactor):
+                raise _needs_asyncio()
+            require_report(dedup_settings)
+    except DedupError as error:
+        refuse_to_start(error)
+
+
+def require_asyncio() -> None:
+    """Refuse to start on a reactor of Twisted that is not asyncio's; see `refuse_to_start`."""
+    if not is_asyncio_available():
+        refuse_to_start(_needs_asyncio())
+
+
+def _needs_asyncio() -> DedupError:
+    return DedupError(
+        "the dedup stage needs asyncio: take TWISTED_REACTOR out of the settings, or set it to"
+        " 'twisted.internet.asyncioreactor.AsyncioSelectorReactor', and let nothing install another reactor"
+    )
+
+
+def read_settings(crawler: Crawler) -> DedupSettings:
+    """Read the settings of a crawl; see `refuse_to_start`."""
+    try:
+        return read_project_settings(crawler.settings)
+    except SettingsError as error:
+        refuse_to_start(error)
+
+
+def read_item_settings(crawler: Crawler) -> ItemSettings:
+    """Read the settings of a crawl's items; see `refuse_to_start`."""
+    try:
+        return ItemSettings.read(crawler.settings.get)
+    except SettingsError as error:
+        refuse_to_start(error)
+
+
+def require_report(settings: DedupSettings) -> None:
+    """Refuse a report that could not be written, before anything is crawled for it.
+
+    Raises:
+        SettingsError: the name of the file says no known format, or its folder is not there.
+    """
+    if not settings.report:
+        return
+    try:
+        format_of(settings.report)
+    except SettingsError as error:
+        raise SettingsError(f"DEDUP_REPORT = {error}") from None
+    if not Path(settings.report).absolute().parent.is_dir():
+        raise SettingsError(f"DEDUP_REPORT = {settings.report!r}: its folder is not there; make it first")

@@ -1,9 +1,17 @@
-"""Whether this process is the `scrapy` command, which a crawl that cannot begin may end.
+"""How a crawl ends that cannot begin: whether this process is the `scrapy` command, which it may end.
 
 Scrapy makes the commands of all packages (entry points) whenever its own command is run, and never else.
 """
 
 from __future__ import annotations
+
+import logging
+import sys
+from typing import NoReturn
+
+from dedup.errors import DedupError, exit_status
+
+logger = logging.getLogger(__name__)
 
 made: set[str] = set()
 """The modules of our commands that were made in this process."""
@@ -12,3 +20,21 @@ made: set[str] = set()
 def is_command() -> bool:
     """Say whether this process is the `scrapy` command."""
     return bool(made)
+
+
+def refuse_to_start(error: DedupError) -> NoReturn:
+    """Let a crawl fail before it has begun, with one line in the log, or in its place where there is none yet.
+
+    The `scrapy` command ends. In any other program the crawl fails, which Scrapy reports to whoever has started it.
+
+    Raises:
+        SystemExit: the command ends; with status 2 for a wrong setting, 1 for anything else.
+        DedupError: the error itself, where it is no command.
+    """
+    if not is_command() or logger.hasHandlers():
+        logger.error("%s", error)
+    else:
+        sys.stderr.write(f"ERROR: {error}\n")
+    if is_command():
+        raise SystemExit(exit_status(error))
+    raise error.with_traceback(None) from None

@@ -13,8 +13,8 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from dedup.stage.failures import read_item_settings, read_settings, require_asyncio
 from dedup.stage.origins import ItemPage, Origins
+from dedup.stage.project import read_item_settings, read_settings, require_asyncio
 from dedup.stage.scrapy_private import is_closing, items_under_way
 
 logger = logging.getLogger(__name__)

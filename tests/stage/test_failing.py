@@ -16,7 +16,7 @@ from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.settings import DedupSettings
 from dedup.sql import database
 from dedup.stage import pipelines
-from dedup.stage.failures import document_kept
+from dedup.stage.signals import document_kept
 from tests.crawling import NO_NETWORK, ExitedError, Outcome
 from tests.passing import url
 from tests.texts import document

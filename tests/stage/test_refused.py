@@ -21,7 +21,7 @@ from dedup.report.queries import open_report
 from dedup.rules.documents import Verdict
 from dedup.sql.database import open_existing_database
 from dedup.stage import crawl_run
-from dedup.stage.failures import document_dropped
+from dedup.stage.signals import document_dropped
 from tests.crawling import Outcome, crawl_here
 from tests.passing import ADDONS, NEAR_A, A, B, url, urls
 from tests.texts import document

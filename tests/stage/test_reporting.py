@@ -9,7 +9,8 @@ import pytest
 
 from dedup import DedupSettings
 from dedup.errors import DedupError, SettingsError
-from dedup.stage.failures import require_report, write_report_of_run
+from dedup.stage.crawl_run import write_report_of_run
+from dedup.stage.project import require_report
 from tests.crawling import ExitedError, crawl_here
 from tests.crawls import Crawls, crawl_twice, text_of
 from tests.passing import ADDONS, ItemsSpider

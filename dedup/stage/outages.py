@@ -1,0 +1,81 @@
+"""How a crawl goes on without its database for a while, and how one ends that has failed: in order, with one line."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, cast
+from weakref import WeakKeyDictionary, ref
+
+from scrapy.crawler import Crawler
+from scrapy.utils.reactor import is_reactor_installed
+
+from dedup.errors import DedupError
+from dedup.sql.database import Outages
+from dedup.stage.project import read_settings
+from dedup.workers.pool import WorkerPool
+
+logger = logging.getLogger(__name__)
+
+FAILED = "dedup/failed"
+"""The stat of a crawl that has not succeeded: why, in one word."""
+
+
+_stoppers: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()
+_outages: WeakKeyDictionary[Crawler, Outages] = WeakKeyDictionary()
+
+
+def mark_failed(crawler: Crawler, reason: str) -> None:
+    """Note in the stats that a crawl has not succeeded, from which commands of the crawler take their exit status.
+
+    Scrapy itself ends with 0 whatever components have logged.
+    """
+    crawler.stats.set_value(FAILED, reason)
+
+
+def close_when_forced(pool: WorkerPool) -> None:
+    """Close a pool when its crawl is stopped by force, by Ctrl-C twice: else the process waits for it."""
+    _call_when_forced(pool.close)
+
+
+def outages_of(crawler: Crawler) -> Outages:
+    """Return what the components of a crawl survive outages of their database with, one for all of them.
+
+    It waits for `DEDUP_OUTAGE_TIMEOUT` seconds, and no longer once the crawl is stopped by force.
+    """
+    if crawler not in _outages:
+        _outages[crawler] = Outages(read_settings(crawler).outage_timeout)
+        _call_when_forced(_outages[crawler].abandon)
+    return _outages[crawler]
+
+
+def _call_when_forced(function: Callable[[], None]) -> None:
+    if is_reactor_installed():
+        from twisted.internet import reactor  # noqa: PLC0415 -- importing it installs one
+
+        cast("Any", reactor).addSystemEventTrigger("before", "shutdown", function)
+
+
+class CrawlStopper:
+    """Stops a running crawl once something has failed for good: it is closed in order, and all that is done is kept."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = ref(crawler)
+        self._closing: asyncio.Task[None] | None = None
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> CrawlStopper:
+        """Return the one stopper of a crawl: several components fail when their database does."""
+        if crawler not in _stoppers:
+            _stoppers[crawler] = cls(crawler)
+        return _stoppers[crawler]
+
+    def stop(self, error: DedupError, reason: str) -> None:
+        """Log the error and close the crawl, for a reason as in the stats; only the first call does anything."""
+        crawler = self._crawler()
+        if self._closing is not None or crawler is None:
+            return
+        logger.error("%s; the crawl stops, what is stored so far is kept", error)
+        mark_failed(crawler, reason)
+        self._closing = asyncio.create_task(crawler.engine.close_spider_async(reason=reason))
