@@ -31,6 +31,7 @@ from crawler.frontier.schema import (
     TakenUrl,
     WorkerState,
     carried,
+    priority_of,
     rank_of,
     to_entry,
     to_request,
@@ -368,7 +369,7 @@ class FrontierScheduler(BaseScheduler):
             digest = self._crawler.request_fingerprinter.fingerprint(request)
             self._changes.found.append(to_entry(request, digest))
         else:
-            self._changes.again.append((row, request.priority, rank_of(request), carried(request)))
+            self._changes.again.append((row, priority_of(request), rank_of(request), carried(request)))
         self._is_left = True
         self._ask()
         return True

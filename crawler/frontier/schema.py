@@ -47,6 +47,7 @@ NAMED = 0
 """The rank of an address that a page names as its own."""
 
 _WITH_QUERY = 10_000
+_LAST_PLACES = 10_000
 
 _HOPS = "depth"
 _NO_PATH = re.compile(r"^([a-z]+://[^/?]+)(?=\?|$)", re.IGNORECASE)
@@ -431,23 +432,29 @@ def to_entry(request: Request, url_digest: bytes) -> Entry:
         host=host_of(request),
         kind=request.meta[KIND],
         depth=request.cb_kwargs.get("depth", 0),
-        priority=request.priority,
+        priority=priority_of(request),
         rank=rank_of(request),
         referrer=clean(referrer) if referrer else None,
         meta=carried(request),
     )
 
 
+def priority_of(request: Request) -> int:
+    """Return the priority of a request: what is fetched last comes in no order, so that a few are a sample of all."""
+    if request.priority > LAST:
+        return request.priority
+    # Whatever their depth: it would put all that is found late behind what is found first.
+    return LAST - int.from_bytes(digest(request.url.encode())[:4], "big") % _LAST_PLACES
+
+
 def rank_of(request: Request) -> int:
     """Return the place of a page among those at its depth: of copies the one at the likely better address comes first.
 
     Those without a query come before those with one, then shorter ones before longer ones. The host does not count, so
-    that those of several take turns. What is fetched last comes in no order, so that a few are a sample of all.
+    that those of several take turns.
     """
     if request.meta[KIND] == ARCHIVED:
         return NAMED  # in the order of their files
-    if request.priority <= LAST:
-        return NAMED + 1 + int.from_bytes(digest(request.url.encode())[:4], "big") % _WITH_QUERY
     address = urlsplit(request.url)
     length = len(address.path) + len(address.query)
     return NAMED + 1 + min(length, _WITH_QUERY - 1) + (_WITH_QUERY if address.query else 0)

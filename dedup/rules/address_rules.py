@@ -198,7 +198,7 @@ def parse(url: str) -> Address | None:
         return None
     path, *of_path = path.removeprefix("/").split(";")
     parameters = [(f";{name}", value) for each in of_path for name, _, value in [each.partition("=")]]
-    parameters += parse_qsl(query, keep_blank_values=True)
+    parameters += parse_qsl(query, keep_blank_values=True, errors="backslashreplace")
     return Address(f"{scheme}://{host}", tuple(path.split("/")), tuple(parameters))
 
 
@@ -403,8 +403,9 @@ class _Site:
         evidence = self.rules.get(rule)
         if evidence is None:
             if len(self.rules) >= _MOST_RULES:
-                del self.rules[min(self.rules, key=lambda each: self.rules[each].count)]
-                self._forms = None
+                left = self.rules.pop(min(self.rules, key=lambda each: self.rules[each].count))
+                if left.scopes():
+                    self._forms = None
             tracks = rule.kind == "parameter" and all(map(_is_tracking, rule.details))
             evidence = self.rules[rule] = Evidence(PAIRS_OF_SIBLING if tracks or rule in self._given else PAIRS)
         return evidence
@@ -516,8 +517,11 @@ class AddressRules:
             else:
                 self.note_copy(url, original)
 
-    def find(self, url: str) -> tuple[Rule, str] | None:
-        """Return a rule by which an address leads to what was seen already, and its scope; None if there is none."""
+    def find(self, url: str) -> tuple[tuple[Rule, ...], str] | None:
+        """Return the rules by which an address leads to what was seen already, and where; None if there are none.
+
+        A rule alone may be false in some scopes; several, of parameters that only matter together, are of the site.
+        """
         address, site = parse(url), self._sites.get(owner_of(url))
         if address is None or site is None or not site.rules or address in site.seen:
             return None
@@ -526,8 +530,9 @@ class AddressRules:
         acting = list(site.acting_on(address))
         if not acting or hash(acting[-1][1]) not in forms:
             return None
-        rule, _ = acting[0]
-        return rule, f"{owner_of(url)}/{scope_of(rule.form_of(address))}"
+        rules = tuple(rule for rule, _ in acting)
+        scope = scope_of(rules[0].form_of(address)) if len(rules) == 1 else ""
+        return rules, f"{owner_of(url)}/{scope}"
 
     def take_fallen(self) -> bool:
         """Say whether a rule that acted has turned out to be false somewhere, since the last call."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from typing import Any, Self
 
@@ -23,13 +24,16 @@ LAST = -1_000_000
 """The priority of what is fetched when nothing else is left."""
 
 CHECKS = 3
-"""How many of the addresses that a rule says lead to copies are fetched at the end, in each of its scopes."""
+"""How many of the addresses that a rule says lead to copies are fetched at the end, in each of its scopes; of a site as
+many by each set of rules that act together."""
 
 MOST_IGNORED = 20_000
 """So many requests of copies are remembered, for the case that a rule turns out to be false; further ones are made."""
 
 _ONE_IN = 20
 _IGNORED = "dedup_ignored"
+# As Scrapy's queues on disk have it.
+_NOT_PICKLED = (pickle.PicklingError, AttributeError, TypeError)
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -43,7 +47,7 @@ class AddressMiddleware:
       the end `CHECKS` of each scope of a rule are made, and the others are ignored; all of them are made when the rule
       turns out to be false anywhere.
     - Requests that a spider starts with, redirects, and other methods than GET are made in any case, and so is what
-      cannot be remembered: a request whose callback is no method of its spider.
+      cannot be remembered: a request whose callback is no method of its spider, or, with JOBDIR, that is not pickled.
     - With JOBDIR what is ignored is remembered for the next start, as `spider.state` is.
     - Stats: `dedup/addresses_ignored`, those that were ignored and are not taken back.
 
@@ -55,7 +59,7 @@ class AddressMiddleware:
     def __init__(self, crawler: Crawler, rules: AddressRules) -> None:
         self.rules = rules
         self._crawler = crawler
-        self._checks: Counter[tuple[Rule, str]] = Counter()
+        self._checks: Counter[tuple[tuple[Rule, ...], str]] = Counter()
         self._ignored: list[dict[str, Any]] = []
 
     @classmethod
@@ -124,16 +128,19 @@ class AddressMiddleware:
         if len(ignored) >= MOST_IGNORED:
             return False
         try:
-            ignored.append(request.to_dict(spider=self._crawler.spider))
-        except ValueError:
+            remembered = request.to_dict(spider=self._crawler.spider)
+            if self._crawler.settings.get("JOBDIR"):
+                pickle.dumps(remembered)
+        except (ValueError, *_NOT_PICKLED):
             return False
+        ignored.append(remembered)
         self._crawler.stats.set_value("dedup/addresses_ignored", len(ignored))
         return True
 
     def _remembered(self) -> list[dict[str, Any]]:
-        state = getattr(self._crawler.spider, "state", None)  # where there is a JOBDIR
-        ignored: list[dict[str, Any]] = self._ignored if state is None else state.setdefault(_IGNORED, self._ignored)
-        return ignored
+        # With a JOBDIR it is a dictionary; else a spider may call so what it likes.
+        state = getattr(self._crawler.spider, "state", None)
+        return state.setdefault(_IGNORED, self._ignored) if isinstance(state, dict) else self._ignored
 
 
 def to_last(request: Request) -> Request | None:

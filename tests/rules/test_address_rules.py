@@ -76,7 +76,7 @@ def learnt(pairs: int, path: str = "/forum/{}?sid={}") -> AddressRules:
 def test_rule_acts_after_enough_pairs_where_the_other_address_was_seen() -> None:
     assert learnt(PAIRS - 1).find(f"{SITE}/forum/1?sid=9") is None
     rules = learnt(PAIRS)
-    assert rules.find(f"{SITE}/forum/1?sid=9") == (Rule("parameter", ("sid",)), "a.example/forum")
+    assert rules.find(f"{SITE}/forum/1?sid=9") == ((Rule("parameter", ("sid",)),), "a.example/forum")
     assert rules.find(f"{SITE}/forum/new?sid=9") is None
     assert rules.find(f"{SITE}/forum/1?sid=1") is None  # it is what was seen
     assert rules.find(f"{SITE}/shop/1?sid=9") is None
@@ -127,6 +127,20 @@ def test_what_an_earlier_crawl_has_seen_is_known() -> None:
     assert rules.find(f"{SITE}/forum/1?sid=9")
 
 
+def test_words_that_are_not_utf_8_are_told_apart() -> None:
+    assert parse(f"{SITE}/tag?t=%D4%C5") != parse(f"{SITE}/tag?t=%C4%D5")
+
+
+def test_rules_that_act_together_are_checked_together() -> None:
+    rules = AddressRules()
+    for number in range(PAIRS):
+        rules.note_kept(f"{SITE}/t/{number}")
+        for name in ("a", "b"):
+            rules.note_copy(f"{SITE}/t/{number}?{name}=1", f"{SITE}/t/{number}")
+    found = {rules.find(f"{SITE}/t/1?{query}") for query in ("a=2", "b=2", "a=2&b=2", "a=3&b=3")}
+    assert len(found) == 3
+
+
 def test_memory_is_bounded() -> None:
     rules = AddressRules()
     for number in range(6 * MOST_SEEN):
@@ -161,7 +175,7 @@ def given(*rules: Rule) -> AddressRules:
 def test_rules_that_a_user_gives_for_a_domain_are_confirmed_by_fewer_pairs(rule: Rule) -> None:
     assert given().find(f"{SITE}/forum/1?view=new") is None
     known = given(rule)
-    assert known.find(f"{SITE}/forum/1?view=new") == (rule, "a.example/forum")
+    assert known.find(f"{SITE}/forum/1?view=new") == ((rule,), "a.example/forum")
     assert known.find(f"{SITE}/forum/1?id=2") is None or rule == Rule("except")
     assert [each for _, each, _ in known.acting()] == [rule]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 
@@ -58,10 +59,11 @@ def test_addresses_of_copies_are_ignored_until_a_rule_is_false_and_then_made(tmp
     assert fetched < ADDRESSES - 20
 
 
-@pytest.fixture(params=[None, {}], ids=["in memory", "with a JOBDIR"])
+@pytest.fixture(params=[None, "CA", {}], ids=["in memory", "another state", "with a JOBDIR"])
 def made(request: pytest.FixtureRequest) -> tuple[AddressMiddleware, list[scrapy.Request]]:
     """A middleware that knows a rule, and the requests that it gives to the engine."""
-    crawler = get_crawler(Spider, {"DEDUP_DATABASE_URL": "sqlite://"})
+    job = "job" if request.param == {} else None
+    crawler = get_crawler(Spider, {"DEDUP_DATABASE_URL": "sqlite://", "JOBDIR": job})
     crawler.spider = crawler._create_spider(f"{SITE}/")
     if request.param is not None:
         crawler.spider.state = request.param
@@ -112,6 +114,13 @@ def test_start_requests_posts_redirects_and_callbacks_that_cannot_be_remembered_
         {"callback": lambda response: None},
     ]
     assert not any(ignores(made[0], linked(number, **kind)) for kind in kinds for number in range(100, 130))
+
+
+def test_what_a_jobdir_cannot_hold_is_made(made: tuple[AddressMiddleware, list[scrapy.Request]]) -> None:
+    middleware, _ = made
+    requests = [linked(number, meta={"depth": 1, "lock": Lock()}) for number in range(100, 130)]
+    has_jobdir = middleware._crawler.settings.get("JOBDIR") is not None
+    assert any(ignores(middleware, each) for each in requests) != has_jobdir
 
 
 def test_redirects_to_pages_that_were_seen_are_evidence(made: tuple[AddressMiddleware, list[scrapy.Request]]) -> None:
