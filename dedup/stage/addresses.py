@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pickle
-from collections import Counter
+from collections import Counter, deque
 from typing import Any, Self
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response
 from scrapy.utils.request import request_from_dict
 from w3lib.url import safe_url_string
 
-from dedup.rules.address_rules import AddressRules, Rule
+from dedup.rules.address_rules import MOST_SEEN, AddressRules, Rule
 from dedup.rules.documents import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
@@ -31,6 +31,7 @@ MOST_IGNORED = 20_000
 
 _ONE_IN = 20
 _IGNORED = "dedup_ignored"
+_TOLD = "dedup_verdicts"
 # As Scrapy's queues on disk have it.
 _NOT_PICKLED = (pickle.PicklingError, AttributeError, TypeError)
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -47,7 +48,7 @@ class AddressMiddleware:
       turns out to be false anywhere.
     - Requests that a spider starts with, redirects, and other methods than GET are made in any case, and so is what
       cannot be remembered: a request whose callback is no method of its spider, or, with JOBDIR, that is not pickled.
-    - With JOBDIR what is ignored is remembered for the next start, as `spider.state` is.
+    - With JOBDIR what is ignored, and the last `MOST_SEEN` verdicts, are in `spider.state`, for the next start.
     - Stats: `dedup/addresses_ignored`, those that were ignored and are not taken back.
 
     Args:
@@ -60,6 +61,7 @@ class AddressMiddleware:
         self._crawler = crawler
         self._checks: Counter[tuple[tuple[Rule, ...], str]] = Counter()
         self._ignored: list[dict[str, Any]] = []
+        self._told: deque[tuple[str, str | None]] = deque(maxlen=0)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -67,6 +69,7 @@ class AddressMiddleware:
             raise NotConfigured  # the pipeline says why
         middleware = cls(crawler, AddressRules())
         middleware._learn()
+        crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
         crawler.signals.connect(middleware.take_back, document_kept)
         crawler.signals.connect(middleware.take_back, document_dropped)
         return middleware
@@ -75,16 +78,24 @@ class AddressMiddleware:
         self._crawler.signals.connect(self.note_kept, document_kept)
         self._crawler.signals.connect(self.note_copy, document_dropped)
 
+    def spider_opened(self, spider: Any) -> None:
+        """Handle the signal: a rule by which requests were ignored before has to be known to turn out to be false."""
+        if self._crawler.settings.get("JOBDIR") and isinstance(state := getattr(spider, "state", None), dict):
+            self._told = state.setdefault(_TOLD, deque(maxlen=MOST_SEEN))
+            self.rules.recall(self._told)
+
     def note_kept(self, decision: Decision, response: Response | None) -> None:
         """Handle the signal `document_kept`."""
         if _is_page(decision, response):
             self.rules.note_kept(decision.key)
+            self._told.append((decision.key, None))
 
     def note_copy(self, item: Any, decision: Decision, response: Response | None) -> None:
         """Handle the signal `document_dropped`."""
         if _is_page(decision, response) and decision.original is not None:
             is_named = getattr(item, "canonical", None) == decision.original
             self.rules.note_copy(decision.key, decision.original, is_named=is_named)
+            self._told.append((decision.key, decision.original))
 
     def process_request(self, request: Request) -> Request | None:
         if not self._may_be_ignored(request) or "redirect_urls" in request.meta:

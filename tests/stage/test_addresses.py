@@ -116,6 +116,35 @@ def test_start_requests_posts_redirects_and_callbacks_that_cannot_be_remembered_
     assert not any(ignores(made[0], linked(number, **kind)) for kind in kinds for number in range(100, 130))
 
 
+def test_what_was_ignored_before_a_stop_is_made_once_its_rule_is_false(tmp_path: Path) -> None:
+    state: dict[str, Any] = {}
+    for has_stopped in (False, True):
+        crawler = get_crawler(Spider, {"DEDUP_DATABASE_URL": "sqlite://", "JOBDIR": str(tmp_path)})
+        crawler.spider = crawler._create_spider(f"{SITE}/")
+        crawler.spider.state = state
+        crawled: list[scrapy.Request] = []
+        crawler.engine = SimpleNamespace(crawl=crawled.append)
+        middleware = AddressMiddleware.from_crawler(crawler)
+        middleware.spider_opened(crawler.spider)
+        for number in range(0 if has_stopped else PAIRS):
+            url = f"{SITE}/shop/{number}"
+            tell(middleware, url, None)
+            tell(middleware, f"{url}?ref=1", url)
+        ignored = [ignores(middleware, linked(number)) for number in range(100, 130)]
+        assert any(ignored)
+    tell(middleware, f"{SITE}/shop/3?ref=now+another", None)
+    middleware.take_back()
+    assert len(crawled) > sum(ignored)
+
+
+def tell(middleware: AddressMiddleware, url: str, original: str | None) -> None:
+    decision, response = SimpleNamespace(key=url, original=original), Response(url)
+    if original is None:
+        middleware.note_kept(decision, response)
+    else:
+        middleware.note_copy(None, decision, response)
+
+
 def test_what_a_jobdir_cannot_hold_is_made(made: tuple[AddressMiddleware, list[scrapy.Request]]) -> None:
     middleware, _ = made
     requests = [linked(number, meta={"depth": 1, "lock": Lock()}) for number in range(100, 130)]
