@@ -72,6 +72,8 @@ class AddressMiddleware:
         crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
         crawler.signals.connect(middleware.take_back, document_kept)
         crawler.signals.connect(middleware.take_back, document_dropped)
+        # A redirect can end a rule, too.
+        crawler.signals.connect(middleware.take_back, signals.spider_idle)
         return middleware
 
     def _learn(self) -> None:

@@ -133,7 +133,7 @@ def test_what_was_ignored_before_a_stop_is_made_once_its_rule_is_false(tmp_path:
         ignored = [ignores(middleware, linked(number)) for number in range(100, 130)]
         assert any(ignored)
     tell(middleware, f"{SITE}/shop/3?ref=now+another", None)
-    middleware.take_back()
+    crawler.signals.send_catch_log(scrapy.signals.spider_idle, spider=crawler.spider)
     assert len(crawled) > sum(ignored)
 
 
