@@ -277,7 +277,8 @@ class Evidence:
         pairs: of a copy and its original, by scope.
         count: how many pairs there are; a sum would be taken for each address, of as many scopes as there are.
         misses: pages that were kept beside another of their form, by scope.
-        conflicts: copies of another page than what was seen at another address of their form, by scope.
+        conflicts: copies of another page than what was seen at another address of their form, or that lead to new ones,
+            by scope.
     """
 
     def __init__(self, needed: int) -> None:
@@ -425,6 +426,16 @@ class _Site:
         if acted and not evidence.acts_in(scope):
             self._fall()
 
+    def note_led(self, copy: Address, page: Address) -> None:
+        for rule, evidence in self.rules.items():
+            scope = scope_of(form := rule.form_of(copy))
+            # Where the page is written in the same way, as with a session, the original leads there, too.
+            if form != copy and rule.form_of(page) == page:
+                acted = evidence.acts_in(scope)
+                evidence.add_conflict(scope)
+                if acted and not evidence.acts_in(scope):
+                    self._fall()
+
     def take_fallen(self) -> bool:
         has_fallen, self.has_fallen = self.has_fallen, False
         return has_fallen
@@ -508,6 +519,13 @@ class AddressRules:
         address, site = parse(target), self._sites.get(owner_of(url))
         if site is not None and address in site.seen:
             self.note_copy(url, target)
+
+    def note_led(self, referrer: str, url: str) -> None:
+        """Note which page was the first to link to one that is kept: copies that lead on are no use to pass over."""
+        copy, page, site = parse(referrer), parse(url), self._sites.get(owner_of(referrer))
+        if site is not None and copy is not None and page is not None and site.seen.get(copy, copy) != copy:
+            site.note_led(copy, page)
+            self._has_fallen |= site.take_fallen()
 
     def recall(self, verdicts: Iterable[tuple[str, str | None]]) -> None:
         """Note the pages of earlier crawls, each with the original of which it was dropped as a copy, if it was."""

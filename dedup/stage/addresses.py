@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pickle
-from collections import Counter
-from typing import Any, Self
+from collections import Counter, deque
+from typing import Any, Self, TypeGuard
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response
 from scrapy.utils.request import request_from_dict
 from w3lib.url import safe_url_string
 
-from dedup.rules.address_rules import AddressRules, Rule
+from dedup.rules.address_rules import MOST_SEEN, AddressRules, Rule
 from dedup.rules.documents import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
@@ -32,6 +32,7 @@ MOST_IGNORED = 20_000
 
 _ONE_IN = 20
 _IGNORED = "dedup_ignored"
+_TOLD = "dedup_verdicts"
 # As Scrapy's queues on disk have it.
 _NOT_PICKLED = (pickle.PicklingError, AttributeError, TypeError)
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -42,13 +43,14 @@ class AddressMiddleware:
 
     - `DOWNLOADER_MIDDLEWARES = {"dedup.AddressMiddleware": 610}` switches it on: closer to the downloader than
       redirects (600), which are evidence.
-    - It learns from items whose key is the URL of their page.
+    - It learns from items whose key is the URL of their page; what has a callback that yields none is fetched.
+    - Rules fall, too, where copies are the first to lead to pages that are kept, as lists with one text do.
     - A request whose address leads to a copy by an `AddressRules` is put behind all others, but for one in twenty. At
       the end `CHECKS` of each scope of a rule are made, and the others are ignored; all of them are made when the rule
       turns out to be false anywhere.
     - Requests that a spider starts with, redirects, and other methods than GET are made in any case, and so is what
       cannot be remembered: a request whose callback is no method of its spider, or, with JOBDIR, that is not pickled.
-    - With JOBDIR what is ignored is remembered for the next start, as `spider.state` is.
+    - With JOBDIR what is ignored, and the last `MOST_SEEN` verdicts, are in `spider.state`, for the next start.
     - Stats: `dedup/addresses_ignored`, those that were ignored and are not taken back.
 
     Args:
@@ -61,6 +63,8 @@ class AddressMiddleware:
         self._crawler = crawler
         self._checks: Counter[tuple[tuple[Rule, ...], str]] = Counter()
         self._ignored: list[dict[str, Any]] = []
+        self._told: deque[tuple[str, str | None]] = deque(maxlen=0)
+        self._callbacks: set[Any] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -68,24 +72,46 @@ class AddressMiddleware:
             raise NotConfigured  # the pipeline says why
         middleware = cls(crawler, AddressRules())
         middleware._learn()
+        crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
         crawler.signals.connect(middleware.take_back, document_kept)
         crawler.signals.connect(middleware.take_back, document_dropped)
+        # A redirect can end a rule, too.
+        crawler.signals.connect(middleware.take_back, signals.spider_idle)
         return middleware
 
     def _learn(self) -> None:
         self._crawler.signals.connect(self.note_kept, document_kept)
         self._crawler.signals.connect(self.note_copy, document_dropped)
 
+    def spider_opened(self, spider: Any) -> None:
+        """Handle the signal: a rule by which requests were ignored before has to be known to turn out to be false."""
+        if self._crawler.settings.get("JOBDIR") and isinstance(state := getattr(spider, "state", None), dict):
+            self._told = state.setdefault(_TOLD, deque(maxlen=MOST_SEEN))
+            self.rules.recall(self._told)
+
     def note_kept(self, decision: Decision, response: Response | None) -> None:
         """Handle the signal `document_kept`."""
-        if _is_page(decision, response):
+        if _is_page(response, decision):
+            self._note_callback(response)
             self.rules.note_kept(decision.key)
+            if response.request is not None and (referrer := response.request.headers.get("Referer")):
+                self.rules.note_led(referrer.decode("latin-1"), decision.key)
+            self._told.append((decision.key, None))
 
     def note_copy(self, item: Any, decision: Decision, response: Response | None) -> None:
         """Handle the signal `document_dropped`."""
-        if _is_page(decision, response) and decision.original is not None:
+        if _is_page(response, decision) and decision.original is not None:
+            self._note_callback(response)
             is_named = getattr(item, "canonical", None) == decision.original
             self.rules.note_copy(decision.key, decision.original, is_named=is_named)
+            self._told.append((decision.key, decision.original))
+
+    def _note_callback(self, response: Response) -> None:
+        self._callbacks.add(self._callback_of(response.request))
+
+    def _callback_of(self, request: Request | None) -> Any:
+        parse = getattr(self._crawler.spider, "parse", None)
+        return parse if request is None else request.callback or parse
 
     def process_request(self, request: Request) -> Request | None:
         if not self._may_be_ignored(request) or "redirect_urls" in request.meta:
@@ -120,7 +146,8 @@ class AddressMiddleware:
 
     def _may_be_ignored(self, request: Request) -> bool:
         """Say whether a request may be put last or ignored at all."""
-        return request.method == "GET" and request.meta.get("depth", 0) > 0
+        has_verdicts = self._callback_of(request) in self._callbacks
+        return has_verdicts and request.method == "GET" and request.meta.get("depth", 0) > 0
 
     def _remember(self, request: Request) -> bool:
         """Remember a request that is ignored; say whether that was possible."""
@@ -148,7 +175,7 @@ def to_last(request: Request) -> Request | None:
     return None if request.priority <= LAST else request.replace(priority=LAST, dont_filter=True)
 
 
-def _is_page(decision: Decision, response: Response | None) -> bool:
+def _is_page(response: Response | None, decision: Decision) -> TypeGuard[Response]:
     return response is not None and decision.key == clean(response.url)
 
 

@@ -17,6 +17,7 @@ from scrapy.utils.test import get_crawler
 from dedup.rules.address_rules import PAIRS
 from dedup.stage.addresses import CHECKS, LAST, AddressMiddleware
 from tests.crawling import Outcome, crawl_here
+from tests.localsite import Asked, LocalSite, Reply, article
 from tests.sessions import ADDRESSES, KEPT, parts_of, session_site
 
 pytestmark = pytest.mark.slow
@@ -71,8 +72,8 @@ def made(request: pytest.FixtureRequest) -> tuple[AddressMiddleware, list[scrapy
     crawler.engine = SimpleNamespace(crawl=made.append)
     middleware = AddressMiddleware.from_crawler(crawler)
     for number in range(PAIRS):
-        middleware.rules.note_kept(f"{SITE}/shop/{number}")
-        middleware.rules.note_copy(f"{SITE}/shop/{number}?ref=1", f"{SITE}/shop/{number}")
+        tell(middleware, f"{SITE}/shop/{number}", None)
+        tell(middleware, f"{SITE}/shop/{number}?ref=1", f"{SITE}/shop/{number}")
     return middleware, made
 
 
@@ -112,8 +113,53 @@ def test_start_requests_posts_redirects_and_callbacks_that_cannot_be_remembered_
         {"method": "POST"},
         {"meta": {"depth": 1, "redirect_urls": ["http://a.example/"]}},
         {"callback": lambda response: None},
+        {"callback": made[0]._crawler.spider.start},  # none of its pages was stored
     ]
     assert not any(ignores(made[0], linked(number, **kind)) for kind in kinds for number in range(100, 130))
+
+
+def test_what_was_ignored_before_a_stop_is_made_once_its_rule_is_false(tmp_path: Path) -> None:
+    state: dict[str, Any] = {}
+    for has_stopped in (False, True):
+        crawler = get_crawler(Spider, {"DEDUP_DATABASE_URL": "sqlite://", "JOBDIR": str(tmp_path)})
+        crawler.spider = crawler._create_spider(f"{SITE}/")
+        crawler.spider.state = state
+        crawled: list[scrapy.Request] = []
+        crawler.engine = SimpleNamespace(crawl=crawled.append)
+        middleware = AddressMiddleware.from_crawler(crawler)
+        middleware.spider_opened(crawler.spider)
+        tell(middleware, f"{SITE}/", None)
+        for number in range(0 if has_stopped else PAIRS):
+            url = f"{SITE}/shop/{number}"
+            tell(middleware, url, None)
+            tell(middleware, f"{url}?ref=1", url)
+        ignored = [ignores(middleware, linked(number)) for number in range(100, 130)]
+        assert any(ignored)
+    tell(middleware, f"{SITE}/shop/3?ref=now+another", None)
+    crawler.signals.send_catch_log(scrapy.signals.spider_idle, spider=crawler.spider)
+    assert len(crawled) > sum(ignored)
+
+
+def test_copies_that_are_the_first_to_lead_to_new_pages_are_made(tmp_path: Path) -> None:
+    def lists(asked: Asked) -> Reply | str:
+        path, _, page = asked.path.partition("?page=")
+        if not path.startswith("/list/"):
+            return article(path)
+        number = int(page or 1)
+        products = [f"/product/{path[6:]}-{number}-{each}" for each in range(2)]
+        return article(path, [*products, f"{path}?page={number + 1}"] if number < 4 else products)
+
+    with LocalSite({"/": article("", [f"/list/{number}" for number in range(12)])}, lists) as site:
+        kept = {item["url"] for item in crawl(tmp_path, site.url, {}).items if "/product/" in item["url"]}
+    assert len(kept) == 12 * 4 * 2
+
+
+def tell(middleware: AddressMiddleware, url: str, original: str | None) -> None:
+    decision, response = SimpleNamespace(key=url, original=original), Response(url)
+    if original is None:
+        middleware.note_kept(decision, response)
+    else:
+        middleware.note_copy(None, decision, response)
 
 
 def test_what_a_jobdir_cannot_hold_is_made(made: tuple[AddressMiddleware, list[scrapy.Request]]) -> None:
