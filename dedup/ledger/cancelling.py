@@ -30,7 +30,7 @@ from dedup.console import Progress
 from dedup.errors import DedupError
 from dedup.index import Keys, TableDesign
 from dedup.ledger.document_rows import CANCELLING, LOADED
-from dedup.ledger.key_table import Index, KeyTable
+from dedup.ledger.key_table import KeyTable
 from dedup.ledger.notes import remove_some_notes
 from dedup.ledger.runs import no_run
 from dedup.ledger.store import forget_by_ids
@@ -103,14 +103,14 @@ def cancel_run(database: Database, name: str, *, force: bool = False) -> Cancell
         total = connection.scalar(select(func.count()).where(verdicts.c.run_id == run_id)) or 0
         tables = read_rows_of_runs(connection)
     with_bands = made_with["mode"] != Mode.PAPER.value
-    keys = KeyTable(Keys(TableDesign.parse(made_with["table design"]), with_bands=with_bands))
-    index = Index(keys, Scopes(Scope(made_with["scope"])))
+    made_of = Keys(TableDesign.parse(made_with["table design"]), with_bands=with_bands)
+    keys = KeyTable(made_of, Scopes(Scope(made_with["scope"])))
     cancelled = Cancelled()
     with Progress("taking back", total) as progress:
         is_gone = False
         # A process may still be writing to the run.
         while not is_gone:
-            while _take_back_some(database, index, run_id, cancelled):
+            while _take_back_some(database, keys, run_id, cancelled):
                 progress.show(cancelled.verdicts)
             for each in tables:
                 deleted = _delete_rows(database, each, name)
@@ -138,7 +138,7 @@ def _begin(database: Database, name: str, *, force: bool) -> int:
         return int(run.id)
 
 
-def _take_back_some(database: Database, index: Index, run_id: int, cancelled: Cancelled) -> bool:
+def _take_back_some(database: Database, keys: KeyTable, run_id: int, cancelled: Cancelled) -> bool:
     """Delete all verdicts of a run on some documents, and what they have stored; return whether there were any."""
     with database.write() as connection:
         some = select(verdicts.c.document_id).where(verdicts.c.run_id == run_id).limit(ROWS_AT_ONCE)
@@ -147,7 +147,7 @@ def _take_back_some(database: Database, index: Index, run_id: int, cancelled: Ca
         named = {each for row in connection.execute(select(*_NAMING).where(own)) for each in row} - {None}
         cancelled.verdicts += connection.execute(delete(verdicts).where(own)).rowcount
         others = _others(connection, named, run_id)
-        freed = _forget_content(connection, index, _alone(connection, named, others, run_id), run_id)
+        freed = _forget_content(connection, keys, _alone(connection, named, others, run_id), run_id)
         removed = _remove_unnamed(connection, named)
         _give_to_others(connection, named - removed, others, run_id)
         with_content = documents.c.id.in_(decided - removed), documents.c.text_digest.is_not(None)
@@ -182,14 +182,14 @@ def _alone(connection: Connection, ids: Collection[int], others: dict[int, _Othe
     return {each for each in connection.scalars(own) if each not in others or others[each].later is None}
 
 
-def _forget_content(connection: Connection, index: Index, ids: set[int], run_id: int) -> set[int]:
+def _forget_content(connection: Connection, keys: KeyTable, ids: set[int], run_id: int) -> set[int]:
     """Forget documents, and those that they lead; return which of these have their content of other runs."""
     members = select(documents.c.id, documents.c.content_run_id).where(documents.c.leader_id.in_(ids))
     freed = set()
     while ids and (found := connection.execute(members.order_by(documents.c.id).limit(ROWS_AT_ONCE)).all()):
-        forget_by_ids(connection, index, {row.id for row in found})
+        forget_by_ids(connection, keys, {row.id for row in found})
         freed |= {row.id for row in found if row.content_run_id != run_id}
-    forget_by_ids(connection, index, ids)
+    forget_by_ids(connection, keys, ids)
     return freed
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import bindparam, or_, select, update
 from dedup.console import counted
 from dedup.ledger import document_rows, store
 from dedup.ledger.document_rows import plain_class_of
-from dedup.ledger.key_table import Index, KeyTable, Looked
+from dedup.ledger.key_table import KeyTable, Looked
 from dedup.ledger.originals import OriginalFinder
 from dedup.ledger.recognition import Arriving, Recognised, Recogniser
 from dedup.ledger.store import DocumentWriter, Orphan, forget_old
@@ -89,10 +89,9 @@ class Deduplicator:
             mode=settings.mode.value,
             radius=settings.radius,
         )
-        self._index = Index(KeyTable(keys_of(settings)), self.scopes)
-        self._keys = self._index.keys
-        self._originals = OriginalFinder(self._index, settings)
-        self._writer = DocumentWriter(self._index, settings)
+        self._keys = KeyTable(keys_of(settings), self.scopes)
+        self._originals = OriginalFinder(self._keys, settings)
+        self._writer = DocumentWriter(self._keys, settings)
         self._first_batch = self._next_batch = SystemRandom().randrange(1 << 30) * BATCHES_OF_A_PROCESS
         self._plain_class: str | None = None
         # Those that have ended in order: once they are opened again, nobody can tell any longer.
@@ -109,7 +108,7 @@ class Deduplicator:
             run_id = document_rows.open_run(connection, name)
         memory = self._settings.memory
         if memory.seconds is not None:
-            forgotten = forget_old(self.database, self._index, run_id, memory.seconds)
+            forgotten = forget_old(self.database, self._keys, run_id, memory.seconds)
             logger.info("forgotten: %s not seen for %s (DEDUP_MEMORY)", counted(forgotten, "document"), memory)
         return run_id
 

@@ -10,7 +10,6 @@ import json
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from dedup.index import MOST_READ, Keys, choose
 from dedup.ledger import document_rows
 from dedup.ledger.unit_of_work import Session
 from dedup.rules.documents import StoredDocument
-from dedup.rules.scope import Scopes
+from dedup.rules.scope import Scope, Scopes
 from dedup.signature.signing import bands_of_words
 from dedup.sql.database import Database
 from dedup.sql.schema import fingerprints
@@ -64,6 +63,7 @@ USING unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS gone (number, value,
 WHERE stored.number = gone.number AND stored.value = gone.value AND stored.document_id = gone.document_id
 """
 _ALL = 1 << 31
+_EVERYWHERE = Scopes(Scope.ALL)
 _AT_ONCE = 50_000
 _COUNT = select(func.count()).select_from(fingerprints)
 
@@ -89,9 +89,11 @@ class KeyTable:
 
     Args:
         keys: makes them. Without bands nothing is confirmed by words, and all documents that share a key are read.
+        scopes: what is mixed into them.
     """
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, scopes: Scopes = _EVERYWHERE) -> None:
+        self.scopes = scopes
         self._keys = keys
         self._most = MOST_READ if keys.count > keys.tables else _ALL
         self._read: dict[tuple[int, int], list[int]] = {}
@@ -136,6 +138,15 @@ class KeyTable:
         else:
             self._added += rows
 
+    def add_document(self, session: Session, document: StoredDocument) -> None:
+        """Store the keys of a stored document, which stands for all that have its text."""
+        self.add(session, document.id, self._keys_of(session, document))
+        document_rows.change_document(session, document.id, {"indexed": 1})
+
+    def remove_documents(self, session: Session, stored: Iterable[StoredDocument]) -> None:
+        """Take the keys of those documents out that have any; their rows stay as they are."""
+        self.remove(session, [(each.id, self._keys_of(session, each)) for each in stored if each.indexed])
+
     def remove(self, session: Session, documents: Iterable[tuple[int, Sequence[int]]]) -> None:
         """Take the keys of documents out; pairs of id and keys."""
         rows = [(number, value, id_) for id_, keys in documents for number, value in enumerate(keys)]
@@ -154,6 +165,11 @@ class KeyTable:
             self._fetch(session, [keys])
         found = ((number, read[number, value]) for number, value in enumerate(keys))
         return choose(((number, documents) for number, documents in found if documents), self._keys)
+
+    def _keys_of(self, session: Session, document: StoredDocument) -> list[int]:
+        bands = bands_of_words(document_rows.find_words(session, document.text_digest))
+        mask = self.scopes.mask(document.key, document.space)
+        return self.keys_of([Looked(document.fingerprint, bands, mask)])[0]
 
     def _fetch(self, session: Session, values: Sequence[Sequence[int]]) -> None:
         keys = [value for own in values for value in own]
@@ -176,33 +192,6 @@ class KeyTable:
         if self._added:
             _execute(session, _SQLITE_ADD, _POSTGRESQL_ADD, self._added)
             self._added = []
-
-
-@dataclass(frozen=True)
-class Index:
-    """The keys of stored documents.
-
-    Attributes:
-        keys: the table of the keys.
-        scopes: what is mixed into them.
-    """
-
-    keys: KeyTable
-    scopes: Scopes
-
-    def add(self, session: Session, document: StoredDocument) -> None:
-        """Index a text by a document that has it."""
-        self.keys.add(session, document.id, self._keys_of(session, document))
-        document_rows.change_document(session, document.id, {"indexed": 1})
-
-    def remove(self, session: Session, stored: Iterable[StoredDocument]) -> None:
-        """Take the keys of those documents out that have any; their rows stay as they are."""
-        self.keys.remove(session, [(each.id, self._keys_of(session, each)) for each in stored if each.indexed])
-
-    def _keys_of(self, session: Session, document: StoredDocument) -> list[int]:
-        bands = bands_of_words(document_rows.find_words(session, document.text_digest))
-        mask = self.scopes.mask(document.key, document.space)
-        return self.keys.keys_of([Looked(document.fingerprint, bands, mask)])[0]
 
 
 def _execute(session: Session, sqlite: str, postgresql: str, rows: Sequence[tuple[int, int, int]]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dedup.ledger import document_rows
-from dedup.ledger.key_table import Index
+from dedup.ledger.key_table import KeyTable
 from dedup.ledger.recognition import Recognised
 from dedup.ledger.unit_of_work import UnitOfWork
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, Rule, StoredDocument
@@ -34,8 +34,8 @@ _MOST_COUNTED = 1_000
 class OriginalFinder:
     """Finds what a document of a crawl is a duplicate of."""
 
-    def __init__(self, index: Index, settings: DedupSettings) -> None:
-        self.index = index
+    def __init__(self, keys: KeyTable, settings: DedupSettings) -> None:
+        self.keys = keys
         self.settings = settings
         self._matcher = Matcher(settings)
         # By classes of items, or sites: those of this process, and those that had the text of an earlier one, by this.
@@ -176,7 +176,7 @@ class _StoredDocuments:
     """The documents of a database around one that is to be decided, see `dedup.rules.matcher.DocumentStore`."""
 
     def __init__(self, finder: OriginalFinder, unit: UnitOfWork, found: Recognised) -> None:
-        self._index = finder.index
+        self._keys = finder.keys
         self._unit = unit
         self._identity = found.identity
         self._content = found.content
@@ -187,8 +187,8 @@ class _StoredDocuments:
 
     def candidates(self, keys: list[int]) -> list[Candidate]:
         """Return the documents in the document's scope that share keys with it."""
-        scopes, own_id = self._index.scopes, self._own_id
-        found = dict(self._index.keys.find(self._unit, keys))
+        scopes, own_id = self._keys.scopes, self._own_id
+        found = dict(self._keys.find(self._unit, keys))
         if not found:
             return []
         scope = scopes.of(self._identity.key, self._identity.space)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, and_, delete, exists, or_, select
 
 from dedup.ledger import document_rows
-from dedup.ledger.key_table import Index
+from dedup.ledger.key_table import KeyTable
 from dedup.ledger.recognition import Recognised
 from dedup.ledger.unit_of_work import Session, UnitOfWork
 from dedup.rules.documents import DUPLICATES, Content, Match, StoredDocument, Verdict
@@ -38,10 +38,10 @@ _ORIGINALS = documents.alias("originals")
 
 
 class DocumentWriter:
-    """Writes documents and keeps the permuted tables in step."""
+    """Writes documents, and their keys with them."""
 
-    def __init__(self, index: Index, settings: DedupSettings) -> None:
-        self._index = index
+    def __init__(self, keys: KeyTable, settings: DedupSettings) -> None:
+        self._keys = keys
         self._settings = settings
 
     def note_seen(self, unit: UnitOfWork, found: Recognised, stored: StoredDocument) -> None:
@@ -56,7 +56,7 @@ class DocumentWriter:
             values["body_digest"] = content.body_digest
             if not content.sketch.tokens:
                 values["content_run_id"] = unit.run_id
-                forget(unit, self._index, document_rows.find_led_by(unit, stored.id))
+                forget(unit, self._keys, document_rows.find_led_by(unit, stored.id))
         document_rows.change_document(unit, stored.id, values)
 
     def write(self, unit: UnitOfWork, found: Recognised, match: Match | None) -> int:
@@ -100,7 +100,7 @@ class DocumentWriter:
         if indexed:
             # A document without signature has the bytes, and so the text, of a stored one.
             assert content.keys is not None
-            self._index.keys.add(unit, document_id, content.keys)
+            self._keys.add(unit, document_id, content.keys)
         return document_id
 
     def forget(self, session: Session, document: StoredDocument) -> list[int]:
@@ -109,7 +109,7 @@ class DocumentWriter:
         Their rows stay, for the verdicts that name them.
         """
         forgotten = [*document_rows.find_led_by(session, document.id), document]
-        forget(session, self._index, forgotten)
+        forget(session, self._keys, forgotten)
         return [each.id for each in forgotten]
 
     def _is_comparable(self, content: Content | StoredDocument) -> bool:
@@ -118,12 +118,12 @@ class DocumentWriter:
     def _leave_old_content(
         self, session: Session, stored: StoredDocument, place: str, content: Content, *, leads_still: bool
     ) -> None:
-        self._index.remove(session, [stored])
+        self._keys.remove_documents(session, [stored])
         members = document_rows.find_led_by(session, stored.id)
         leads_still = leads_still and stored.space == place
         lost = [each for each in members if not (leads_still and self._is_still_duplicate(session, each, content))]
-        forget(session, self._index, lost)
-        self._index_texts(session, [stored.text_digest, content.text_digest])
+        forget(session, self._keys, lost)
+        self._keep_keys(session, [stored.text_digest, content.text_digest])
 
     def _is_still_duplicate(self, session: Session, member: StoredDocument, content: Content) -> bool:
         if not content.sketch.tokens:
@@ -141,24 +141,24 @@ class DocumentWriter:
         own = content.words or document_rows.find_words(session, content.text_digest)
         return check(document_rows.find_words(session, member.text_digest), own, self._settings).is_duplicate
 
-    def _index_texts(self, session: Session, text_digests: Iterable[bytes | None]) -> None:
-        """Index each text by one of its documents, unless it is indexed; delete the words of a text that none has."""
+    def _keep_keys(self, session: Session, text_digests: Iterable[bytes | None]) -> None:
+        """Let one document of each text have its keys; delete the words of a text that none has."""
         for text_digest in {each for each in text_digests if each is not None}:
             heir = document_rows.find_for_tables(session, text_digest, originals_only=self._settings.mode is Mode.PAPER)
             if heir is None:
                 document_rows.remove_words(session, text_digest)
             elif not heir.indexed and self._is_comparable(heir):
-                self._index.add(session, heir)
+                self._keys.add_document(session, heir)
 
 
-def forget(session: Session, index: Index, stored: Sequence[StoredDocument]) -> None:
+def forget(session: Session, keys: KeyTable, stored: Sequence[StoredDocument]) -> None:
     """Forget what documents hold, but not their keys.
 
     Without digests they are undecided until they are seen again, and without table entries nothing is dropped because
     of them. The table entries of a text pass to another document that has it; the words of a text that none has are
     deleted. Documents that they lead have to be forgotten first, or with them.
     """
-    index.remove(session, stored)
+    keys.remove_documents(session, stored)
     document_rows.change_documents(session, [each.id for each in stored], _NO_CONTENT)
     indexed = {each.text_digest for each in stored if each.indexed}
     for text_digest in {each.text_digest for each in stored if each.text_digest is not None}:
@@ -166,18 +166,18 @@ def forget(session: Session, index: Index, stored: Sequence[StoredDocument]) -> 
         if heir is None:
             document_rows.remove_words(session, text_digest)
         elif text_digest in indexed and not heir.indexed:
-            index.add(session, heir)
+            keys.add_document(session, heir)
 
 
-def forget_by_ids(session: Session, index: Index, ids: Collection[int]) -> None:
+def forget_by_ids(session: Session, keys: KeyTable, ids: Collection[int]) -> None:
     """Forget documents; those that they lead have to be forgotten first, or with them."""
     if not ids:
         return
     stored = document_rows.find_with_leaders(session, ids)
-    forget(session, index, [stored[each] for each in ids])
+    forget(session, keys, [stored[each] for each in ids])
 
 
-def forget_old(database: Database, index: Index, run_id: int, seconds: int) -> int:
+def forget_old(database: Database, keys: KeyTable, run_id: int, seconds: int) -> int:
     """Forget the documents that were last seen in runs that started so long before a run; return how many.
 
     Their rows stay, for the verdicts that speak of them. What runs that have not ended have seen stays. With a leader
@@ -195,14 +195,14 @@ def forget_old(database: Database, index: Index, run_id: int, seconds: int) -> i
     for leaders in _some(database, _leaders(old).limit(LEADERS_AT_ONCE)):
         led = select(documents.c.id).where(documents.c.leader_id.in_(leaders)).order_by(documents.c.id)
         for members in _some(database, led.limit(MEMBERS_AT_ONCE)):
-            forgotten += _forget(database, index, documents.c.id.in_(members))
+            forgotten += _forget(database, keys, documents.c.id.in_(members))
         # Another process may have shown more copies of them in the meantime.
         is_theirs = or_(documents.c.id.in_(leaders), documents.c.leader_id.in_(leaders))
-        forgotten += _forget(database, index, is_theirs)
+        forgotten += _forget(database, keys, is_theirs)
     alone = select(documents.c.id).where(documents.c.leader_id.is_not(None), documents.c.last_run_id.in_(old))
     for members in _some(database, alone.order_by(documents.c.id).limit(MEMBERS_AT_ONCE)):
         is_led = and_(documents.c.id.in_(members), documents.c.leader_id.is_not(None))
-        forgotten += _forget(database, index, is_led)
+        forgotten += _forget(database, keys, is_led)
     return forgotten
 
 
@@ -224,10 +224,10 @@ def _some(database: Database, which: Select[Any]) -> Iterator[list[int]]:
         last = found[-1]
 
 
-def _forget(database: Database, index: Index, which: ColumnElement[bool]) -> int:
+def _forget(database: Database, keys: KeyTable, which: ColumnElement[bool]) -> int:
     with database.write() as session:
         ids = set(session.scalars(select(documents.c.id).where(which, documents.c.text_digest.is_not(None))))
-        forget_by_ids(session, index, ids)
+        forget_by_ids(session, keys, ids)
         return len(ids)
 
 
