@@ -11,6 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from dedup.corpus import index
 from dedup.corpus.index import (
     ABOUT,
     COMPLETE,
@@ -26,8 +27,8 @@ from dedup.corpus.tally import require_made_with
 from dedup.errors import InputError
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.spark import reading
-from dedup.spark.candidates import COLUMNS, is_comparable, names_of
-from dedup.spark.signing import signatures_of, with_word_lists
+from dedup.spark.candidates import COLUMNS, is_comparable
+from dedup.spark.signing import ddl_of, signatures_of, with_word_lists
 
 if TYPE_CHECKING:
     from dedup.spark.deduplicating import Deduplicated
@@ -59,7 +60,7 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
     """
     settings = settings or RuleSettings()
     is_paper = settings.mode is Mode.PAPER
-    stored = [name for name in names_of(COLUMNS) if name not in {"id", "indexed", "words"}]
+    stored = [name for name in COLUMNS if name not in {"id", "indexed", "words"}]
     contents = found.contents.select("id", f.struct(*stored).alias("content"))
     # Not a join, after which all texts would be moved once more to have them in order.
     both = contents.unionByName(found.texts, allowMissingColumns=True).repartitionByRange("id").groupBy("id")
@@ -70,7 +71,7 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
         .withColumn("indexed", is_comparable(settings) & (f.lit(not is_paper) | f.col("leader").isNull()))
         .withColumn("text", f.when(f.col("indexed") & f.lit(not is_paper), f.col("text")))
         .sortWithinPartitions("id")
-        .mapInArrow(with_word_lists(partial(_with_words, scheme_name=settings.scheme)), COLUMNS)
+        .mapInArrow(with_word_lists(partial(_with_words, scheme_name=settings.scheme)), ddl_of(COLUMNS))
     )
     _write(rows, found.contents, path, settings)
 
@@ -104,7 +105,7 @@ def _write(rows: DataFrame, documents: DataFrame, path: str, settings: RuleSetti
         _require_index(spark, path, settings)
     [(first,)] = documents.agg(f.min("id")).collect()
     if first is not None or not is_there:
-        stored = rows.select(f.col("id").alias("number"), *names_of(COLUMNS)[1:])
+        stored = rows.select(*COLUMNS).withColumnRenamed("id", "number")
         parts = stored.write.option("compression", "zstd").option("parquet.block.size", ROW_GROUP_BYTES)
         parts.mode("overwrite").parquet(f"{path}/{ROWS}/{FROM}={first or 0}")
     if not is_there:
@@ -129,8 +130,8 @@ def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = N
     """
     path = path.rstrip("/")
     _require_index(spark, path, settings or RuleSettings())
-    stored = spark.read.schema(COLUMNS.replace("id long", "number long", 1)).parquet(f"{path}/{ROWS}")
-    return stored.select(f.col("number").alias("id"), *names_of(COLUMNS)[1:])
+    stored = spark.read.schema(ddl_of(index.COLUMNS)).parquet(f"{path}/{ROWS}")
+    return stored.withColumnRenamed("number", "id").select(*COLUMNS)
 
 
 def index_stat(spark: SparkSession, path: str) -> list[list[str | int]]:
@@ -161,4 +162,4 @@ def _with_words(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator
         texts = columns.pop("text")
         kept = signatures_of(texts, scheme_name, with_words=True).words
         columns["words"] = pa.array(kept, pa.binary(), mask=texts.is_null().to_numpy(zero_copy_only=False))
-        yield pa.RecordBatch.from_pydict({name: columns[name] for name in names_of(COLUMNS)})
+        yield pa.RecordBatch.from_pydict({name: columns[name] for name in COLUMNS})

@@ -9,7 +9,6 @@ import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -24,14 +23,21 @@ from dedup.corpus.reading.portions import has_ranges, read_file
 from dedup.corpus.recording import general_row
 from dedup.errors import InputError, reason_of
 from dedup.signature.signature import digest, encoded
-from dedup.spark.signing import arrow_schema
+from dedup.spark.signing import ddl_of, packed
 
-COLUMNS = "id long, key string, text string, identity binary, record string, source string, reason string"
+COLUMNS = {
+    "id": "int64",
+    "key": "string",
+    "text": "string",
+    "identity": "binary",
+    "record": "string",
+    "source": "string",
+    "reason": "string",
+}
 # No file has as many lines.
 _ORDINAL_BITS = 40
 _BYTES_A_TASK = 1 << 26
 _FEWEST_TASKS = 8
-_ROWS = 256
 
 _Portion = LineRange | tuple[CorpusFile, int]
 
@@ -133,7 +139,7 @@ def read(spark: SparkSession, files: Sequence[CorpusFile], options: ReadOptions)
     portions = [(pickle.dumps((portion, options)),) for portion in _portions(files, options)]
     tasks = min(len(portions), max(_FEWEST_TASKS, sum(file.size for file in files) // _BYTES_A_TASK))
     spread = spark.createDataFrame(portions, "portion binary").repartition(tasks)
-    return spread.mapInArrow(_read, COLUMNS)
+    return spread.mapInArrow(_read, ddl_of(COLUMNS))
 
 
 def _portions(files: Sequence[CorpusFile], options: ReadOptions) -> Iterator[_Portion]:
@@ -145,17 +151,12 @@ def _portions(files: Sequence[CorpusFile], options: ReadOptions) -> Iterator[_Po
 
 
 def _read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return rows_of_items(item for batch in batches for packed in batch.column(0) for item in _items(packed.as_py()))
+    items = (item for batch in batches for portion in batch.column(0) for item in _items(portion.as_py()))
+    return packed(rows_of_items(items), COLUMNS)
 
 
-def rows_of_items(items: Iterable[Item]) -> Iterator[pa.RecordBatch]:
-    """Yield what was read as rows of `COLUMNS`, some at a time."""
-    rows = _rows(items)
-    while some := list(islice(rows, _ROWS)):
-        yield pa.RecordBatch.from_pylist(some, arrow_schema(COLUMNS))
-
-
-def _rows(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
+def rows_of_items(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
+    """Yield what was read as rows of `COLUMNS`."""
     skipped: Counter[str] = Counter()
     for item in items:
         if isinstance(item, Skipped):
@@ -166,8 +167,8 @@ def _rows(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
         yield {"reason": reason, "record": str(count)}
 
 
-def _items(packed: bytes) -> Iterator[Item]:
-    portion, options = pickle.loads(packed)  # noqa: S301 -- what `read` has packed
+def _items(pickled: bytes) -> Iterator[Item]:
+    portion, options = pickle.loads(pickled)  # noqa: S301 -- what `read` has pickled
     if isinstance(portion, LineRange):
         return portion.read()
     file, number = portion
