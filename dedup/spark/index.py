@@ -12,17 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from dedup.corpus import index
-from dedup.corpus.index import (
-    ABOUT,
-    COMPLETE,
-    FROM,
-    ROW_GROUP_BYTES,
-    ROWS,
-    no_index,
-    not_complete,
-    read_about,
-    write_about,
-)
 from dedup.corpus.tally import require_made_with
 from dedup.errors import InputError
 from dedup.rules.settings import Mode, RuleSettings
@@ -106,11 +95,11 @@ def _write(rows: DataFrame, documents: DataFrame, path: str, settings: RuleSetti
     [(first,)] = documents.agg(f.min("id")).collect()
     if first is not None or not is_there:
         stored = rows.select(*COLUMNS).withColumnRenamed("id", "number")
-        parts = stored.write.option("compression", "zstd").option("parquet.block.size", ROW_GROUP_BYTES)
-        parts.mode("overwrite").parquet(f"{path}/{ROWS}/{FROM}={first or 0}")
+        parts = stored.write.option("compression", "zstd").option("parquet.block.size", index.ROW_GROUP_BYTES)
+        parts.mode("overwrite").parquet(f"{path}/{index.ROWS}/{index.FROM}={first or 0}")
     if not is_there:
-        about = spark.createDataFrame([(write_about(settings),)], f"{ABOUT} string")
-        about.coalesce(1).write.parquet(f"{path}/{ABOUT}")
+        about = spark.createDataFrame([(index.write_about(settings),)], f"{index.ABOUT} string")
+        about.coalesce(1).write.parquet(f"{path}/{index.ABOUT}")
 
 
 def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = None) -> DataFrame:
@@ -130,30 +119,30 @@ def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = N
     """
     path = path.rstrip("/")
     _require_index(spark, path, settings or RuleSettings())
-    stored = spark.read.schema(ddl_of(index.COLUMNS)).parquet(f"{path}/{ROWS}")
+    stored = spark.read.schema(ddl_of(index.COLUMNS)).parquet(f"{path}/{index.ROWS}")
     return stored.withColumnRenamed("number", "id").select(*COLUMNS)
 
 
 def index_stat(spark: SparkSession, path: str) -> list[list[str | int]]:
     """Return what tells an index from what it is once it has grown, see `dedup.spark.reading.stat_of`."""
-    return reading.stat_of(spark, f"{path}/{ROWS}")
+    return reading.stat_of(spark, f"{path}/{index.ROWS}")
 
 
 def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> None:
     """Refuse what is no index with these settings, or has a part that was not written to the end."""
-    if not all(reading.is_folder(spark, each) for each in (path, f"{path}/{ROWS}", f"{path}/{ABOUT}")):
-        raise no_index(path)
+    if not all(reading.exists(spark, each) for each in (path, f"{path}/{index.ROWS}", f"{path}/{index.ABOUT}")):
+        raise index.no_index(path)
     try:
-        lines = spark.read.schema(f"{ABOUT} string").parquet(f"{path}/{ABOUT}").collect()
+        lines = spark.read.schema(f"{index.ABOUT} string").parquet(f"{path}/{index.ABOUT}").collect()
     except AnalysisException:
         lines = []
     if len(lines) != 1:
-        raise no_index(path)
-    named_settings, _ = read_about(path, lines[0][ABOUT])
+        raise index.no_index(path)
+    named_settings, _ = index.read_about(path, lines[0][index.ABOUT])
     require_made_with(path, named_settings, settings)
-    for name in reading.names_in(spark, f"{path}/{ROWS}"):
-        if not reading.exists(spark, f"{path}/{ROWS}/{name}/{COMPLETE}"):
-            raise not_complete(f"{path}/{ROWS}/{name}")
+    for name, *_ in reading.stat_of(spark, f"{path}/{index.ROWS}"):
+        if not reading.exists(spark, f"{path}/{index.ROWS}/{name}/{index.COMPLETE}"):
+            raise index.not_complete(f"{path}/{index.ROWS}/{name}")
 
 
 def _with_words(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.RecordBatch]:

@@ -52,18 +52,6 @@ def exists(spark: SparkSession, path: str) -> bool:
         return bool(system.exists(place))
 
 
-def is_folder(spark: SparkSession, path: str) -> bool:
-    """Say whether a folder is there; see `exists`."""
-    with _opened(spark, path) as (system, place):
-        return bool(system.exists(place) and system.getFileStatus(place).isDirectory())
-
-
-def names_in(spark: SparkSession, path: str) -> list[str]:
-    """Return the names of what is in a folder; see `exists`."""
-    with _opened(spark, path) as (system, place):
-        return [status.getPath().getName() for status in system.listStatus(place)]
-
-
 def stat_of(spark: SparkSession, path: str) -> list[list[str | int]]:
     """Return what tells a file, or what is in a folder, from what stands there later; see `exists`.
 
@@ -78,43 +66,19 @@ def stat_of(spark: SparkSession, path: str) -> list[list[str | int]]:
         )
 
 
-def is_empty_folder(spark: SparkSession, path: str) -> bool:
-    """Say whether a folder is there, and nothing in it; see `exists`."""
-    with _opened(spark, path) as (system, place):
-        return bool(system.exists(place) and not len(system.listStatus(place)))
-
-
 def remove(spark: SparkSession, path: str) -> None:
     """Remove a file, or a folder with all that is in it, if it is there; see `exists`."""
     with _opened(spark, path) as (system, place):
         system.delete(place, True)
 
 
-def _gateway(spark: SparkSession) -> Any:
-    return spark.sparkContext._jvm  # noqa: SLF001 -- there is no other way to Hadoop from Python
-
-
-def _configuration(spark: SparkSession) -> Any:
-    return spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
-
-
 @contextmanager
 def _opened(spark: SparkSession, path: str) -> Iterator[tuple[Any, Any]]:
-    """Give the file system of a path, and the path as Hadoop has it."""
-    with translate_errors(path):
-        place = _gateway(spark).org.apache.hadoop.fs.Path(path)
-        yield place.getFileSystem(_configuration(spark)), place
-
-
-@contextmanager
-def translate_errors(path: str) -> Iterator[None]:
-    """Say in one line what is wrong with a path.
-
-    Raises:
-        InputError: something is.
-    """
+    """Give the file system of a path, and the path as Hadoop has it; say in one line what is wrong with it."""
+    context: Any = spark.sparkContext
     try:
-        yield
+        place = context._jvm.org.apache.hadoop.fs.Path(path)  # noqa: SLF001 -- there is no other way from Python
+        yield place.getFileSystem(context._jsc.hadoopConfiguration()), place  # noqa: SLF001
     except AnalysisException as error:
         raise InputError(f"{path}: {str(error).splitlines()[0]}") from None
     except Py4JJavaError as error:
@@ -179,13 +143,15 @@ def _row(item: CorpusDocument | Rejected) -> dict[str, Any]:
     if not isinstance(item, CorpusDocument):
         return {"source": item.source, "reason": item.reason}
     id_ = item.position.file << _ORDINAL_BITS | item.position.ordinal
-    text, identity, reason = ("", None, item.problem) if item.problem else _content(item)
+    text, identity, reason = _content(item)
     row = general_row(item, None if item.html is None else text)
-    return row | {"id": id_, "text": _valid(text or ""), "identity": identity, "reason": reason}
+    return row | {"id": id_, "text": encoded(text).decode(), "identity": identity, "reason": reason}
 
 
-def _content(item: CorpusDocument) -> tuple[str | None, bytes | None, str | None]:
-    return (item.text, None, None) if item.html is None else _page(item.html)
+def _content(item: CorpusDocument) -> tuple[str, bytes | None, str | None]:
+    if item.problem:
+        return "", None, item.problem
+    return (item.text or "", None, None) if item.html is None else _page(item.html)
 
 
 def _page(html: bytes) -> tuple[str, bytes | None, str | None]:
@@ -199,7 +165,3 @@ def _page(html: bytes) -> tuple[str, bytes | None, str | None]:
     except Exception as error:  # no page may end a job, whatever parsers raise
         return "", None, reason_of(error)
     return text, page_identity(digest(html)), None
-
-
-def _valid(text: str) -> str:
-    return encoded(text).decode()
