@@ -22,8 +22,8 @@ from dedup.rules.verification import (
     check_documents,
     fewest_tokens,
     is_thin,
-    is_worth_checking,
     keys_of,
+    may_be_alike,
 )
 from dedup.rules.word_comparison import find_lost
 from dedup.signature.signature import Signature, Similarity, Sketch, compare, distance
@@ -138,7 +138,13 @@ class Matcher:
         worth_it = [
             (-similarity.jaccard, each.number)
             for each, similarity in similarities
-            if is_worth_checking(sketch, each.sketch, similarity, self._settings)
+            if may_be_alike(
+                similarity.jaccard,
+                similarity.containment,
+                similarity.length_ratio,
+                min(sketch.tokens, each.sketch.tokens),
+                self._settings,
+            )
         ]
         return [number for _, number in sorted(worth_it)]
 

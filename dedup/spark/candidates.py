@@ -35,9 +35,6 @@ from dedup.spark.signing import ddl_of, packed
 DIGEST = ("low", "high")
 """The columns of the digest of a content; both 0: it has no words."""
 
-_FIRST = (*DIGEST, "id", "key", "tokens")
-
-
 COLUMNS = {"id" if name == "number" else name: kind for name, kind in index.COLUMNS.items()}
 """Those of a saved index: of each content one document."""
 
@@ -54,11 +51,6 @@ _MARKED_BITS = np.uint64(64 - 25)
 _BITS_A_MAP, _BYTES_A_MAP = 1 << 15, 1 << 12
 
 
-def is_comparable(settings: RuleSettings) -> Column:
-    """Return whether a content can be a near-duplicate, as `dedup.rules.verification.is_comparable` says."""
-    return f.col("tokens") >= fewest_tokens(settings)
-
-
 def contents_of(signed: DataFrame, equal: DataFrame) -> DataFrame:
     """Return the first document of each content that is not known; texts without words are copies of nothing.
 
@@ -72,18 +64,6 @@ def contents_of(signed: DataFrame, equal: DataFrame) -> DataFrame:
     first = f.min(f.struct("id", *others)).alias("first")
     contents = with_words.groupBy(*DIGEST).agg(first).select(*DIGEST, "first.*")
     return contents.join(equal.select(*DIGEST), [*DIGEST], "left_anti")
-
-
-def copies_of(signed: DataFrame, contents: DataFrame, equal: DataFrame) -> DataFrame:
-    """Return the documents with the text of an earlier one: `id`, `key`, and `first`, `first_key`, `tokens` of that."""
-    firsts = contents.select(*_FIRST).union(equal.select(*_FIRST))
-    first = firsts.select(*DIGEST, f.col("id").alias("first"), f.col("key").alias("first_key"), "tokens")
-    return (
-        signed.select("id", "key", *DIGEST)
-        .join(first, [*DIGEST])
-        .where(f.col("id") != f.col("first"))
-        .select("id", "key", "first", "first_key", "tokens")
-    )
 
 
 def semi_join(rows: DataFrame, documents: DataFrame) -> DataFrame:
@@ -274,7 +254,8 @@ def candidates_of(contents: DataFrame, prior: PriorIndex, settings: RuleSettings
         A row a document: its `id`, and the ids of its `candidates`, all earlier, the most similar first.
     """
     is_paper = settings.mode is Mode.PAPER
-    asked, earlier = (each.where(is_comparable(settings)) for each in (contents, prior.rows.where("indexed")))
+    is_comparable = f.col("tokens") >= fewest_tokens(settings)
+    asked, earlier = contents.where(is_comparable), prior.rows.where(is_comparable & f.col("indexed"))
     keys = keys_in(asked, settings)
     if not prior.is_empty:
         # Of what is known only little has keys that a new one has: the rest is not moved.

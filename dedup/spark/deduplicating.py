@@ -35,11 +35,12 @@ from dedup.errors import InputError
 from dedup.rules.documents import DUPLICATES, Rule, Verdict
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.signature.signature import BANDS
-from dedup.spark.candidates import PriorIndex, candidates_of, contents_of, copies_of, semi_join
+from dedup.spark.candidates import DIGEST, PriorIndex, candidates_of, contents_of, semi_join
 from dedup.spark.session import Steps, Telling
 from dedup.spark.signing import ddl_of, packed, sign_documents, signatures_of, with_word_lists
 
 _CLOSENESS = ("distance", "similarity")
+_FIRST = (*DIGEST, "id", "key", "tokens")
 _IDENTITY = "identity"
 _NEEDED = {"id": "bigint", "key": "string", "text": "string"}
 
@@ -116,8 +117,8 @@ def deduplicate(
     decided = steps.keep("decided", decide(documents, candidates, prior, settings, steps))
     is_copy = f.col("verdict").isin([each.value for each in DUPLICATES])
     led = decided.where(is_copy).select("id", "key", "leader", f.col("original").alias("leader_key"), *_CLOSENESS)
-    copies = copies_of(signed, contents, equal)
-    copied = steps.keep("copied", _copied(copies, led.union(prior.led(equal))))
+    firsts = contents.select(*_FIRST).union(equal.select(*_FIRST))
+    copied = steps.keep("copied", _copied(signed, firsts, led.union(prior.led(equal))))
     found = decided.select(*_RELATED)
     is_dropped = is_copy & f.col("kept").isNull()
     further = documents.drop("key", "text", _IDENTITY)
@@ -161,8 +162,16 @@ def _require_ids(signed: DataFrame) -> None:
         )
 
 
-def _copied(copies: DataFrame, led: DataFrame) -> DataFrame:
-    """Return the copies of equal texts: each belongs to whom the first of its text belongs."""
+def _copied(signed: DataFrame, firsts: DataFrame, led: DataFrame) -> DataFrame:
+    """Return the copies of equal texts: each belongs to whom the first of its text belongs.
+
+    Args:
+        signed: the documents.
+        firsts: the first document of each text.
+        led: those of these that are led by another one.
+    """
+    first = firsts.withColumnsRenamed({"id": "first", "key": "first_key"})
+    copies = signed.select("id", "key", *DIGEST).join(first, [*DIGEST]).where(f.col("id") != f.col("first"))
     of_first = led.select(f.col("id").alias("first"), "leader", "leader_key", *_CLOSENESS)
     is_leader = f.col("leader").isNull()
     return copies.join(of_first, "first", "left").select(

@@ -15,8 +15,9 @@ from dedup.corpus import index
 from dedup.corpus.tally import require_made_with
 from dedup.errors import InputError
 from dedup.rules.settings import Mode, RuleSettings
+from dedup.rules.verification import fewest_tokens
 from dedup.spark import reading
-from dedup.spark.candidates import COLUMNS, is_comparable
+from dedup.spark.candidates import COLUMNS
 from dedup.spark.signing import ddl_of, signatures_of, with_word_lists
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
     """
     settings = settings or RuleSettings()
     is_paper = settings.mode is Mode.PAPER
+    is_comparable = f.col("tokens") >= fewest_tokens(settings)
     stored = [name for name in COLUMNS if name not in {"id", "indexed", "words"}]
     contents = found.contents.select("id", f.struct(*stored).alias("content"))
     # Not a join, after which all texts would be moved once more to have them in order.
@@ -57,7 +59,7 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
     rows = (
         together.where(f.col("content").isNotNull())
         .select("id", "content.*", "text")
-        .withColumn("indexed", is_comparable(settings) & (f.lit(not is_paper) | f.col("leader").isNull()))
+        .withColumn("indexed", is_comparable & (f.lit(not is_paper) | f.col("leader").isNull()))
         .withColumn("text", f.when(f.col("indexed") & f.lit(not is_paper), f.col("text")))
         .sortWithinPartitions("id")
         .mapInArrow(with_word_lists(partial(_with_words, scheme_name=settings.scheme)), ddl_of(COLUMNS))
@@ -121,11 +123,6 @@ def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = N
     _require_index(spark, path, settings or RuleSettings())
     stored = spark.read.schema(ddl_of(index.COLUMNS)).parquet(f"{path}/{index.ROWS}")
     return stored.withColumnRenamed("number", "id").select(*COLUMNS)
-
-
-def index_stat(spark: SparkSession, path: str) -> list[list[str | int]]:
-    """Return what tells an index from what it is once it has grown, see `dedup.spark.reading.stat_of`."""
-    return reading.stat_of(spark, f"{path}/{index.ROWS}")
 
 
 def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> None:

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from dedup.console import plain
+from dedup.corpus.index import ROWS
 from dedup.corpus.job import Result
 from dedup.corpus.reading.documents import CorpusFile, ReadOptions
 from dedup.corpus.reading.files import find_files
@@ -34,7 +35,7 @@ from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import digest
 from dedup.spark import reading
 from dedup.spark.deduplicating import Deduplicated, about_of_job, deduplicate
-from dedup.spark.index import copy_index, index_stat, load_index, require_free_index, save_index
+from dedup.spark.index import copy_index, load_index, require_free_index, save_index
 from dedup.spark.reading import read
 from dedup.spark.session import Steps, Telling, about_of
 from dedup.spark.signing import signatures_of
@@ -302,7 +303,7 @@ def _about(spark: SparkSession, job: SparkJob, files: Sequence[CorpusFile]) -> d
     against = None
     if job.against is not None:
         root = _root(job.against)
-        against = [root, *index_stat(spark, root)]
+        against = [root, *reading.stat_of(spark, f"{root}/{ROWS}")]
     return {
         "inputs": digest(json.dumps(inputs).encode()).hex(),
         "fields": asdict(job.options),
