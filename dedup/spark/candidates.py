@@ -43,6 +43,7 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _SKETCH = ("minima", "shingles", "tokens")
 _COMPARED = ("fingerprint", *_SKETCH)
 _THEIRS = "their_"
+# What any two reach.
 _ANY = Thresholds(0.0, 0.0, 0.0, 0)
 
 _IS_BAND = np.uint64(1)
@@ -271,7 +272,8 @@ def candidates_of(contents: DataFrame, prior: PriorIndex, settings: RuleSettings
     if is_paper:
         compared = near.withColumn("unlike", _distance())
     else:
-        compared = _compared(near, Thresholds.of(settings)).withColumn("unlike", -f.col("similarity"))
+        pairs = near.drop("fingerprint", f"{_THEIRS}fingerprint", "shares_band")
+        compared = _compared(pairs, Thresholds.of(settings)).withColumn("unlike", -f.col("similarity"))
     ranked = f.array_sort(f.collect_list(f.struct("unlike", "candidate")))
     return compared.groupBy("id").agg(ranked["candidate"].alias("candidates"))
 

@@ -16,14 +16,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from dedup.console import plain
 from dedup.corpus.index import ROWS
 from dedup.corpus.job import Result
 from dedup.corpus.reading.documents import CorpusFile, ReadOptions
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.streams import is_url
 from dedup.corpus.report import name_of, report_of, row_of, write_report
-from dedup.corpus.tally import NAMED, Tally
+from dedup.corpus.tally import NAMED, Tally, nothing_read
 from dedup.errors import InputError
 from dedup.report import contents
 from dedup.report.contents import LeftOut, RelatedRow
@@ -273,11 +272,10 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], tel
     read_documents = items.where(items.id.isNotNull())
     documents = read_documents.drop("reason")
     rejected = items.where(items.id.isNull() & items.source.isNotNull()).select("source", "reason")
-    try:
-        _require_documents(documents, rejected)
-    except InputError:
+    if documents.isEmpty() and (first := rejected.first()) is not None:
+        others = rejected.count() - 1
         _remove(spark, root)
-        raise
+        raise nothing_read((first["source"], first["reason"]), others)
     result = deduplicate(documents, work, job.settings, known, about, telling=telling)
     written = _write(result, read_documents, rejected, known, Steps(root, telling=telling))
     with telling("counting"):
@@ -336,13 +334,6 @@ def _remove(spark: SparkSession, root: str) -> None:
 def _root(path: str) -> str:
     """Return a path as Spark has it: not as a URI, in which a space would be another letter."""
     return path.rstrip("/") if is_url(path) else f"file://{Path(path).absolute()}"
-
-
-def _require_documents(documents: DataFrame, rejected: DataFrame) -> None:
-    """Refuse to write where nothing could be read: a wrong name of a field would pass for an empty corpus."""
-    if documents.isEmpty() and (first := rejected.first()) is not None:
-        reason = f"{plain(first['source'])}: {plain(first['reason'])}"
-        raise InputError(f"no document could be read, and nothing is written: {reason}")
 
 
 def _write(
