@@ -34,6 +34,11 @@ _OF_ALL = 360_360
 RARITIES = (0, *(_OF_ALL // documents for documents in range(1, MOST_READ)), 1)
 """What a shared key says by how many documents are read of it; of one that is cut nearly nothing."""
 
+# Any odd number with bits everywhere.
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_NUMBER_BITS = np.uint64(40)
+_ALL = 1 << 31
+
 
 @dataclass(frozen=True, slots=True)
 class PermutedTable:
@@ -171,12 +176,20 @@ class Keys:
     Args:
         design: the permuted tables.
         with_bands: whether there are keys for bands, too; in the paper's mode there are none.
+
+    Attributes:
+        tables: how many keys are of tables.
+        count: how many keys a document has.
+        most_read: of a key so many documents are read, the earliest; without bands nothing is confirmed by words, and
+            all are read.
+        most_ranked: so many candidates are ranked, those that share the rarest keys; without bands all.
     """
 
     def __init__(self, design: TableDesign, *, with_bands: bool = True) -> None:
         self._tables = design.tables
         self.tables = design.table_count
         self.count = self.tables + BANDS * with_bands
+        self.most_read, self.most_ranked = (MOST_READ, MOST_RANKED) if with_bands else (_ALL, _ALL)
 
     def of(self, fingerprints: NDArray[np.uint64], bands: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return the keys of documents.
@@ -194,6 +207,13 @@ class Keys:
         keys[:, self.tables :] = bands[:, : self.count - self.tables]
         return keys
 
+    def mixed(self, fingerprints: NDArray[np.uint64], bands: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return what `of` does, each key mixed with its number: of another number an equal one is another."""
+        keys = self.of(fingerprints, bands)
+        keys += np.arange(self.count, dtype=np.uint64) << _NUMBER_BITS
+        keys *= _SPREAD
+        return keys
+
     def numbered(self, number: int, fingerprints: NDArray[np.uint64], bands: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return the keys of one number, shape (n,); the other arguments are those of `of`."""
         if number >= self.tables:
@@ -208,12 +228,12 @@ def choose(found: Iterable[tuple[int, Sequence[int]]], keys: Keys) -> list[tuple
     """Choose whom to look at among the documents that share keys with one.
 
     Args:
-        found: the number of each key that is shared, and the earliest `MOST_READ` documents that share it.
-        keys: what the numbers mean; without bands all are looked at, and all documents are read.
+        found: the number of each key that is shared, and the earliest `Keys.most_read` documents that share it.
+        keys: what the numbers mean, and how many are looked at.
 
     Returns:
-        The documents that share the rarest keys, `MOST_RANKED` at most, of equally rare ones the earliest first; and of
-        each whether it shares a band.
+        The documents that share the rarest keys, `Keys.most_ranked` at most, of equally rare ones the earliest first;
+        and of each whether it shares a band.
     """
     rarities: defaultdict[int, int] = defaultdict(int)
     sharing_bands: set[int] = set()
@@ -224,5 +244,4 @@ def choose(found: Iterable[tuple[int, Sequence[int]]], keys: Keys) -> list[tuple
         if number >= keys.tables:
             sharing_bands.update(documents)
     order = sorted(rarities, key=lambda document: (-rarities[document], document))
-    most = MOST_RANKED if keys.count > keys.tables else len(order)
-    return [(document, document in sharing_bands) for document in order[:most]]
+    return [(document, document in sharing_bands) for document in order[: keys.most_ranked]]

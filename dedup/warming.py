@@ -12,6 +12,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+
 from dedup.errors import InputError
 
 
@@ -36,11 +38,13 @@ def compile_all() -> None:
     from dedup.corpus.deciding import CorpusDeduplicator
     from dedup.corpus.document_table import DocumentTable
     from dedup.corpus.job import Job
+    from dedup.corpus.key_map import Sketches, estimate
     from dedup.corpus.reading.documents import ReadOptions
     from dedup.corpus.reading.files import find_files
     from dedup.corpus.run import run_job
     from dedup.rules.settings import Mode, RuleSettings
     from dedup.rules.shared_shingles import bounds, shared_tokens
+    from dedup.rules.verification import Thresholds
     from dedup.signature.analysis import bands_of, find_words
     from dedup.signature.schemes import default_scheme
     from dedup.signature.signature import Sketch
@@ -50,6 +54,10 @@ def compile_all() -> None:
     bands_of(words)
     bounds(words, words)
     shared_tokens(words, words)
+    # As Arrow has them: not to be written to.
+    minima, counts = np.frombuffer(bytes(64), np.uint64)[np.newaxis], np.zeros(1, np.uint32)
+    sketches = Sketches(minima, counts, counts)
+    estimate(sketches, sketches, Thresholds.of(RuleSettings()))
     with tempfile.TemporaryDirectory() as name, Path(os.devnull).open("w", encoding="utf-8") as nobody:
         folder = Path(name)
         known = DocumentTable(folder)

@@ -19,32 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.corpus.batches import Batch, WordSource
+from dedup.corpus.batches import Batch, Signatures, WordSource
 from dedup.corpus.document_table import ROW, Block, DocumentTable, sketch_of
 from dedup.corpus.key_map import NULL, KeyMap, find_closest
 from dedup.rules.documents import Answer, Content, Decision, Match, Rule, StoredDocument, Verdict, decision_of
-from dedup.rules.matcher import MOST_PASSED_ON, Matcher, Query, Words
+from dedup.rules.matcher import MOST_PASSED_ON, Matcher, Query
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import Thresholds, fewest_tokens, keys_of
 
 _COPIED = ("digest", "fingerprint", "minima", "shingles", "tokens")
-
-
-def query_of(row: Any, key: str, words: Words) -> Query:
-    """Return the query for a document.
-
-    Args:
-        row: its signature, of the type `dedup.signature.signature.SIGNATURE`.
-        key: what it is called.
-        words: gives its words.
-    """
-    return Query(int(row["fingerprint"]), sketch_of(row), words, key)
-
-
-def decide_content(row: Any, text_bytes: int, answer: Answer) -> Decision:
-    """Return the decision on a document, by its signature, the size of its text, and what it is a duplicate of."""
-    content = Content(row["digest"].tobytes(), int(row["fingerprint"]), sketch_of(row), text_bytes, None, b"")
-    return decision_of(Verdict.NEW, content, answer)
 
 
 def table_rows(signatures: NDArray[Any], indexed: NDArray[np.bool_] | bool) -> NDArray[Any]:
@@ -59,6 +42,33 @@ def table_rows(signatures: NDArray[Any], indexed: NDArray[np.bool_] | bool) -> N
         rows[name] = signatures[name]
     rows["leader"], rows["indexed"] = NULL, indexed
     return rows
+
+
+class Related(NamedTuple):
+    """A document that is a copy of one before it, or resembles one.
+
+    Attributes:
+        place: its place in the batch.
+        decision: the decision on it.
+        leader: the number of the leader of the cluster that it belongs to, or resembles.
+        second: that of the second leader that it is a copy of, if there is one.
+    """
+
+    place: int
+    decision: Decision
+    leader: int
+    second: int | None = None
+
+    @classmethod
+    def of(cls, signatures: Signatures, place: int, answer: Answer) -> Related | None:
+        """Return what an answer says of a document by its place in a batch; None: it is neither."""
+        match = answer.match or answer.similar
+        if match is None:
+            return None
+        row, size = signatures.rows[place], int(signatures.text_bytes[place])
+        content = Content(row["digest"].tobytes(), int(row["fingerprint"]), sketch_of(row), size, None, b"")
+        decision = decision_of(Verdict.NEW, content, answer)
+        return cls(place, decision, match.leader.id, None if match.second is None else match.second.id)
 
 
 class Clusters:
@@ -79,27 +89,33 @@ class Clusters:
         for number in np.flatnonzero(table.rows["passed_on"]).tolist():
             self._passed_on[table.leader_of(number)].append(number)
 
-    def decide(self, number: int, query: Query, candidates: list[int]) -> Answer:
+    def decide(
+        self, number: int, candidates: list[int], signatures: Signatures, place: int, key: str
+    ) -> Related | None:
         """Return what a document of the table is a duplicate of, or resembles, and have it belong to its cluster.
 
         Args:
             number: its number; all before it are decided.
-            query: the document.
             candidates: the numbers of those that it may be a duplicate of, the most similar first.
+            signatures: those of its batch.
+            place: its place there.
+            key: what it is called.
         """
+        row = signatures.rows[place]
+        query = Query(int(row["fingerprint"]), sketch_of(row), partial(self.words_of, number), key)
         answer = self._matcher.find_among(query, candidates, self)
         if answer.match is not None:
             self._table.rows["leader"][number] = answer.match.leader.id
         if answer.lost.is_long:
             self._table.rows["passed_on"][number] = 1
             self._passed_on[self._table.leader_of(number)].append(number)
-        return answer
+        return Related.of(signatures, place, answer)
 
-    def drop_by_paper(self, number: int, original: int) -> Answer:
+    def drop_by_paper(self, number: int, original: int, signatures: Signatures, place: int) -> Related | None:
         """Have a document be a duplicate as in the paper's mode, in which no duplicate is found later."""
         match = replace(self.match(original), rule=Rule.PAPER)
         self._table.rows["leader"][number], self._table.rows["indexed"][number] = match.leader.id, 0
-        return Answer(match)
+        return Related.of(signatures, place, Answer(match))
 
     def match(self, number: int) -> Match:
         """Return a document and the leader of its cluster."""
@@ -131,22 +147,6 @@ class Clusters:
     def close(self) -> None:
         """Close the files, those of the documents too."""
         self._table.close()
-
-
-class Related(NamedTuple):
-    """A document that is a copy of one before it, or resembles one.
-
-    Attributes:
-        place: its place in the batch.
-        decision: the decision on it.
-        leader: the number of the leader of the cluster that it belongs to, or resembles.
-        second: that of the second leader that it is a copy of, if there is one.
-    """
-
-    place: int
-    decision: Decision
-    leader: int
-    second: int | None = None
 
 
 class CorpusDeduplicator:
@@ -196,7 +196,7 @@ class CorpusDeduplicator:
         """
         numbers, originals, comparable = self._enter(batch)
         decide = self._decide_by_paper if self._is_paper else self._decide
-        return list(decide(batch, numbers, originals, comparable))
+        return [related for related in decide(batch, numbers, originals, comparable) if related is not None]
 
     def decide_one(self, batch: Batch) -> Decision:
         """Decide a batch of one document, new or not, and know it from now on."""
@@ -252,7 +252,7 @@ class CorpusDeduplicator:
         numbers: NDArray[np.int64],
         originals: NDArray[np.int64],
         comparable: NDArray[np.bool_],
-    ) -> Iterator[Related]:
+    ) -> Iterator[Related | None]:
         """Decide the documents of a batch that have a known content, or candidates."""
         signatures, table = batch.signatures.rows, self._table
         hashes = self._keys.hashes(signatures["fingerprint"], signatures["bands"])
@@ -260,13 +260,11 @@ class CorpusDeduplicator:
         has_candidates = np.diff(found.ends, prepend=0) > 0
         for place in np.flatnonzero(has_candidates | (originals != NULL)).tolist():
             if (original := int(originals[place])) != NULL:
-                yield self._copy(batch, place, original)
-                continue
-            words = partial(self._clusters.words_of, int(numbers[place]))
-            query = query_of(signatures[place], batch.keys[place], words)
-            answer = self._clusters.decide(int(numbers[place]), query, found.of(place))
-            if answer.match or answer.similar:
-                yield self._related(batch, place, answer)
+                yield self._copy(batch.signatures, place, original)
+            else:
+                candidates = found.of(place)
+                key = batch.keys[place]
+                yield self._clusters.decide(int(numbers[place]), candidates, batch.signatures, place, key)
 
     def _decide_by_paper(
         self,
@@ -274,14 +272,14 @@ class CorpusDeduplicator:
         numbers: NDArray[np.int64],
         originals: NDArray[np.int64],
         comparable: NDArray[np.bool_],
-    ) -> Iterator[Related]:
+    ) -> Iterator[Related | None]:
         """Decide the documents of a batch one after the other: who is looked up depends on what was dropped."""
         rows = self._table.rows
         fingerprints, bands = batch.signatures.rows["fingerprint"], batch.signatures.rows["bands"]
         hashes = self._keys.hashes(fingerprints, bands)
         for place, (number, original) in enumerate(zip(numbers.tolist(), originals.tolist(), strict=True)):
             if original != NULL:
-                yield self._copy(batch, place, original)
+                yield self._copy(batch.signatures, place, original)
             if number == NULL:
                 continue
             closest = NULL
@@ -289,19 +287,11 @@ class CorpusDeduplicator:
             if comparable[place]:
                 closest = find_closest(chains, hashes[place], rows["fingerprint"], fingerprints[place], self._radius)
             if closest != NULL:
-                yield self._related(batch, place, self._clusters.drop_by_paper(number, closest))
+                yield self._clusters.drop_by_paper(number, closest, batch.signatures, place)
             self._keys.add(number, hashes[place], is_found=bool(rows["indexed"][number]))
 
-    def _copy(self, batch: Batch, place: int, original: int) -> Related:
+    def _copy(self, signatures: Signatures, place: int, original: int) -> Related | None:
         """Say that a document has the content of a known one."""
         match = self._clusters.match(original)
-        rule = Rule.SAME_TEXT if batch.signatures.rows["tokens"][place] else Rule.SAME_BYTES
-        return self._related(batch, place, Answer(replace(match, rule=rule)))
-
-    @staticmethod
-    def _related(batch: Batch, place: int, answer: Answer) -> Related:
-        match = answer.match or answer.similar
-        assert match is not None
-        signatures = batch.signatures
-        decision = decide_content(signatures.rows[place], int(signatures.text_bytes[place]), answer)
-        return Related(place, decision, match.leader.id, None if match.second is None else match.second.id)
+        rule = Rule.SAME_TEXT if signatures.rows["tokens"][place] else Rule.SAME_BYTES
+        return Related.of(signatures, place, Answer(replace(match, rule=rule)))

@@ -77,6 +77,7 @@ Keyed = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]
 
 _MAY_BE_NULL = ("leader", "words")
 _WIDTHS = {"minima": 64, "bands": 8 * BANDS}
+_COUNTS = ("tokens", "shingles")
 _MOST_COUNTED = 1 << 32
 
 
@@ -265,7 +266,7 @@ class SavedIndex:
                 raise self._damaged("a leader is led by another document")
             keys = batch.column("key").cast(self._arrow.binary()).to_pylist()
             words = [each or b"" for each in batch.column("words").to_pylist()]
-            yield Block(rows, keys, words, self._bits(batch, "bands"))
+            yield Block(rows, keys, words, bits_of(batch.column("bands")))
 
     def documents(self) -> Iterator[tuple[StoredDocument, bytes]]:
         """Yield all documents, each with its deflated words, nothing where they were not kept."""
@@ -280,7 +281,7 @@ class SavedIndex:
         for start, batch in self.batches(("fingerprint", "indexed", "bands")):
             found = np.flatnonzero(_longs(batch, "indexed"))
             fingerprints = _longs(batch, "fingerprint").view(np.uint64)
-            yield start + found, fingerprints[found], self._bits(batch, "bands")[found]
+            yield start + found, fingerprints[found], bits_of(batch.column("bands"))[found]
 
     def stored(self, place: int) -> StoredDocument:
         """Return a document as the rules for verdicts want it.
@@ -343,18 +344,10 @@ class SavedIndex:
 
     def _rows(self, start: int, batch: Any) -> NDArray[Any]:
         """Return documents as rows of the type `ROW`, the first of them by its place."""
-        rows = np.zeros(len(batch), ROW)
+        rows = rows_of(batch)
         rows["leader"] = self._leaders(batch.column("leader"))
         if (rows["leader"] >= np.arange(start, start + len(batch))).any():
             raise self._damaged("a document is led by one that is not before it")
-        rows["digest"] = np.stack([_longs(batch, name) for name in ("low", "high")], axis=1).view(np.uint64)
-        rows["fingerprint"] = _longs(batch, "fingerprint").view(np.uint64)
-        rows["indexed"] = _longs(batch, "indexed")
-        for name in ("tokens", "shingles"):
-            rows[name] = counts = _longs(batch, name)
-            if ((counts < 0) | (counts >= _MOST_COUNTED)).any():
-                raise self._damaged(f"{name} are no number of them")
-        rows["minima"] = self._bits(batch, "minima")
         return rows
 
     def _leaders(self, column: Any) -> NDArray[np.int64]:
@@ -368,13 +361,6 @@ class SavedIndex:
         leaders[has_leader] = places
         return leaders
 
-    def _bits(self, batch: Any, name: str) -> NDArray[np.uint64]:
-        """Return a column of bytes as rows of numbers of 64 bits."""
-        values = batch.column(name).to_pylist()
-        if any(len(each) != _WIDTHS[name] for each in values):
-            raise self._damaged(f"{name} have not {_WIDTHS[name]} bytes")
-        return np.frombuffer(b"".join(values), "<u8").reshape(len(values), -1)
-
     def _checked(self, batch: Any) -> Any:
         """Refuse what no document has."""
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -384,6 +370,10 @@ class SavedIndex:
                 # The library takes any bytes for text.
                 with self._explained(self.folder / ROWS):
                     column.validate(full=True)
+            if name in _WIDTHS and any(len(each) != _WIDTHS[name] for each in column.to_pylist()):
+                raise self._damaged(f"{name} have not {_WIDTHS[name]} bytes")
+            if name in _COUNTS and ((counts := _longs(batch, name)) != np.clip(counts, 0, _MOST_COUNTED - 1)).any():
+                raise self._damaged(f"{name} are no number of them")
         return batch
 
     def _parts_of(self, folders: Iterable[Path]) -> Iterator[tuple[int, Path, Any]]:
@@ -482,23 +472,47 @@ def _tables(arrow: Any, schema: Any, blocks: Iterable[Block]) -> Iterator[Any]:
         columns = {
             "number": np.arange(start, start + len(rows)),
             "key": keys,
-            "low": rows["digest"][:, 0].view(np.int64),
-            "high": rows["digest"][:, 1].view(np.int64),
-            "fingerprint": np.ascontiguousarray(rows["fingerprint"]).view(np.int64),
-            "minima": _byte_strings(rows["minima"]),
-            "tokens": rows["tokens"].astype(np.int64),
-            "shingles": rows["shingles"].astype(np.int64),
+            **columns_of(rows),
             "leader": arrow.array(leaders, mask=leaders == NULL),
             "indexed": rows["indexed"].astype(np.bool_),
-            "bands": _byte_strings(bands),
+            "bands": byte_strings(bands),
             "words": [each or None for each in words],
         }
         yield arrow.table(columns, schema)
         start += len(rows)
 
 
-def _byte_strings(numbers: NDArray[np.uint64]) -> list[bytes]:
+def columns_of(rows: NDArray[Any]) -> dict[str, Any]:
+    """Return what rows of the types `ROW` and `SIGNATURE` both have as columns of an index."""
+    return {
+        "low": rows["digest"][:, 0].view(np.int64),
+        "high": rows["digest"][:, 1].view(np.int64),
+        "fingerprint": rows["fingerprint"].view(np.int64),
+        "minima": byte_strings(rows["minima"]),
+        "tokens": rows["tokens"].astype(np.int64),
+        "shingles": rows["shingles"].astype(np.int64),
+    }
+
+
+def rows_of(batch: Any) -> NDArray[Any]:
+    """Return columns of an index, at least one row, as rows of the type `ROW`; each document leads itself there."""
+    rows = np.zeros(len(batch), ROW)
+    rows["leader"] = NULL
+    rows["digest"] = np.stack([_longs(batch, name) for name in ("low", "high")], axis=1).view(np.uint64)
+    rows["fingerprint"] = _longs(batch, "fingerprint").view(np.uint64)
+    rows["minima"] = bits_of(batch.column("minima"))
+    for name in ("indexed", *_COUNTS):
+        rows[name] = _longs(batch, name)
+    return rows
+
+
+def byte_strings(numbers: NDArray[np.uint64]) -> list[bytes]:
     """Return each row of an array of shape (n, m) as bytes."""
     joined = np.ascontiguousarray(numbers, "<u8")
     strings: list[bytes] = joined.view(f"V{joined.itemsize * joined.shape[1]}").ravel().tolist()
     return strings
+
+
+def bits_of(column: Any) -> NDArray[np.uint64]:
+    """Return what `byte_strings` does, as a column of at least one row, as rows of numbers of 64 bits again."""
+    return np.frombuffer(b"".join(column.to_pylist()), "<u8").reshape(len(column), -1)

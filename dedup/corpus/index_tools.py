@@ -10,7 +10,7 @@ import numpy as np
 
 from dedup.corpus.index import FORMAT, SavedIndex
 from dedup.corpus.tally import about_settings, differing_settings
-from dedup.index import MOST_READ, choose
+from dedup.index import choose
 from dedup.rules.documents import Match, Rule, StoredDocument
 from dedup.rules.matcher import Candidate, Matcher, Query
 from dedup.rules.settings import Mode, RuleSettings
@@ -124,24 +124,23 @@ class IndexQuery:
 
     def _near(self, signature: Signature) -> list[Hit]:
         chosen = choose(self._sharing(signature), self._keys)
-        stored = [(self._saved.stored(number), shares_band) for number, shares_band in chosen]
-        near = [
-            (document, Candidate(document.id, document.fingerprint, document.sketch, shares_band))
-            for document, shares_band in stored
-            if shares_band or distance(signature.fingerprint, document.fingerprint) <= self._settings.radius
-        ]
-        worth_it = set(self._matcher.rank(signature.sketch, [candidate for _, candidate in near]))
-        return [self._compared(signature, document, is_worth_it=document.id in worth_it) for document, _ in near]
+        stored = {number: self._saved.stored(number) for number, _ in chosen}
+        candidates = (
+            Candidate(number, stored[number].fingerprint, stored[number].sketch, shares_band)
+            for number, shares_band in chosen
+        )
+        near = self._matcher.near(signature.fingerprint, candidates)
+        worth_it = set(self._matcher.rank(signature.sketch, near))
+        return [self._compared(signature, stored[each.number], is_worth_it=each.number in worth_it) for each in near]
 
     def _sharing(self, signature: Signature) -> list[tuple[int, list[int]]]:
         """Return the number of each key that is shared, and who shares it, as `choose` wants them."""
         [query] = self._keys.of(np.array([signature.fingerprint], np.uint64), signature.bands[np.newaxis])
-        most = MOST_READ if self._settings.mode is not Mode.PAPER else len(self._saved)
         found: list[list[int]] = [[] for _ in query]
         for numbers, fingerprints, bands in self._saved.keyed():
             places, shared = np.nonzero(self._keys.of(fingerprints, bands) == query)
             for place, key in zip(places.tolist(), shared.tolist(), strict=True):
-                if len(found[key]) < most:
+                if len(found[key]) < self._keys.most_read:
                     found[key].append(int(numbers[place]))
         return [(key, documents) for key, documents in enumerate(found) if documents]
 

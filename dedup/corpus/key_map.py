@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dedup.compiled import KEY, compiled, inner, ones, signed, slot_of
 from dedup.index import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
 from dedup.rules.verification import Thresholds, may_be_alike
-from dedup.signature.signature import BITS_OF_A_MINIMUM, MINIMA, containment_of, jaccard_of
+from dedup.signature.signature import BITS_OF_A_MINIMUM, MINIMA, similarity_of
 
 NULL = -1
 """In the place of the number of a document: there is none."""
@@ -23,8 +23,6 @@ _FEWEST = 1 << 12
 _ENTRIES_A_HEAD = 2
 # In the place of the next entry: the last one; and of one that was left out, since its key was read to the bound.
 _LAST, _LEFT_OUT = np.uint32(0), np.uint32(2**32 - 1)
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_ALL = 1 << 31
 _MOST_RANKED, _MOST_READ, _RADIUS = MOST_RANKED, MOST_READ, RADIUS
 _RARITIES = np.array(RARITIES)
 # A rarity of all keys together is less than this; above it stands the number of a document.
@@ -36,8 +34,7 @@ _WORDS = MINIMA * BITS_OF_A_MINIMUM // 64
 _COUNTED_TOGETHER = 4
 
 # The rule stands in plain Python, for those who do without the compiler.
-_jaccard_of = inner(jaccard_of)
-_containment_of = inner(containment_of)
+_similarity_of = inner(similarity_of)
 _may_be_alike = inner(may_be_alike)
 
 
@@ -108,7 +105,6 @@ class KeyMap:
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
-        self._has_bands = keys.count > keys.tables
         self._entries = np.zeros((0, 2), np.uint32)
         self._heads = np.zeros(0, np.uint32)
         self._documents = 0
@@ -124,7 +120,7 @@ class KeyMap:
         if documents * count > len(self._entries):
             # In place: a copy would need twice the memory.
             self._entries.resize((max(_FEWEST, int(documents * _GROWTH)) * count, 2), refcheck=False)
-        most = MOST_READ if self._has_bands else _ALL
+        most = self._keys.most_read
         if documents * count > _ENTRIES_A_HEAD * len(self._heads):
             self._heads = np.zeros(1 << (documents * count // _ENTRIES_A_HEAD).bit_length(), np.uint32)
             _rebuild_chains(
@@ -135,10 +131,7 @@ class KeyMap:
 
     def hashes(self, fingerprints: NDArray[np.uint64], bands: NDArray[np.uint64]) -> NDArray[np.uint32]:
         """Return the hashes of the keys of documents, shape (n, keys); the arguments are those of `Keys.of`."""
-        keys = self._keys.of(fingerprints, bands)
-        keys += np.arange(self._keys.count, dtype=np.uint64) << np.uint64(40)
-        keys *= _SPREAD
-        return (keys >> np.uint64(32)).astype(np.uint32)
+        return (self._keys.mixed(fingerprints, bands) >> np.uint64(32)).astype(np.uint32)
 
     def find(
         self,
@@ -356,9 +349,8 @@ def rank(candidates: NDArray[np.int64], known: Sketches, document: int, needed: 
     """
     found, similarities, count = np.empty(len(candidates), np.int64), np.empty(len(candidates), np.float64), 0
     for number in candidates:
-        jaccard, containment, length_ratio = _compare(known, number, document)
-        tokens = min(known.tokens[number], known.tokens[document])
-        if not _may_be_alike(jaccard, containment, length_ratio, signed(tokens), needed):
+        jaccard, may_be_alike = _compare(known, number, known, document, needed)
+        if not may_be_alike:
             continue
         place = count
         while place > 0 and similarities[place - 1] < jaccard:
@@ -369,21 +361,34 @@ def rank(candidates: NDArray[np.int64], known: Sketches, document: int, needed: 
     return found[:count]
 
 
+@compiled
+def estimate(ours: Sketches, theirs: Sketches, needed: Thresholds) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return of pairs of sketches the Jaccard similarity, and whether the check may confirm them.
+
+    Args:
+        ours: one of each pair.
+        theirs: the other one, at the same place.
+        needed: what is to be reached.
+    """
+    jaccards, may_be_alike = np.empty(len(ours.tokens), np.float64), np.empty(len(ours.tokens), np.bool_)
+    for place in range(len(ours.tokens)):
+        jaccards[place], may_be_alike[place] = _compare(ours, place, theirs, place, needed)
+    return jaccards, may_be_alike
+
+
 @inner
-def _compare(known: Sketches, a: int, b: int) -> tuple[float, float, float]:
-    """Return Jaccard similarity, containment and length ratio as `dedup.signature.signature.compare` does."""
-    ours, theirs = signed(known.shingles[a]), signed(known.shingles[b])
-    if ours == 0 or theirs == 0:
-        return 0.0, 0.0, 0.0
+def _compare(ours: Sketches, a: int, theirs: Sketches, b: int, needed: Thresholds) -> tuple[float, bool]:
+    """Return the Jaccard similarity of two documents, and whether the check may confirm them; see `estimate`."""
     differing = 0
     for half in range(0, _WORDS, _COUNTED_TOGETHER):
         together = np.uint64(0)
         for word in range(_COUNTED_TOGETHER):
-            bits = known.minima[a, half + word] ^ known.minima[b, half + word]
+            bits = ours.minima[a, half + word] ^ theirs.minima[b, half + word]
             bits |= bits >> np.uint64(2)
             bits |= bits >> np.uint64(1)
             together |= (bits & np.uint64(_LOWEST_BITS)) << np.uint64(word)
         differing += signed(ones(together))
-    jaccard = _jaccard_of(differing)
-    tokens, others = known.tokens[a], known.tokens[b]
-    return jaccard, _containment_of(jaccard, ours, theirs), min(tokens, others) / max(tokens, others)
+    shingles, other_shingles = signed(ours.shingles[a]), signed(theirs.shingles[b])
+    tokens, other_tokens = signed(ours.tokens[a]), signed(theirs.tokens[b])
+    jaccard, containment, ratio = _similarity_of(differing, shingles, other_shingles, tokens, other_tokens)
+    return jaccard, _may_be_alike(jaccard, containment, ratio, min(tokens, other_tokens), needed)

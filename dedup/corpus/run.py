@@ -13,7 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TextIO
 
-from dedup.console import Progress, counted, plain
+from dedup.console import Progress, counted
 from dedup.corpus.batches import Batch, Portion, WordSource, sign_all
 from dedup.corpus.deciding import CorpusDeduplicator, Related
 from dedup.corpus.document_table import Block
@@ -24,8 +24,7 @@ from dedup.corpus.reading.files import preloads
 from dedup.corpus.reading.portions import first_documents, gather, read_files, read_portions
 from dedup.corpus.recording import Recorder
 from dedup.corpus.sorting import SortedDocuments
-from dedup.corpus.tally import Tally, locked, require_made_with
-from dedup.errors import InputError
+from dedup.corpus.tally import Tally, locked, nothing_read, require_made_with
 from dedup.rules.settings import RuleSettings
 from dedup.workers.pool import WorkerPool
 
@@ -83,7 +82,8 @@ def run_job(job: Job, stream: TextIO) -> Result:
     """
     with _work_folder(job) as folder, closing(_Run(job, folder)) as run:
         asyncio.run(run.read(stream))
-        _require_documents(run.tally)
+        if run.tally.rejected and not run.tally.documents:
+            raise nothing_read(run.tally.first_rejected[0], run.tally.rejected - 1)
         return run.finish()
 
 
@@ -100,19 +100,6 @@ def _work_folder(job: Job) -> Iterator[Path]:
             yield job.folder
         finally:
             shutil.rmtree(job.folder)
-
-
-def _require_documents(tally: Tally) -> None:
-    """Refuse to write outputs of which all is missing: a wrong name of a field would pass for an empty corpus.
-
-    Raises:
-        InputError: all that there was has been rejected.
-    """
-    if tally.documents or not tally.rejected:
-        return
-    source, reason = tally.first_rejected[0]
-    others = f"; {tally.rejected - 1:,} more were rejected" if tally.rejected > 1 else ""
-    raise InputError(f"no document could be read, and nothing is written: {plain(source)}: {plain(reason)}{others}")
 
 
 class _Run:

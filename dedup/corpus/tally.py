@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TypeVar
 
+from dedup.console import plain
 from dedup.errors import InputError
 from dedup.rules.documents import Decision, Verdict
 from dedup.rules.settings import RuleSettings
@@ -116,6 +117,17 @@ class Tally:
     def count_skipped(self, reason: str, count: int) -> None:
         """Count what is no document, and all right."""
         self.skipped[reason] = self.skipped.get(reason, 0) + count
+
+
+def nothing_read(first: tuple[str, str], others: int) -> InputError:
+    """Return what is said where all is rejected: a wrong name of a field would pass for an empty corpus.
+
+    Args:
+        first: where the first was that was rejected, and why.
+        others: how many more there are.
+    """
+    more = f"; {others:,} more were rejected" if others else ""
+    return InputError(f"no document could be read, and nothing is written: {': '.join(map(plain, first))}{more}")
 
 
 def _widened(ends: tuple[T, T] | None, value: T) -> tuple[T, T]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import func, select
 
 from dedup.console import Progress
-from dedup.index import MOST_READ, Keys, choose
+from dedup.index import Keys, choose
 from dedup.ledger import document_rows
 from dedup.ledger.unit_of_work import Session
 from dedup.rules.documents import StoredDocument
@@ -62,7 +62,6 @@ DELETE FROM dedup_fingerprints AS stored
 USING unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS gone (number, value, document_id)
 WHERE stored.number = gone.number AND stored.value = gone.value AND stored.document_id = gone.document_id
 """
-_ALL = 1 << 31
 _EVERYWHERE = Scopes(Scope.ALL)
 _AT_ONCE = 50_000
 _COUNT = select(func.count()).select_from(fingerprints)
@@ -88,14 +87,13 @@ class KeyTable:
     The keys of a document are a list of numbers of 64 bits, signed as SQL has them, in the order of their numbers.
 
     Args:
-        keys: makes them. Without bands nothing is confirmed by words, and all documents that share a key are read.
+        keys: makes them.
         scopes: what is mixed into them.
     """
 
     def __init__(self, keys: Keys, scopes: Scopes = _EVERYWHERE) -> None:
         self.scopes = scopes
         self._keys = keys
-        self._most = MOST_READ if keys.count > keys.tables else _ALL
         self._read: dict[tuple[int, int], list[int]] = {}
         self._added: list[tuple[int, int, int]] | None = None
 
@@ -132,7 +130,7 @@ class KeyTable:
         for number, value, _ in rows:
             if (documents := self._read.get((number, value))) is not None:
                 insort(documents, document_id)
-                del documents[self._most :]
+                del documents[self._keys.most_read :]
         if self._added is None:
             _execute(session, _SQLITE_ADD, _POSTGRESQL_ADD, rows)
         else:
@@ -178,12 +176,12 @@ class KeyTable:
         count = self._keys.count
         read: list[list[int]] = [[] for _ in keys]
         if session.dialect.name == "sqlite":
-            parameters = {"keys": json.dumps(keys), "count": count, "most": self._most}
+            parameters = {"keys": json.dumps(keys), "count": count, "most": self._keys.most_read}
             rows = session.exec_driver_sql(_SQLITE_QUERY, parameters)
         else:
             places = range(len(keys))
             parameters = {"places": list(places), "numbers": [place % count for place in places], "keys": keys}
-            rows = session.exec_driver_sql(_POSTGRESQL_QUERY, {**parameters, "most": self._most})
+            rows = session.exec_driver_sql(_POSTGRESQL_QUERY, {**parameters, "most": self._keys.most_read})
         for place, document in rows:
             read[place].append(document)
         self._read.update({(place % count, value): read[place] for place, value in enumerate(keys)})

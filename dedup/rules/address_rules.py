@@ -366,6 +366,8 @@ class _Site:
                 self._note_seen(rule, evidence, address)
         if self._forms is not None:
             self._forms.add(hash(self.form_of(address)))
+            if len(self._forms) > 2 * MOST_SEEN:  # most are of addresses that are not known any more
+                self._forms = None
 
     def note_pair(self, copy: Address, original: Address, weight: int) -> None:
         forms = self.form_of(copy), self.form_of(original)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import NamedTuple, Protocol
@@ -22,8 +22,8 @@ from dedup.rules.verification import (
     check_documents,
     fewest_tokens,
     is_thin,
-    is_worth_checking,
     keys_of,
+    may_be_alike,
 )
 from dedup.rules.word_comparison import find_lost
 from dedup.signature.signature import Signature, Similarity, Sketch, compare, distance
@@ -116,17 +116,21 @@ class Matcher:
             candidates: those that share keys with it.
             store: the documents that were decided before.
         """
-        distances = {each.number: distance(query.fingerprint, each.fingerprint) for each in candidates}
-        near = [each for each in candidates if each.shares_band or distances[each.number] <= self._settings.radius]
+        near = self.near(query.fingerprint, candidates)
         if not near:
             return NOTHING_ALIKE
         if self._is_paper:
-            closest = min(near, key=lambda each: (distances[each.number], each.number))
+            closest = min(near, key=lambda each: (distance(query.fingerprint, each.fingerprint), each.number))
             match = store.match(closest.number)
             if _is_other(query, match):
                 return Answer(similar=replace(match, rule=Rule.OTHER_FIELDS))
             return Answer(replace(match, rule=Rule.PAPER))
         return self.find_among(query, self.rank(query.sketch, near), store)
+
+    def near(self, fingerprint: int, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """Return the candidates that share a band with a fingerprint's document, or are within the radius of it."""
+        radius = self._settings.radius
+        return [each for each in candidates if each.shares_band or distance(fingerprint, each.fingerprint) <= radius]
 
     def rank(self, sketch: Sketch, candidates: Sequence[Candidate]) -> list[int]:
         """Return the numbers of candidates that the check may confirm, the most similar first, then the earliest."""
@@ -134,7 +138,13 @@ class Matcher:
         worth_it = [
             (-similarity.jaccard, each.number)
             for each, similarity in similarities
-            if is_worth_checking(sketch, each.sketch, similarity, self._settings)
+            if may_be_alike(
+                similarity.jaccard,
+                similarity.containment,
+                similarity.length_ratio,
+                min(sketch.tokens, each.sketch.tokens),
+                self._settings,
+            )
         ]
         return [number for _, number in sorted(worth_it)]
 

@@ -141,13 +141,6 @@ def is_comparable(tokens: int, settings: RuleSettings) -> bool:
     return tokens >= fewest_tokens(settings)
 
 
-def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: RuleSettings) -> bool:
-    """Say whether `check` may find two documents alike, by their sketches and what these estimate."""
-    return may_be_alike(
-        similarity.jaccard, similarity.containment, similarity.length_ratio, min(a.tokens, b.tokens), settings
-    )
-
-
 def check(
     ours: bytes,
     theirs: bytes,

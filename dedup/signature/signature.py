@@ -105,33 +105,29 @@ class Similarity:
 def compare(a: Sketch, b: Sketch) -> Similarity:
     """Estimate how alike two documents are.
 
-    The standard error of the Jaccard estimate is at most .047; containment follows from it and
-    the two shingle counts, J (a + b) / (1 + J) / min(a, b).
+    The standard error of the Jaccard estimate is at most .047.
     """
-    if not a.shingles or not b.shingles:
-        return Similarity(0.0, 0.0, 0.0)
     differing = int.from_bytes(a.minima) ^ int.from_bytes(b.minima)
     differing |= differing >> 2
     differing |= differing >> 1
-    jaccard = jaccard_of((differing & _LOWEST_BITS).bit_count())
-    return Similarity(
-        jaccard,
-        containment_of(jaccard, a.shingles, b.shingles),
-        min(a.tokens, b.tokens) / max(a.tokens, b.tokens),
-    )
+    counts = a.shingles, b.shingles, a.tokens, b.tokens
+    return Similarity(*similarity_of((differing & _LOWEST_BITS).bit_count(), *counts))
 
 
-# Of plain numbers, and calling nothing: compiled code takes these two as they stand.
-def jaccard_of(differing: int) -> float:
-    """Return the estimated Jaccard similarity of two texts, by how many of their minima differ."""
+# Of plain numbers, and calling nothing: compiled code takes it as it stands.
+def similarity_of(
+    differing: int, shingles: int, other_shingles: int, tokens: int, other_tokens: int
+) -> tuple[float, float, float]:
+    """Return what `Similarity` has of two texts, by how many minima differ, and their shingles and tokens.
+
+    Containment follows from the Jaccard similarity and the two counts of shingles, J (a + b) / (1 + J) / min(a, b).
+    """
+    if not shingles or not other_shingles:
+        return 0.0, 0.0, 0.0
     equal = 1 - differing / MINIMA
-    jaccard: float = max(0.0, (equal - _EQUAL_BY_CHANCE) / (1 - _EQUAL_BY_CHANCE))
-    return jaccard
-
-
-def containment_of(jaccard: float, a: int, b: int) -> float:
-    """Return the estimated containment of two texts, by their Jaccard similarity and how many shingles each has."""
-    return min(1.0, jaccard / (1 + jaccard) * (a + b) / min(a, b))
+    jaccard = max(0.0, (equal - _EQUAL_BY_CHANCE) / (1 - _EQUAL_BY_CHANCE))
+    containment = min(1.0, jaccard / (1 + jaccard) * (shingles + other_shingles) / min(shingles, other_shingles))
+    return jaccard, containment, min(tokens, other_tokens) / max(tokens, other_tokens)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

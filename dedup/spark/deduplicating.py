@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -24,32 +24,28 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from dedup.corpus.batches import WordSource
-from dedup.corpus.deciding import Clusters, decide_content, query_of, table_rows
+from dedup.corpus.batches import Signatures, WordSource
+from dedup.corpus.deciding import Clusters, Related, table_rows
 from dedup.corpus.document_table import Block, DocumentTable
+from dedup.corpus.index import rows_of
 from dedup.corpus.key_map import NULL
 from dedup.corpus.recording import RELATED, related_row
 from dedup.corpus.tally import about_settings
 from dedup.errors import InputError
-from dedup.rules.documents import DUPLICATES, NOTHING_ALIKE, Answer, Rule, Verdict
-from dedup.rules.matcher import Query
+from dedup.rules.documents import DUPLICATES, Rule, Verdict
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.signature.signature import BITS, Sketch
-from dedup.spark.candidates import PriorIndex, candidates_of, contents_of, copies_of, semi_join
+from dedup.signature.signature import BANDS
+from dedup.spark.candidates import DIGEST, PriorIndex, candidates_of, contents_of, semi_join
 from dedup.spark.session import Steps, Telling
-from dedup.spark.signing import arrow_schema, sign_documents, signatures_of, with_word_lists
+from dedup.spark.signing import ddl_of, packed, sign_documents, signatures_of, with_word_lists
 
-_RELATED = ("id", *(name for name in RELATED if name != "source"))
 _CLOSENESS = ("distance", "similarity")
+_FIRST = (*DIGEST, "id", "key", "tokens")
 _IDENTITY = "identity"
 _NEEDED = {"id": "bigint", "key": "string", "text": "string"}
 
-_COLUMNS = (
-    "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
-    "rule string, kept string, lost int, lost_bytes int, places int, leader long, second long, second_key string"
-)
-_ROWS = 4096
-_ALL_BITS = (1 << BITS) - 1
+_RELATED = {"id": "int64", **{name: kind for name, kind in RELATED.items() if name != "source"}}
+_DECIDED = {**_RELATED, "leader": "int64", "second": "int64", "second_key": "string"}
 
 
 @dataclass(frozen=True)
@@ -121,8 +117,8 @@ def deduplicate(
     decided = steps.keep("decided", decide(documents, candidates, prior, settings, steps))
     is_copy = f.col("verdict").isin([each.value for each in DUPLICATES])
     led = decided.where(is_copy).select("id", "key", "leader", f.col("original").alias("leader_key"), *_CLOSENESS)
-    copies = copies_of(signed, contents, equal)
-    copied = steps.keep("copied", _copied(copies, led.union(prior.led(equal))))
+    firsts = contents.select(*_FIRST).union(equal.select(*_FIRST))
+    copied = steps.keep("copied", _copied(signed, firsts, led.union(prior.led(equal))))
     found = decided.select(*_RELATED)
     is_dropped = is_copy & f.col("kept").isNull()
     further = documents.drop("key", "text", _IDENTITY)
@@ -166,8 +162,16 @@ def _require_ids(signed: DataFrame) -> None:
         )
 
 
-def _copied(copies: DataFrame, led: DataFrame) -> DataFrame:
-    """Return the copies of equal texts: each belongs to whom the first of its text belongs."""
+def _copied(signed: DataFrame, firsts: DataFrame, led: DataFrame) -> DataFrame:
+    """Return the copies of equal texts: each belongs to whom the first of its text belongs.
+
+    Args:
+        signed: the documents.
+        firsts: the first document of each text.
+        led: those of these that are led by another one.
+    """
+    first = firsts.withColumnsRenamed({"id": "first", "key": "first_key"})
+    copies = signed.select("id", "key", *DIGEST).join(first, [*DIGEST]).where(f.col("id") != f.col("first"))
     of_first = led.select(f.col("id").alias("first"), "leader", "leader_key", *_CLOSENESS)
     is_leader = f.col("leader").isNull()
     return copies.join(of_first, "first", "left").select(
@@ -286,7 +290,7 @@ def decide(
     rows = of_new.unionByName(prior.with_leaders(needed, steps), allowMissingColumns=True)
     # All of a component in one task, whatever Spark makes of the number of tasks.
     together = rows.repartition("component").sortWithinPartitions("id")
-    return together.drop("component").mapInArrow(with_word_lists(partial(_decide, settings=settings)), _COLUMNS)
+    return together.drop("component").mapInArrow(with_word_lists(partial(_decide, settings=settings)), ddl_of(_DECIDED))
 
 
 def _decide(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:
@@ -294,13 +298,7 @@ def _decide(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterat
         for batch in batches:
             is_known = batch.column("text").is_null()
             task.add_earlier(batch.filter(is_known))
-            yield from _packed(task.decide(batch.filter(pc.invert(is_known))))
-
-
-def _packed(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
-    rows = list(rows)
-    for start in range(0, len(rows), _ROWS):
-        yield pa.RecordBatch.from_pylist(rows[start : start + _ROWS], arrow_schema(_COLUMNS))
+            yield from packed(task.decide(batch.filter(pc.invert(is_known))), _DECIDED)
 
 
 class _Task:
@@ -313,14 +311,9 @@ class _Task:
 
     def __init__(self, settings: RuleSettings, folder: Path) -> None:
         self._settings = settings
-        self._folder = folder
         self._table = DocumentTable(folder)
+        self._clusters = Clusters(self._table, settings, WordSource(scheme_name=settings.scheme))
         self._ids: list[int] = []
-
-    @cached_property
-    def _clusters(self) -> Clusters:
-        words = WordSource(scheme_name=self._settings.scheme)
-        return Clusters(self._table, self._settings, words)
 
     def close(self) -> None:
         """Close the files."""
@@ -328,16 +321,17 @@ class _Task:
 
     def add_earlier(self, batch: pa.RecordBatch) -> None:
         """Add documents of an earlier index, all of which come first."""
-        for row in batch.to_pylist():
-            # Several components may need it.
-            if self._ids and self._ids[-1] == row["id"]:
-                continue
-            digest = np.array([row["low"], row["high"]], np.int64).tobytes()
-            sketch = Sketch(row["minima"], 0, row["tokens"], row["shingles"])
-            fingerprint, words = row["fingerprint"] & _ALL_BITS, row["words"] or b""
-            leader = None if row["leader"] is None else bisect_left(self._ids, row["leader"])
-            self._table.add(row["key"], digest, fingerprint, sketch, words=words, leader=leader, indexed=True)
-            self._ids.append(row["id"])
+        ids, places = np.unique(batch.column("id").to_numpy(), return_index=True)
+        # Several components may need one.
+        is_new = ~np.isin(ids, self._ids[-1:])
+        if is_new.any():
+            self._ids += ids[is_new].tolist()
+            batch = batch.take(pa.array(places[is_new]))
+            rows, bands = rows_of(batch), np.zeros((len(batch), BANDS), np.uint64)
+            leaders = batch.column("leader").to_pylist()
+            rows["leader"] = [NULL if each is None else bisect_left(self._ids, each) for each in leaders]
+            words = [each or b"" for each in batch.column("words").to_pylist()]
+            self._table.extend(Block(rows, [key.encode() for key in batch.column("key").to_pylist()], words, bands))
 
     def decide(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         """Yield what the documents of a batch are, where they are duplicates, or similar to others."""
@@ -348,21 +342,18 @@ class _Task:
         self._table.extend(Block(table_rows(rows, indexed=True), encoded, signatures.words, rows["bands"]))
         self._ids += ids
         for place in (place for place, found in enumerate(candidates) if found):
-            number = first + place
-            query = query_of(rows[place], keys[place], partial(self._clusters.words_of, number))
             ranked = [bisect_left(self._ids, each) for each in candidates[place]]
-            answer = self._answer(number, query, ranked)
-            match = answer.match or answer.similar
-            if match is not None:
-                decision = decide_content(rows[place], int(signatures.text_bytes[place]), answer)
-                second = {} if match.second is None else {"second": self._ids[match.second.id]}
-                leader = {"leader": self._ids[match.leader.id], "second_key": decision.second}
-                yield {"id": ids[place], **related_row(keys[place], decision), **leader, **second}
+            related = self._related(first + place, ranked, signatures, place, keys[place])
+            if related is not None:
+                row = related_row(keys[place], related.decision)
+                second = None if related.second is None else self._ids[related.second]
+                leaders = {"leader": self._ids[related.leader], "second": second}
+                yield {"id": ids[place], **row, **leaders, "second_key": related.decision.second}
 
-    def _answer(self, number: int, query: Query, ranked: list[int]) -> Answer:
+    def _related(self, number: int, ranked: list[int], signatures: Signatures, place: int, key: str) -> Related | None:
         """Decide a document; see `dedup.corpus.deciding.Clusters.decide`."""
         if self._settings.mode is not Mode.PAPER:
-            return self._clusters.decide(number, query, ranked)
+            return self._clusters.decide(number, ranked, signatures, place, key)
         leaders = self._table.rows["leader"]
         closest = next((each for each in ranked if leaders[each] == NULL), None)
-        return NOTHING_ALIKE if closest is None else self._clusters.drop_by_paper(number, closest)
+        return None if closest is None else self._clusters.drop_by_paper(number, closest, signatures, place)

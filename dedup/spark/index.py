@@ -11,23 +11,14 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from dedup.corpus.index import (
-    ABOUT,
-    COMPLETE,
-    FROM,
-    ROW_GROUP_BYTES,
-    ROWS,
-    no_index,
-    not_complete,
-    read_about,
-    write_about,
-)
+from dedup.corpus import index
 from dedup.corpus.tally import require_made_with
 from dedup.errors import InputError
 from dedup.rules.settings import Mode, RuleSettings
+from dedup.rules.verification import fewest_tokens
 from dedup.spark import reading
-from dedup.spark.candidates import COLUMNS, is_comparable, names_of
-from dedup.spark.signing import signatures_of, with_word_lists
+from dedup.spark.candidates import COLUMNS
+from dedup.spark.signing import ddl_of, signatures_of, with_word_lists
 
 if TYPE_CHECKING:
     from dedup.spark.deduplicating import Deduplicated
@@ -59,7 +50,8 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
     """
     settings = settings or RuleSettings()
     is_paper = settings.mode is Mode.PAPER
-    stored = [name for name in names_of(COLUMNS) if name not in {"id", "indexed", "words"}]
+    is_comparable = f.col("tokens") >= fewest_tokens(settings)
+    stored = [name for name in COLUMNS if name not in {"id", "indexed", "words"}]
     contents = found.contents.select("id", f.struct(*stored).alias("content"))
     # Not a join, after which all texts would be moved once more to have them in order.
     both = contents.unionByName(found.texts, allowMissingColumns=True).repartitionByRange("id").groupBy("id")
@@ -67,10 +59,10 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
     rows = (
         together.where(f.col("content").isNotNull())
         .select("id", "content.*", "text")
-        .withColumn("indexed", is_comparable(settings) & (f.lit(not is_paper) | f.col("leader").isNull()))
+        .withColumn("indexed", is_comparable & (f.lit(not is_paper) | f.col("leader").isNull()))
         .withColumn("text", f.when(f.col("indexed") & f.lit(not is_paper), f.col("text")))
         .sortWithinPartitions("id")
-        .mapInArrow(with_word_lists(partial(_with_words, scheme_name=settings.scheme)), COLUMNS)
+        .mapInArrow(with_word_lists(partial(_with_words, scheme_name=settings.scheme)), ddl_of(COLUMNS))
     )
     _write(rows, found.contents, path, settings)
 
@@ -104,12 +96,12 @@ def _write(rows: DataFrame, documents: DataFrame, path: str, settings: RuleSetti
         _require_index(spark, path, settings)
     [(first,)] = documents.agg(f.min("id")).collect()
     if first is not None or not is_there:
-        stored = rows.select(f.col("id").alias("number"), *names_of(COLUMNS)[1:])
-        parts = stored.write.option("compression", "zstd").option("parquet.block.size", ROW_GROUP_BYTES)
-        parts.mode("overwrite").parquet(f"{path}/{ROWS}/{FROM}={first or 0}")
+        stored = rows.select(*COLUMNS).withColumnRenamed("id", "number")
+        parts = stored.write.option("compression", "zstd").option("parquet.block.size", index.ROW_GROUP_BYTES)
+        parts.mode("overwrite").parquet(f"{path}/{index.ROWS}/{index.FROM}={first or 0}")
     if not is_there:
-        about = spark.createDataFrame([(write_about(settings),)], f"{ABOUT} string")
-        about.coalesce(1).write.parquet(f"{path}/{ABOUT}")
+        about = spark.createDataFrame([(index.write_about(settings),)], f"{index.ABOUT} string")
+        about.coalesce(1).write.parquet(f"{path}/{index.ABOUT}")
 
 
 def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = None) -> DataFrame:
@@ -129,30 +121,25 @@ def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = N
     """
     path = path.rstrip("/")
     _require_index(spark, path, settings or RuleSettings())
-    stored = spark.read.schema(COLUMNS.replace("id long", "number long", 1)).parquet(f"{path}/{ROWS}")
-    return stored.select(f.col("number").alias("id"), *names_of(COLUMNS)[1:])
-
-
-def index_stat(spark: SparkSession, path: str) -> list[list[str | int]]:
-    """Return what tells an index from what it is once it has grown, see `dedup.spark.reading.stat_of`."""
-    return reading.stat_of(spark, f"{path}/{ROWS}")
+    stored = spark.read.schema(ddl_of(index.COLUMNS)).parquet(f"{path}/{index.ROWS}")
+    return stored.withColumnRenamed("number", "id").select(*COLUMNS)
 
 
 def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> None:
     """Refuse what is no index with these settings, or has a part that was not written to the end."""
-    if not all(reading.is_folder(spark, each) for each in (path, f"{path}/{ROWS}", f"{path}/{ABOUT}")):
-        raise no_index(path)
+    if not all(reading.exists(spark, each) for each in (path, f"{path}/{index.ROWS}", f"{path}/{index.ABOUT}")):
+        raise index.no_index(path)
     try:
-        lines = spark.read.schema(f"{ABOUT} string").parquet(f"{path}/{ABOUT}").collect()
+        lines = spark.read.schema(f"{index.ABOUT} string").parquet(f"{path}/{index.ABOUT}").collect()
     except AnalysisException:
         lines = []
     if len(lines) != 1:
-        raise no_index(path)
-    named_settings, _ = read_about(path, lines[0][ABOUT])
+        raise index.no_index(path)
+    named_settings, _ = index.read_about(path, lines[0][index.ABOUT])
     require_made_with(path, named_settings, settings)
-    for name in reading.names_in(spark, f"{path}/{ROWS}"):
-        if not reading.exists(spark, f"{path}/{ROWS}/{name}/{COMPLETE}"):
-            raise not_complete(f"{path}/{ROWS}/{name}")
+    for name, *_ in reading.stat_of(spark, f"{path}/{index.ROWS}"):
+        if not reading.exists(spark, f"{path}/{index.ROWS}/{name}/{index.COMPLETE}"):
+            raise index.not_complete(f"{path}/{index.ROWS}/{name}")
 
 
 def _with_words(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.RecordBatch]:
@@ -161,4 +148,4 @@ def _with_words(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator
         texts = columns.pop("text")
         kept = signatures_of(texts, scheme_name, with_words=True).words
         columns["words"] = pa.array(kept, pa.binary(), mask=texts.is_null().to_numpy(zero_copy_only=False))
-        yield pa.RecordBatch.from_pydict({name: columns[name] for name in names_of(COLUMNS)})
+        yield pa.RecordBatch.from_pydict({name: columns[name] for name in COLUMNS})

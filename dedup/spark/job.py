@@ -5,36 +5,36 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from dedup.console import plain
+from dedup.corpus.index import ROWS
 from dedup.corpus.job import Result
 from dedup.corpus.reading.documents import CorpusFile, ReadOptions
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.streams import is_url
 from dedup.corpus.report import name_of, report_of, row_of, write_report
-from dedup.corpus.tally import NAMED, Tally
+from dedup.corpus.tally import NAMED, Tally, nothing_read
 from dedup.errors import InputError
 from dedup.report import contents
 from dedup.report.contents import LeftOut, RelatedRow
 from dedup.report.html.model import MOST_ROWS
 from dedup.report.texts import differences_of
 from dedup.report.words import WordDiff
-from dedup.rules.documents import Rule, Verdict
+from dedup.rules.documents import Verdict
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import digest
 from dedup.spark import reading
 from dedup.spark.deduplicating import Deduplicated, about_of_job, deduplicate
-from dedup.spark.index import copy_index, index_stat, load_index, require_free_index, save_index
+from dedup.spark.index import copy_index, load_index, require_free_index, save_index
 from dedup.spark.reading import read
 from dedup.spark.session import Steps, Telling, about_of
 from dedup.spark.signing import signatures_of
@@ -42,7 +42,6 @@ from dedup.spark.signing import signatures_of
 _LARGEST = 5
 # Longer ones are not compared word by word.
 _LONGEST_TEXT = 1_000_000
-_ENDS = (f.min, f.max)
 _SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule", "kept", "lost", "places")
 
 
@@ -54,53 +53,38 @@ _WORK = "_work"
 
 @dataclass(frozen=True)
 class Written:
-    """The outputs of a job, read from where they were written.
+    """What a job has found, read from where it was written.
 
     Attributes:
         documents: all of them; `reason` says of a page why it could not be analysed.
-        signed: their signatures; `reason` says so of a text.
-        kept: the ones that are kept.
-        dropped: the copies.
-        similar: what is kept and similar to others.
-        clusters: who belongs to whom.
+        found: what became of them.
         rejected: what was no document.
         known: the documents of an earlier index, if any, see `dedup.spark.candidates.COLUMNS`.
     """
 
     documents: DataFrame
-    signed: DataFrame
-    kept: DataFrame
-    dropped: DataFrame
-    similar: DataFrame
-    clusters: DataFrame
+    found: Deduplicated
     rejected: DataFrame
     known: DataFrame | None
 
 
 def result_of(written: Written) -> Result:
     """Count what was written."""
+    found = written.found
     size = f.sum(f.octet_length("text"))
-    counted = (
-        f.count("*"),
-        f.count_if(f.col("tokens") == 0),
-        f.count("reason"),
-    )
-    [(documents, wordless, texts)] = written.signed.agg(*counted).collect()
+    counted = f.count("*"), f.count_if(f.col("tokens") == 0), f.count("reason")
+    [(documents, wordless, texts)] = found.signed.agg(*counted).collect()
     [(text_bytes, pages)] = written.documents.agg(size, f.count("reason")).collect()
     unanalysed = texts + pages
-    [(kept, kept_bytes)] = written.kept.agg(f.count("*"), size).collect()
-    counts = {
-        row["verdict"]: row
-        for row in written.dropped.groupBy("verdict")
-        .agg(
-            f.count("*").alias("documents"),
-            f.sum("lost_bytes").alias("lost_bytes"),
-            *(each(name).alias(f"{each.__name__}_{name}") for name in ("distance", "similarity") for each in _ENDS),
-        )
-        .collect()
-    }
+    [(kept, kept_bytes)] = found.kept.agg(f.count("*"), size).collect()
+    by_verdict = found.dropped.groupBy("verdict").agg(
+        f.count("*").alias("documents"),
+        f.sum("lost_bytes").alias("lost_bytes"),
+        *(f.array(f.min(name), f.max(name)).alias(name) for name in ("distance", "similarity")),
+    )
+    counts = {row["verdict"]: row for row in by_verdict.collect()}
     near, exact = (counts.get(each.value) for each in (Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE))
-    [(related, says_more)] = written.similar.agg(f.count("*"), f.count("kept")).collect()
+    [(related, says_more)] = found.similar.agg(f.count("*"), f.count("kept")).collect()
     rejected = written.rejected.count()
     tally = Tally(
         documents=documents,
@@ -115,18 +99,18 @@ def result_of(written: Written) -> Result:
         text_bytes=text_bytes or 0,
         saved_bytes=(text_bytes or 0) - (kept_bytes or 0),
         lost_bytes=near["lost_bytes"] if near else 0,
-        distances=near and (near["min_distance"], near["max_distance"]),
-        similarities=near and (near["min_similarity"], near["max_similarity"]),
+        distances=near and tuple(near["distance"]),
+        similarities=near and tuple(near["similarity"]),
         first_rejected=[tuple(row) for row in written.rejected.limit(NAMED).collect()] if rejected else [],
         first_unanalysed=_first_unanalysed(written) if unanalysed else [],
     )
-    sizes = written.clusters.groupBy("cluster", "leader").count()
+    sizes = found.clusters.groupBy("cluster", "leader").count()
     largest = sizes.orderBy(f.desc("count"), "cluster").limit(_LARGEST).collect()
     return Result(tally, [(row["leader"], row["count"] - 1) for row in largest])
 
 
 def _first_unanalysed(written: Written) -> list[tuple[str, str]]:
-    texts = written.signed.where(f.col("reason").isNotNull()).select("id", f.col("reason").alias("of_text"))
+    texts = written.found.signed.where(f.col("reason").isNotNull()).select("id", f.col("reason").alias("of_text"))
     both = written.documents.select("id", "source", "reason").join(texts, "id", "left")
     reason = f.coalesce("reason", "of_text").alias("reason")
     found = both.select("id", "source", reason).where(f.col("reason").isNotNull()).orderBy("id").limit(NAMED)
@@ -143,42 +127,32 @@ def write_report_of_job(path: Path, files: Sequence[str], written: Written, tall
         tally: what `result_of` has counted.
         scheme_name: how signatures are made.
     """
-    related = written.dropped.select("id", *_SHOWN).union(written.similar.select("id", *_SHOWN))
-    name = name_of(files)
+    related, similar = (frame.select("id", *_SHOWN) for frame in (written.found.dropped, written.found.similar))
+    doubted, name = with_doubt(related.union(similar)), name_of(files)
     # No more than these come to the driver.
-    shown = related.orderBy(*order_of_doubt(), "id").limit(MOST_ROWS).toLocalIterator()
+    shown = doubted.orderBy("doubt", "id").limit(MOST_ROWS).toLocalIterator()
     rows = [row_of(row.asDict(), name) for row in shown]
-    [(doubtful,)] = related.agg(f.count_if(is_doubtful())).collect()
     left_out = LeftOut(
         tally.exact + tally.near + tally.similar + tally.says_more - len(rows),
-        doubtful - sum(map(contents.is_doubtful, rows)),
+        doubted.where("is_doubtful").count() - sum(map(contents.is_doubtful, rows)),
         tally.similar - sum(not row.verdict.is_duplicate for row in rows),
     )
     compare = partial(_compare, written, scheme_name)
     write_report(path, report_of(name, tally, iter(rows), left_out), compare)
 
 
-def is_doubtful() -> Column:
-    """Return what `dedup.report.contents.is_doubtful` says of a row."""
-    is_unchecked = f.col("rule").eqNullSafe(Rule.PAPER.short) & (f.col("similarity") < contents.SURE_SIMILARITY)
-    is_unsure = (f.col("places") >= contents.FEWEST_PLACES) | f.col("rule").eqNullSafe(Rule.SHORT_ALIKE.short)
-    is_unsure |= is_unchecked
-    return _is(Verdict.NEAR_DUPLICATE) & f.col("kept").isNull() & is_unsure
+def with_doubt(related: DataFrame) -> DataFrame:
+    """Return copies, and what is similar, with what `dedup.report.contents` says: `doubt` sorts, and `is_doubtful`."""
+    columns = f"{related.schema.toDDL()}, doubt array<double>, is_doubtful boolean"
+    return related.mapInArrow(_doubt, columns)
 
 
-def order_of_doubt() -> list[Column]:
-    """Return what `dedup.report.contents.order_of_doubt` sorts rows by."""
-    group = (
-        f.when(_is(Verdict.EXACT_DUPLICATE), 3)
-        .when(~_is(Verdict.NEAR_DUPLICATE), 1)
-        .when(is_doubtful(), 0)
-        .otherwise(2)
-    )
-    return [group, f.col("similarity"), -f.col("distance")]
-
-
-def _is(verdict: Verdict) -> Column:
-    return f.col("verdict") == verdict.value
+def _doubt(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        rows = [row_of(row, "") for row in batch.to_pylist()]
+        doubts = pa.array(map(contents.order_of_doubt, rows), pa.list_(pa.float64()))
+        doubted = batch.append_column("doubt", doubts)
+        yield doubted.append_column("is_doubtful", pa.array(map(contents.is_doubtful, rows), pa.bool_()))
 
 
 def _compare(written: Written, scheme_name: str, rows: Sequence[RelatedRow]) -> Iterator[WordDiff | None]:
@@ -298,11 +272,10 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], tel
     read_documents = items.where(items.id.isNotNull())
     documents = read_documents.drop("reason")
     rejected = items.where(items.id.isNull() & items.source.isNotNull()).select("source", "reason")
-    try:
-        _require_documents(documents, rejected)
-    except InputError:
+    if documents.isEmpty() and (first := rejected.first()) is not None:
+        others = rejected.count() - 1
         _remove(spark, root)
-        raise
+        raise nothing_read((first["source"], first["reason"]), others)
     result = deduplicate(documents, work, job.settings, known, about, telling=telling)
     written = _write(result, read_documents, rejected, known, Steps(root, telling=telling))
     with telling("counting"):
@@ -328,7 +301,7 @@ def _about(spark: SparkSession, job: SparkJob, files: Sequence[CorpusFile]) -> d
     against = None
     if job.against is not None:
         root = _root(job.against)
-        against = [root, *index_stat(spark, root)]
+        against = [root, *reading.stat_of(spark, f"{root}/{ROWS}")]
     return {
         "inputs": digest(json.dumps(inputs).encode()).hex(),
         "fields": asdict(job.options),
@@ -354,20 +327,13 @@ def require_same_index(before: dict[str, Any], about: dict[str, Any], work: str)
 def _remove(spark: SparkSession, root: str) -> None:
     """Remove what was kept on the way, and the folder itself where nothing could be written."""
     reading.remove(spark, f"{root}/{_WORK}")
-    if reading.is_empty_folder(spark, root):
+    if reading.exists(spark, root) and not reading.stat_of(spark, root):
         reading.remove(spark, root)
 
 
 def _root(path: str) -> str:
     """Return a path as Spark has it: not as a URI, in which a space would be another letter."""
     return path.rstrip("/") if is_url(path) else f"file://{Path(path).absolute()}"
-
-
-def _require_documents(documents: DataFrame, rejected: DataFrame) -> None:
-    """Refuse to write where nothing could be read: a wrong name of a field would pass for an empty corpus."""
-    if documents.isEmpty() and (first := rejected.first()) is not None:
-        reason = f"{plain(first['source'])}: {plain(first['reason'])}"
-        raise InputError(f"no document could be read, and nothing is written: {reason}")
 
 
 def _write(
@@ -377,4 +343,5 @@ def _write(
     dropped, similar = (frame.drop("record") for frame in (result.dropped, result.similar))
     frames = (result.kept, dropped, similar, result.clusters, rejected)
     outputs = {name: steps.keep(name, frame) for name, frame in zip(OUTPUTS, frames, strict=True)}
-    return Written(documents=documents, signed=result.signed, known=known, **outputs)
+    rejected = outputs.pop("rejected")
+    return Written(documents, replace(result, **outputs), rejected, known)

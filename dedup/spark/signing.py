@@ -1,64 +1,48 @@
-"""Documents to signatures, in batches of Arrow, by the code that signs files; columns of Arrow as arrays of numpy."""
+"""Documents to signatures, in batches of Arrow, by the code that signs files; rows and columns as Arrow has them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from dedup.corpus.batches import Signatures, sign
+from dedup.corpus.index import COLUMNS, byte_strings, columns_of
 from dedup.rules.settings import RuleSettings
 from dedup.signature import dictionaries
 
-_TYPES = {
-    "long": pa.int64(),
-    "int": pa.int32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-}
-
 Batches = Iterable[pa.RecordBatch]
 
-_COLUMNS = (
-    "id long, key string, low long, high long, fingerprint long, minima binary, shingles long, tokens long, "
-    "bands binary, reason string"
-)
+_SPARK_TYPES = {"int64": "long", "int32": "int", "float64": "double", "bool": "boolean"}
+_NOT_SIGNED = {"number", "leader", "indexed", "words"}
+_SIGNED = {
+    "id": "int64",
+    **{name: kind for name, kind in COLUMNS.items() if name not in _NOT_SIGNED},
+    "reason": "string",
+}
+_AT_ONCE = 256
 
 
-def numbers(column: NDArray[Any]) -> pa.Array:
-    """Return numbers as a column; what is unsigned stays the same bits, as Spark's long has a sign."""
-    column = np.ascontiguousarray(column)
-    return pa.array(column.view(np.int64) if column.dtype == np.uint64 else column.astype(np.int64))
+def ddl_of(columns: Mapping[str, str]) -> str:
+    """Return columns, which are given with their types as Arrow names them, as Spark writes them."""
+    return ", ".join(f"{name} {_SPARK_TYPES.get(kind, kind)}" for name, kind in columns.items())
 
 
-def binaries(rows: NDArray[Any]) -> pa.Array:
-    """Return each row of an array of shape (n, m) as bytes."""
-    width = rows.dtype.itemsize * rows.shape[1]
-    fixed = pa.py_buffer(np.ascontiguousarray(rows).tobytes())
-    return pa.Array.from_buffers(pa.binary(width), len(rows), [None, fixed]).cast(pa.binary())
+def schema_of(columns: Mapping[str, str]) -> pa.Schema:
+    """Return columns, which are given with their types as Arrow names them, as a schema of Arrow."""
+    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
 
 
-def unsigned(column: pa.Array) -> NDArray[np.uint64]:
-    """Return a column of longs as the unsigned numbers that they stand for."""
-    return np.ascontiguousarray(column.to_numpy(zero_copy_only=False)).view(np.uint64)
-
-
-def rows_of(column: pa.Array, kind: Any) -> NDArray[Any]:
-    """Return bytes of equal length as rows of numbers, shape (n, m); at least one."""
-    _, offsets, data = column.buffers()
-    ends = np.frombuffer(offsets, np.int32, len(column) + 1, column.offset * np.int32().itemsize)
-    return np.frombuffer(bytes(data[ends[0] : ends[-1]]), kind).reshape(len(column), -1)
-
-
-def arrow_schema(columns: str) -> pa.Schema:
-    """Return columns that are given with their types as Spark writes them, as Arrow has them."""
-    return pa.schema([(name, _TYPES[kind]) for name, kind in (column.split() for column in columns.split(", "))])
+def packed(rows: Iterable[dict[str, Any]], columns: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+    """Yield rows of some columns, some at a time."""
+    left, schema = iter(rows), schema_of(columns)
+    while some := list(islice(left, _AT_ONCE)):
+        yield pa.RecordBatch.from_pylist(some, schema)
 
 
 def with_word_lists(
@@ -89,7 +73,8 @@ def sign_documents(documents: DataFrame, settings: RuleSettings) -> DataFrame:
         `reason` says why a text could not be analysed.
     """
     wanted = [name for name in ("id", "key", "text", "identity") if name in documents.columns]
-    return documents.select(*wanted).mapInArrow(with_word_lists(partial(_sign, scheme_name=settings.scheme)), _COLUMNS)
+    signing = with_word_lists(partial(_sign, scheme_name=settings.scheme))
+    return documents.select(*wanted).mapInArrow(signing, ddl_of(_SIGNED))
 
 
 def signatures_of(texts: pa.Array, scheme_name: str, *, with_words: bool) -> Signatures:
@@ -97,7 +82,7 @@ def signatures_of(texts: pa.Array, scheme_name: str, *, with_words: bool) -> Sig
     return sign([text or "" for text in texts.to_pylist()], scheme_name, with_words=with_words)
 
 
-def _sign(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.RecordBatch]:
+def _sign(batches: Batches, scheme_name: str) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         signatures = signatures_of(batch.column("text"), scheme_name, with_words=False)
         rows: Any = signatures.rows
@@ -106,16 +91,11 @@ def _sign(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.Re
         columns = {
             "id": batch.column("id"),
             "key": batch.column("key"),
-            "low": numbers(rows["digest"][:, 0]),
-            "high": numbers(rows["digest"][:, 1]),
-            "fingerprint": numbers(rows["fingerprint"]),
-            "minima": binaries(rows["minima"]),
-            "shingles": numbers(rows["shingles"]),
-            "tokens": numbers(rows["tokens"]),
-            "bands": binaries(rows["bands"]),
-            "reason": pa.array(map(signatures.unanalysed.get, range(len(rows))), pa.string()),
+            **columns_of(rows),
+            "bands": byte_strings(rows["bands"]),
+            "reason": [signatures.unanalysed.get(place) for place in range(len(rows))],
         }
-        yield pa.RecordBatch.from_pydict(columns)
+        yield pa.RecordBatch.from_pydict(columns, schema_of(_SIGNED))
 
 
 def _identify(signatures: Signatures, identities: pa.Array) -> None:

@@ -140,6 +140,7 @@ class AddressMiddleware:
         ignored = self._remembered()
         requests = [request_from_dict(each, spider=self._crawler.spider) for each in ignored]
         ignored.clear()
+        self._checks.clear()
         self._crawler.stats.set_value("dedup/addresses_ignored", 0)
         for request in requests:
             self._crawler.engine.crawl(request)

@@ -80,8 +80,9 @@ def sketch(row: dict[str, Any]) -> Sketch:
 def test_candidates_are_those_of_one_multimap(
     spark: Any, tmp_path: Path, first: int, properties: dict[str, str]
 ) -> None:
-    from dedup.spark.candidates import COLUMNS, PriorIndex, candidates_of, names_of
+    from dedup.spark.candidates import COLUMNS, PriorIndex, candidates_of
     from dedup.spark.session import Steps
+    from dedup.spark.signing import ddl_of
 
     made = documents()
     rows = [
@@ -90,9 +91,11 @@ def test_candidates_are_those_of_one_multimap(
         | {"bands": row["bands"].tobytes(), "minima": row["minima"].tobytes(), "words": None}
         for row in made
     ]
-    all_rows = [tuple(row[name] for name in names_of(COLUMNS)) for row in rows]
+    all_rows = [tuple(row[name] for name in COLUMNS) for row in rows]
     with set_in(spark, {**properties, "spark.sql.execution.arrow.maxRecordsPerBatch": "50"}):
-        contents, earlier = (spark.createDataFrame(each, COLUMNS) for each in (all_rows[first:], all_rows[:first]))
+        contents, earlier = (
+            spark.createDataFrame(each, ddl_of(COLUMNS)) for each in (all_rows[first:], all_rows[:first])
+        )
         known = PriorIndex(earlier, made[first]["id"], 0) if first else PriorIndex.below(None, contents)
         found = candidates_of(contents.repartition(5), known, SETTINGS, Steps(str(tmp_path))).collect()
     assert {row.id: row.candidates for row in found} == found_one_by_one(made, first)
