@@ -24,7 +24,7 @@ from sqlalchemy import Connection, create_engine, func, insert, select, text
 from benchmarks.processes import scratch_folder
 from benchmarks.texts import EDITS, Texts, real_texts
 from crawler.cluster import PostgresqlServer
-from dedup.index import MOST_READ
+from dedup.keys import MOST_READ
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.key_table import KeyTable, Looked, fill_keys
 from dedup.rules.documents import Decision, Document

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from dedup.api import Deduplicator, deduplicate, similarity
     from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, InputError, SettingsError
-    from dedup.index import TableDesign
+    from dedup.keys import TableDesign
     from dedup.rules.documents import Decision, Rule, Verdict
     from dedup.rules.matcher import PairDecision
     from dedup.rules.settings import DedupSettings, Mode, RuleSettings
@@ -68,7 +68,7 @@ _MODULES = {
     "Scheme": "dedup.signature.schemes",
     "SettingsError": "dedup.errors",
     "Signature": "dedup.signature.signature",
-    "TableDesign": "dedup.index",
+    "TableDesign": "dedup.keys",
     "Unchanged": "dedup.stage.origins",
     "Verdict": "dedup.rules.documents",
     "deduplicate": "dedup.api",

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.errors import InputError
-from dedup.index import MAX_TABLES, Keys, TableDesign
+from dedup.keys import MAX_TABLES, Keys, TableDesign
 from dedup.signature.signature import BITS
 
 Fingerprints = NDArray[np.uint64]

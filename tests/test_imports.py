@@ -1,4 +1,7 @@
-"""Imports run downwards only: no circle of files or packages, and the order of the table in docs/architecture.md."""
+"""Imports run downwards only: no circle of files or packages, and the order of the table in docs/architecture.md.
+
+Names of tests are short.
+"""
 
 from __future__ import annotations
 
@@ -96,3 +99,8 @@ def test_imports_go_down_the_table_of_the_docs() -> None:
 def test_the_library_knows_nothing_of_the_application() -> None:
     known = {**modules("crawler"), **modules("settings"), **modules("benchmarks")}
     assert [path for path in modules("dedup").values() if any(imports(path, known))] == []
+
+
+def test_names_of_tests_have_at_most_80_characters() -> None:
+    found = (re.findall(r"def (test_\w+)", path.read_text(encoding="utf-8")) for path in modules("tests").values())
+    assert [name for names in found for name in names if len(name) > 80] == []

@@ -168,7 +168,7 @@ def test_python2_is_what_cpython_2_7_prints() -> None:
 
 
 @pytest.mark.parametrize("hash_", sorted(HASHES.keys() - {"python2"}))
-def test_texts_and_their_bytes_are_one_feature_and_narrow_fingerprints_are_the_lowest_bits(hash_: str) -> None:
+def test_text_and_its_bytes_are_one_feature_and_narrow_fingerprints_the_lowest_bits(hash_: str) -> None:
     assert simhash(["é", 7], hash=hash_) == simhash(["é".encode(), "7"], hash=hash_)
     assert simhash(["a", "b", "b"], 5, hash_) == simhash(["a", "b", "b"], hash=hash_) & 31
 

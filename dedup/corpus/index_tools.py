@@ -10,7 +10,7 @@ import numpy as np
 
 from dedup.corpus.index import FORMAT, SavedIndex
 from dedup.corpus.tally import about_settings, differing_settings
-from dedup.index import choose
+from dedup.keys import choose
 from dedup.rules.documents import Match, Rule, StoredDocument
 from dedup.rules.matcher import Candidate, Matcher, Query
 from dedup.rules.settings import Mode, RuleSettings

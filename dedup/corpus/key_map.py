@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import KEY, compiled, inner, ones, signed, slot_of
-from dedup.index import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
+from dedup.keys import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
 from dedup.rules.verification import Thresholds, may_be_alike
 from dedup.signature.signature import BITS_OF_A_MINIMUM, MINIMA, similarity_of
 
@@ -300,7 +300,7 @@ def _read(chains: Chains, hashes: NDArray[np.uint32], document: int, rarities: N
 def _chosen(
     rarities: NDArray[np.uint64], fingerprints: NDArray[np.uint64], fingerprint: np.uint64
 ) -> NDArray[np.int64]:
-    """Return whom to look at as `dedup.index.choose` does, but for those that are too far away; rising."""
+    """Return whom to look at as `dedup.keys.choose` does, but for those that are too far away; rising."""
     rarities = np.sort(rarities)
     # The rarest first, and then the earliest, as one number.
     orders, bands = np.empty(len(rarities), np.uint64), np.empty(len(rarities), np.bool_)

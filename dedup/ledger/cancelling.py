@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from dedup.console import Progress
 from dedup.errors import DedupError
-from dedup.index import Keys, TableDesign
+from dedup.keys import Keys, TableDesign
 from dedup.ledger.document_rows import CANCELLING, LOADED
 from dedup.ledger.key_table import KeyTable
 from dedup.ledger.notes import remove_some_notes

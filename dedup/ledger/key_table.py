@@ -1,4 +1,4 @@
-"""The keys of documents in SQL: permuted tables and bands, see `dedup.index`.
+"""The keys of documents in SQL: permuted tables and bands, see `dedup.keys`.
 
 Each table and each band is a range of the primary key of `dedup_fingerprints`: (number, value, document). The keys of a
 micro-batch are asked in one statement, of each key the earliest documents alone, and written in one.
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import func, select
 
 from dedup.console import Progress
-from dedup.index import Keys, choose
+from dedup.keys import Keys, choose
 from dedup.ledger import document_rows
 from dedup.ledger.unit_of_work import Session
 from dedup.rules.documents import StoredDocument
@@ -156,7 +156,7 @@ class KeyTable:
         self._read.clear()
 
     def find(self, session: Session, keys: Sequence[int]) -> list[tuple[int, bool]]:
-        """Choose among the documents that share keys with one, inside of a batch; see `dedup.index.choose`."""
+        """Choose among the documents that share keys with one, inside of a batch; see `dedup.keys.choose`."""
         read = self._read
         if any(key not in read for key in enumerate(keys)):
             self._write(session)

@@ -23,7 +23,7 @@ from dedup.console import (
     table,
 )
 from dedup.console import similarity as share
-from dedup.index import TableDesign
+from dedup.keys import TableDesign
 from dedup.report.table import STYLES
 from dedup.report.texts import Dropped, Origin, Record, Side
 from dedup.report.words import MOST_PLACES, WordDiff, are_too_long, diff_words, place_line, rejoin, tokens_of

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, column, select, table
 
 from dedup.console import plain
 from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
-from dedup.index import TableDesign
+from dedup.keys import TableDesign
 from dedup.ledger import document_rows
 from dedup.ledger.document_rows import find_words, given_key_of
 from dedup.report.contents import RelatedRow

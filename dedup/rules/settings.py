@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from dedup.errors import SettingsError
-from dedup.index import RADIUS, TableDesign
+from dedup.keys import RADIUS, TableDesign
 from dedup.rules.scope import FOR_EVER, Memory, Scope
 from dedup.rules.setting_values import to_bool, to_float, to_int, to_parsed, to_word
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY

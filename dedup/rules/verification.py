@@ -10,7 +10,7 @@ import math
 from collections.abc import Set
 from typing import NamedTuple
 
-from dedup.index import Keys
+from dedup.keys import Keys
 from dedup.rules.documents import Rule
 from dedup.rules.settings import LIMITS, Caution, Mode, RuleSettings
 from dedup.rules.signs import differing_signs

@@ -26,7 +26,7 @@ from pyspark.sql import functions as f
 from dedup.corpus import index
 from dedup.corpus.key_map import Sketches, estimate
 from dedup.errors import InputError
-from dedup.index import Keys, choose
+from dedup.keys import Keys, choose
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import Thresholds, fewest_tokens, keys_of
 from dedup.spark.session import Steps

@@ -101,7 +101,7 @@ fingerprints = Table(
     Column("value", BigInteger, primary_key=True, autoincrement=False),
     Column("document_id", BigInteger, primary_key=True, autoincrement=False),
     sqlite_with_rowid=False,
-    comment="the keys of documents: prefixes of permuted fingerprints, and bands; see dedup.index",
+    comment="the keys of documents: prefixes of permuted fingerprints, and bands; see dedup.keys",
 )
 
 verdicts = Table(

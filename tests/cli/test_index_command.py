@@ -17,7 +17,7 @@ from dedup import DedupSettings, make_signature
 from dedup.corpus import index as saving
 from dedup.corpus.index import SavedIndex
 from dedup.corpus.index_tools import find_near
-from dedup.index import MOST_READ, Keys, choose
+from dedup.keys import MOST_READ, Keys, choose
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.signature.signature import digest, distance

@@ -70,7 +70,7 @@ def test_what_is_similar_is_kept_and_named_in_a_file_of_its_own(tmp_path: Path) 
     assert "kept        4 documents   3 new, 1 similar" in done.stdout.splitlines()
 
 
-def test_similar_documents_are_counted_for_programs_and_written_where_they_are_wanted(tmp_path: Path) -> None:
+def test_similar_documents_are_counted_and_written_where_they_are_wanted(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": FORM}, {"id": "e", "text": filled_in(FORM)}])
     done = dedup("in.jsonl", "--similar", "look.jsonl", "--json", "--processes", "1", folder=tmp_path)
     report = json.loads(done.stdout)

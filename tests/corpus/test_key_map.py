@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dedup.corpus import key_map
 from dedup.corpus.key_map import NULL, KeyMap, Sketches, find_closest
-from dedup.index import MOST_RANKED, MOST_READ, RADIUS, Keys, TableDesign, choose
+from dedup.keys import MOST_RANKED, MOST_READ, RADIUS, Keys, TableDesign, choose
 from dedup.rules.verification import Thresholds
 from dedup.signature.signature import BANDS, distance
 

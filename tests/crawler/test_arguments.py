@@ -326,9 +326,7 @@ def test_max_pages_fetches_little_for_the_bin(crawling: Crawling, site: LocalSit
 
 
 @pytest.mark.slow
-def test_max_pages_above_what_there_is_ends_by_itself_and_counts_the_pages_of_each_crawl(
-    crawling: Crawling, site: LocalSite
-) -> None:
+def test_max_pages_above_all_pages_ends_and_counts_the_pages_of_each_crawl(crawling: Crawling, site: LocalSite) -> None:
     many_copies(site)
     crawling(site, max_pages=5)
     outcome = crawling(site, max_pages=5)

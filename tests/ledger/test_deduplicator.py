@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, text
 
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, LockedError, SettingsError
-from dedup.index import RADIUS
+from dedup.keys import RADIUS
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document, Rule, Verdict
 from dedup.rules.settings import Caution, DedupSettings, Mode
@@ -298,7 +298,7 @@ def test_a_copy_without_its_second_half_is_a_near_duplicate_by_caution(start: Ca
         assert crawl.see("b", copy).verdict is verdict
 
 
-def test_of_several_near_duplicates_the_most_similar_one_is_matched_and_not_the_closest_one(crawl: Crawl) -> None:
+def test_most_similar_near_duplicate_is_matched_and_not_the_closest_fingerprint(crawl: Crawl) -> None:
     close = text_at(lambda bits: bits <= 8, 22)
     similar = text_at(lambda bits: bits >= 10, 12)
     assert bits_apart(TEXT, close) < bits_apart(TEXT, similar)
@@ -334,7 +334,7 @@ def test_an_updated_document_says_what_it_resembles(crawl: Crawl) -> None:
     assert decision.is_similar
 
 
-def test_the_verdict_on_what_is_similar_is_stored_with_what_it_resembles_and_the_rule(crawl: Crawl) -> None:
+def test_similar_verdict_is_stored_with_its_original_and_rule(crawl: Crawl) -> None:
     for key, content in (("a", FORM), ("b", extended(FORM, 3)), ("c", FILLED)):
         crawl.see(key, content)
     ids = {key: row.id for key, row in crawl.stored().items()}
@@ -659,7 +659,7 @@ def assert_consistent_whatever_is_seen(crawl: Crawl, on_sqlite: int, on_postgres
 
 
 @pytest.mark.slow
-def test_whatever_is_seen_the_database_stays_consistent_and_the_verdicts_keep_their_meaning(crawl: Crawl) -> None:
+def test_database_stays_consistent_and_verdicts_keep_their_meaning(crawl: Crawl) -> None:
     assert_consistent_whatever_is_seen(crawl, on_sqlite=120, on_postgresql=15)
 
 
@@ -782,7 +782,7 @@ def test_a_writer_sees_what_every_writer_before_it_has_written(database_url: str
 
 
 @pytest.mark.parametrize("level", ["repeatable read", "serializable"])
-def test_a_writer_sees_what_every_writer_before_it_has_written_whatever_the_server_defaults_to(
+def test_writer_sees_what_earlier_writers_wrote_whatever_the_server_defaults_to(
     postgresql_url: str, level: str
 ) -> None:
     database = Database(postgresql_url)
@@ -994,7 +994,7 @@ def test_the_database_of_another_program_is_no_report_and_left_as_it_is(tmp_path
     assert path.read_bytes() == before
 
 
-def test_pages_of_a_site_that_mostly_have_one_text_under_other_titles_are_not_dropped(
+def test_pages_with_one_text_under_other_titles_are_not_dropped(
     start: Callable[..., Crawl],
 ) -> None:
     crawl = start()

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, func, select
 
-from dedup.index import MOST_RANKED, MOST_READ, RADIUS, Keys, TableDesign, choose
+from dedup.keys import MOST_RANKED, MOST_READ, RADIUS, Keys, TableDesign, choose
 from dedup.ledger.key_table import KeyTable, Looked, fill_keys
 from dedup.signature.signature import BANDS
 from dedup.sql import schema
@@ -110,7 +110,7 @@ def test_what_is_found_is_what_brute_force_finds(connection: Connection, *, with
     law()
 
 
-def test_all_within_3_bits_are_found_and_all_that_share_a_band_while_no_key_is_crowded(connection: Connection) -> None:
+def test_all_within_3_bits_or_with_a_common_band_are_found_unless_keys_are_crowded(connection: Connection) -> None:
     @examples(connection, on_sqlite=100, on_postgresql=30)
     @given(shelves(most=MOST_READ))
     def law(documents: list[Looked]) -> None:

@@ -144,7 +144,7 @@ def test_json_has_all_of_it_and_the_table_the_first_ones(crawl: Crawl) -> None:
     assert "gone" not in written(crawl, Format.CSV)
 
 
-def test_a_report_on_a_host_has_its_skipped_pages_alone_and_one_on_all_runs_adds_them_up(crawl: Crawl) -> None:
+def test_report_on_a_host_has_its_skipped_pages_and_one_on_all_runs_adds_them_up(crawl: Crawl) -> None:
     for run_id in (crawl.run, crawl.deduplicator.open_run("other")):
         note_skipped(crawl.database, run_id, [GONE, SLOW])
         note_unexamined(crawl.database, run_id, [NOTED])

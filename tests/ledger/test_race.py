@@ -21,9 +21,7 @@ SIDES = (0, 1)
 
 
 @pytest.mark.parametrize("at_once", [1, 20])
-def test_of_two_copies_decided_at_the_same_moment_by_two_processes_exactly_one_is_kept(
-    database_url: str, at_once: int
-) -> None:
+def test_one_of_two_copies_decided_at_once_by_two_processes_is_kept(database_url: str, at_once: int) -> None:
     settings = DedupSettings(database_url=database_url)
     Deduplicator(settings).close()
     context = multiprocessing.get_context("spawn")

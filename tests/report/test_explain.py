@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import update
 
 from dedup import DedupSettings, find_scheme, make_signature, similarity
-from dedup.index import TableDesign
+from dedup.keys import TableDesign
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.explanation import _KEPT
 from dedup.rules.documents import Document, Kept, Rule

@@ -84,7 +84,7 @@ def test_rule_acts_after_enough_pairs_where_the_other_address_was_seen() -> None
     assert not rules.take_fallen()
 
 
-def test_what_acts_in_one_scope_acts_in_others_after_fewer_pairs_and_what_tracks_people_too() -> None:
+def test_rule_acts_after_fewer_pairs_beside_another_scope_or_for_tracking_parameters() -> None:
     rules = learnt(PAIRS)
     for number in range(PAIRS_OF_SIBLING):
         assert rules.find(f"{SITE}/shop/0?sid=3") is None
@@ -94,7 +94,7 @@ def test_what_acts_in_one_scope_acts_in_others_after_fewer_pairs_and_what_tracks
     assert learnt(PAIRS_OF_SIBLING, "/news/{}?utm_source={}").find(f"{SITE}/news/1?utm_source=9")
 
 
-def test_kept_page_of_a_form_that_was_kept_ends_the_rule_in_its_scope_and_two_scopes_everywhere() -> None:
+def test_second_kept_page_of_a_form_ends_the_rule_in_its_scope_and_two_everywhere() -> None:
     rules = learnt(PAIRS)
     for scope in ("gallery", "chess"):
         assert rules.find(f"{SITE}/forum/1?sid=9")

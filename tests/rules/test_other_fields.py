@@ -27,9 +27,7 @@ def test_fields_are_stored_and_read(each: ItemFields) -> None:
 
 
 @given(fields, fields)
-def test_the_order_of_two_items_makes_no_difference_and_none_is_another_one_than_itself(
-    one: ItemFields, other: ItemFields
-) -> None:
+def test_other_fields_are_symmetric_and_none_differs_from_itself(one: ItemFields, other: ItemFields) -> None:
     ours, theirs = one.packed(), other.packed()
     assert other_fields(ours, ours) == []
     assert set(other_fields(ours, theirs)) == set(other_fields(theirs, ours))

@@ -158,7 +158,7 @@ def test_the_order_of_two_texts_makes_no_difference() -> None:
         assert PairDecider(DedupSettings()).decide(first, second) == PairDecider(DedupSettings()).decide(second, first)
 
 
-def test_texts_without_a_pair_of_words_all_have_the_same_fingerprint_and_are_not_compared() -> None:
+def test_texts_without_a_pair_of_words_share_a_fingerprint_and_are_not_compared() -> None:
     first, second = make_signature("harbour"), make_signature("mountain")
     assert first.fingerprint == second.fingerprint == 0
     decision = PairDecider(DedupSettings(mode="paper")).decide(first, second)

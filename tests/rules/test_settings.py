@@ -7,7 +7,7 @@ import pytest
 
 from dedup.corpus.tally import about_settings
 from dedup.errors import SettingsError
-from dedup.index import TableDesign
+from dedup.keys import TableDesign
 from dedup.rules.scope import Scope
 from dedup.rules.settings import (
     LIMITS,

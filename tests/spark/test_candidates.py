@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dedup.index import MOST_RANKED, MOST_READ, choose
+from dedup.keys import MOST_RANKED, MOST_READ, choose
 from dedup.rules.matcher import Candidate, Matcher
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import is_comparable, keys_of

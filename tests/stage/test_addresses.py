@@ -105,7 +105,7 @@ def test_ignored_requests_are_made_once_a_rule_is_false(made: tuple[AddressMiddl
     assert not any(ignores(middleware, request) for request in crawled)
 
 
-def test_start_requests_posts_redirects_and_callbacks_that_cannot_be_remembered_are_made(
+def test_start_requests_posts_redirects_and_unremembered_callbacks_are_made(
     made: tuple[AddressMiddleware, list[scrapy.Request]],
 ) -> None:
     kinds: list[dict[str, Any]] = [

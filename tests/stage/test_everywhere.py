@@ -307,7 +307,7 @@ process.start()
 
 
 @pytest.mark.parametrize("is_archive", [False, True])
-def test_without_a_scrapy_cfg_the_database_is_beside_the_settings_or_in_the_working_folder(
+def test_without_scrapy_cfg_the_database_is_beside_the_settings_or_in_the_folder(
     is_archive: bool, project: Project
 ) -> None:
     (project.folder / "scrapy.cfg").unlink()

@@ -119,7 +119,7 @@ class Spider(scrapy.Spider):
 
 @pytest.mark.parametrize("follow", [False, True])
 @pytest.mark.slow
-def test_pipelines_can_ask_for_the_response_at_every_depth_and_nothing_is_left_at_the_end(
+def test_pipelines_find_the_response_at_every_depth_and_nothing_is_left_behind(
     follow: bool, crawl: Callable[..., Outcome], site: LocalSite
 ) -> None:
     outcome = crawl(Spider, {"DEDUP_FOLLOW_DUPLICATES": follow}, site=site.url)

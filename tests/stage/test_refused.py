@@ -169,7 +169,7 @@ def test_items_without_response_are_known(tmp_path: Path) -> None:
 # What comes too late
 
 
-def test_copy_whose_original_is_refused_too_late_is_named_and_decided_anew_by_the_next_crawl(
+def test_copy_whose_original_is_refused_late_is_named_and_decided_by_the_next_crawl(
     pass_on: PassOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crawl_run, "PATIENCE", 0.0)

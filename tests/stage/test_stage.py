@@ -96,7 +96,7 @@ def test_files_without_text_are_compared_by_their_checksums(pass_on: PassOn) -> 
     assert outcome.kinds_of_drops == {"ExactDuplicate": 1}
 
 
-def test_files_are_where_the_files_pipeline_puts_them_and_things_with_the_same_picture_are_no_copies(
+def test_files_are_found_where_the_pipeline_puts_them_and_pictures_are_no_copies(
     pass_on: PassOn,
 ) -> None:
     items = [{"name": f"Lamp {n}", "images": [{"url": "u", "checksum": "no picture yet"}]} for n in range(3)]

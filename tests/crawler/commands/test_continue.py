@@ -122,7 +122,7 @@ def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_lef
 
 
 @pytest.mark.parametrize(("limit", "pages", "requests"), [({}, 41, 0), ({"max_pages": 12}, 12, MOST_IN_VAIN)])
-def test_run_that_was_killed_before_its_feed_was_written_has_not_ended_and_continue_writes_it(
+def test_continue_writes_the_feed_of_a_run_that_was_killed_before_it(
     limit: dict[str, object], pages: int, requests: int, tmp_path: Path
 ) -> None:
     database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"

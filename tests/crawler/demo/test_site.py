@@ -83,7 +83,7 @@ def test_every_page_gets_the_verdict_that_it_should_and_the_kept_ones_are_stored
     assert sorted(told) == sorted(dropped)
 
 
-def test_skipped_page_is_named_with_its_reason_and_counted_and_all_others_are_fetched_once(demo: Demo) -> None:
+def test_skipped_pages_are_named_and_counted_and_others_fetched_once(demo: Demo) -> None:
     told = re.findall(r"INFO: skipped (\S+): ([^(\n]+?)(?: \(|$)", demo.first.stderr, re.MULTILINE)
     named = {(url.removeprefix(demo.url), reason.replace(" ", "_")) for url, reason in told}
     skipped = {(each.path, str(each.reason)) for each in having("skipped")}

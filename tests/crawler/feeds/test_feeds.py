@@ -158,7 +158,7 @@ def test_rows_are_written_in_groups_and_none_is_lost(count: int, monkeypatch: py
     assert [rows for rows in groups if rows] == [10] * (count // 10) + [count % 10] * (count % 10 > 0)
 
 
-def test_memory_holds_one_group_at_most_and_a_column_that_only_a_later_item_has_does_no_harm(
+def test_memory_holds_one_row_group_and_later_columns_do_no_harm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(exporters, "ROWS_A_GROUP", 10)

@@ -165,9 +165,7 @@ def as_feed(path: Path, **options: Any) -> dict[str, Any]:
     return {str(path): {"format": path.suffix.removeprefix("."), **options}}
 
 
-def test_unchanged_pages_are_in_the_feed_of_their_run_and_of_those_that_drop_them_in_none(
-    tmp_path: Path, site: LocalSite
-) -> None:
+def test_unchanged_pages_are_in_the_feed_of_their_run_unless_they_are_dropped(tmp_path: Path, site: LocalSite) -> None:
     crawl_some(tmp_path, site, {}, run="sunday")
     feed = tmp_path / "pages.parquet"
     crawl_some(tmp_path, site, as_feed(feed), max_pages=10)

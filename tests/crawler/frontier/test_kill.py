@@ -24,7 +24,7 @@ def test_killed_crawl_is_identical_to_one_that_was_left_alone(capsys: pytest.Cap
     assert_identical(capsys.readouterr().out)
 
 
-def test_workers_that_are_killed_and_lose_their_server_leave_what_one_leaves_that_was_let_alone(
+def test_killed_workers_whose_server_restarts_end_with_the_same_database(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     kill.run(pages=80, kills=2, seed=3, workers=2, restarts=1)

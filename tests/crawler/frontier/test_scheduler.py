@@ -112,7 +112,7 @@ def test_every_way_in_which_a_request_can_end_is_done_but_a_fault_of_the_spider(
 
 
 @pytest.mark.slow
-def test_sitemaps_and_robots_end_too_and_a_finished_run_is_forgotten_and_its_name_begins_anew(tmp_path: Path) -> None:
+def test_finished_run_is_forgotten_and_its_name_begins_anew(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/": article("front"), "/a": article("a", ["/b"]), "/b": article("b")}
     namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
     with LocalSite(pages) as site:

@@ -122,7 +122,7 @@ def finish(store: FrontierStore, *taken: TakenUrl) -> None:
     store.exchange(Changes(done=[(each.id, True) for each in taken]), 0)
 
 
-def test_what_was_found_is_taken_once_and_comes_back_as_it_was_or_as_it_is_to_be_tried_again(workers: Workers) -> None:
+def test_queued_url_is_taken_once_and_comes_back_as_it_was_or_for_a_retry(workers: Workers) -> None:
     store, _ = workers.begin("one")
     whole = Entry("https://a.example/7", b"7" * 20, "a.example", "sitemap", 3, -3, 5, "https://a.example/", '{"a":1}')
     assert add(store, whole).added == 1
@@ -372,7 +372,7 @@ def test_of_pages_at_one_depth_likely_better_addresses_come_first(workers: Worke
     assert store.exchange(Changes(named=named), 5).taken == []
 
 
-def test_the_length_of_a_host_does_not_count_and_pages_of_archives_come_in_their_order() -> None:
+def test_rank_ignores_the_host_and_keeps_the_order_of_archives() -> None:
     short, long = (rank_of(request_for(f"https://{host}/a")) for host in ("a.example", "a.very.long.example"))
     assert short == long
     assert rank_of(request_for("https://a.example/a?b=c", kind=ARCHIVED)) == NAMED

@@ -260,7 +260,7 @@ def test_text_is_read_whatever_the_charset_is_said_to_be(path: str, bad: BadPage
     assert re.search("[\u4e00-\u9fff]", row["title"] or "")
 
 
-def test_page_that_kills_its_worker_twice_is_stored_without_text_and_analysed_by_the_next_crawl(
+def test_page_that_kills_its_worker_is_stored_without_text_and_analysed_next_time(
     tmp_path: Path,
 ) -> None:
     with LocalSite({"/killer": KILLER}) as site:

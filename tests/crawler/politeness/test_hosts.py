@@ -135,7 +135,7 @@ def test_pauses_double_up_to_a_tenth_of_all_patience_and_not_all_come_back_at_on
     assert {pause_seconds(600, 3, None, chance) for chance in (0.0, 0.5, 1.0)} == {3.0, 4.0, 5.0}
 
 
-def test_host_is_not_asked_before_it_wants_to_be_and_gets_half_of_all_patience_at_most() -> None:
+def test_host_waits_as_long_as_it_asks_for_up_to_half_of_all_patience() -> None:
     assert pause_seconds(600, 1, 30, 0.0) == 30
     assert 30 < pause_seconds(600, 1, 30, 1.0) < 31
     # One that refuses again after the time it has named.

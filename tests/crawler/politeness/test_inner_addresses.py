@@ -122,7 +122,7 @@ def test_what_may_not_be_connected_to_is_not_found(name: str, hosts: list[str]) 
     assert (rules.refusal(name) is None) == (bool(hosts) or name == "nowhere.example")
 
 
-def test_name_in_letters_is_the_one_that_requests_have_and_without_rules_everything_passes() -> None:
+def test_international_names_are_compared_as_requested_and_no_rules_let_all_pass() -> None:
     rules = AddressRules(["xn--bcher-kva.example"])
     assert look_up("bücher.example", rules) == ["10.0.0.2"]
     assert look_up("größer.example", rules) == []

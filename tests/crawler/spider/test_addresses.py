@@ -35,7 +35,7 @@ def test_calendar_without_an_end_is_left_to_the_end_and_over_after_samples(crawl
     assert outcome.count("crawler/skipped/nothing_new") + outcome.count("crawler/links_nothing_new") >= 1
 
 
-def test_pages_behind_many_removed_ones_are_all_kept_and_what_is_new_comes_before_them(crawling: Crawling) -> None:
+def test_pages_behind_many_removed_ones_are_kept_and_new_ones_come_first(crawling: Crawling) -> None:
     removed = MOST_IN_VAIN + MOST_OF_NUMBERS + 20
     posts = {f"/post/{number}": article("Removed", text=REMOVED) for number in range(removed)}
     later = {f"/post/{number}": article(f"{number}", text=document(60, number)) for number in range(removed, 300)}
@@ -101,9 +101,7 @@ def test_pattern_of_names_is_last_until_what_its_pages_lead_to_brings_something(
 
 
 @pytest.mark.parametrize("learns", [True, False])
-def test_copies_are_passed_over_and_a_corner_in_which_the_rule_is_false_loses_no_page(
-    learns: bool, crawling: Crawling
-) -> None:
+def test_copies_are_passed_over_and_a_rule_false_in_a_corner_loses_no_page(learns: bool, crawling: Crawling) -> None:
     with session_site() as site:
         # Few at once: how many are fetched before a rule is learnt does not depend on the machine.
         outcome = crawling(site, {"CRAWLER_LEARN_ADDRESSES": learns, "CONCURRENT_REQUESTS": 2})

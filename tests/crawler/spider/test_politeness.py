@@ -181,9 +181,7 @@ def asking_pages() -> dict[str, Page]:
 
 
 @pytest.mark.slow
-def test_what_pages_ask_for_is_obeyed_and_what_is_not_indexed_leaves_no_trace_and_that_can_be_switched_off(
-    crawling: Crawling, site: LocalSite
-) -> None:
+def test_noindex_and_nofollow_are_obeyed_and_can_be_ignored(crawling: Crawling, site: LocalSite) -> None:
     site.pages = asking_pages()
     outcome = crawling(site)
     assert crawling.kept == sorted(OBEYED)
@@ -197,7 +195,7 @@ def test_what_pages_ask_for_is_obeyed_and_what_is_not_indexed_leaves_no_trace_an
 
 
 @pytest.mark.slow
-def test_copy_of_a_page_with_noindex_is_kept_and_one_that_gets_it_later_is_not_updated(
+def test_copy_of_a_noindex_page_is_kept_and_a_later_noindex_updates_nothing(
     crawling: Crawling, site: LocalSite
 ) -> None:
     noindex = '<meta name="robots" content="noindex">'

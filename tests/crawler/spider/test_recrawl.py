@@ -293,7 +293,7 @@ def changed(database_url: str) -> Iterator[Known]:
         yield known
 
 
-def test_every_verdict_and_table_is_as_it_must_be_after_a_recrawl_and_another_one_transfers_little(
+def test_recrawl_leaves_right_verdicts_and_tables_and_another_transfers_little(
     changed: Known,
 ) -> None:
     outcome = changed.crawl(recrawl="true")
@@ -371,7 +371,7 @@ def test_a_page_that_is_gone_follows_the_policy(policy: str, sqlite_url: str) ->
         assert site.hits["/gone"] == 1
 
 
-def test_a_page_that_is_gone_and_linked_nowhere_is_not_asked_for_again_and_may_come_back(sqlite_url: str) -> None:
+def test_gone_page_that_nothing_links_to_is_not_fetched_and_may_come_back(sqlite_url: str) -> None:
     content = text("comes back")
     with crawled(sqlite_url, LocalSite({"/": article("front", ["/page"]), "/page": page(content)})) as (known, site):
         site.pages |= {"/": article("front"), "/page": GONE}
@@ -419,7 +419,7 @@ def test_a_page_stays_until_what_it_has_moved_to_is_there(sqlite_url: str) -> No
         assert known.verdicts()["/new"] == ["new"]
 
 
-def test_duplicates_that_are_too_young_for_a_visit_stand_in_for_what_has_moved_there_or_is_gone(
+def test_duplicates_too_young_for_a_visit_replace_what_has_moved_there_or_is_gone(
     sqlite_url: str,
 ) -> None:
     pages = {f"/{name}": page(text(name[0])) for name in ("a-moved", "a-young", "c", "d-gone", "d-young")}
@@ -469,7 +469,7 @@ def test_only_known_pages_in_the_scope_of_the_crawl_are_visited_again(sqlite_url
         assert set(site.hits) == {"/robots.txt", "/", "/in"}
 
 
-def test_with_max_age_only_older_pages_are_asked_for_and_links_of_younger_ones_are_known(sqlite_url: str) -> None:
+def test_max_age_fetches_older_pages_only_and_knows_links_of_younger_ones(sqlite_url: str) -> None:
     pages: dict[str, Page] = {
         "/young": article("young", ["/never-seen"]),
         "/old": article("old"),
@@ -496,7 +496,7 @@ def test_with_max_age_only_older_pages_are_asked_for_and_links_of_younger_ones_a
         assert not [record for record in outcome.log if record.levelname == "ERROR"]
 
 
-def test_a_front_page_that_is_a_duplicate_is_asked_for_in_full_since_its_links_are_wanted(sqlite_url: str) -> None:
+def test_front_page_that_is_a_duplicate_is_fetched_in_full_for_its_links(sqlite_url: str) -> None:
     with site_of({"/copy": tagged(article("front", ["/linked"])), "/linked": article("linked")}) as site:
         site.pages["/"] = tagged(article("front", ["/copy"]))
         known = Known(sqlite_url, site)
@@ -565,7 +565,7 @@ def test_a_copy_that_became_new_in_a_killed_crawl_is_stored_by_the_next_one(sqli
         assert known.stored()["/copy"] == text("a")
 
 
-def test_bytes_that_are_not_known_any_more_when_the_page_is_decided_are_analysed_then(
+def test_bytes_no_longer_known_when_the_page_is_decided_are_analysed_then(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: set[bytes] = set()
@@ -582,7 +582,7 @@ def test_bytes_that_are_not_known_any_more_when_the_page_is_decided_are_analysed
         assert known.stored() == {"/": text("one")}
 
 
-def test_a_duplicate_that_is_let_go_while_its_server_says_that_it_is_the_same_is_fetched_again(
+def test_duplicate_that_lost_its_original_is_fetched_though_not_modified(
     sqlite_url: str,
 ) -> None:
     copy = page(text("a"))

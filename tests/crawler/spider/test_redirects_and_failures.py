@@ -199,7 +199,7 @@ def test_page_that_fails_is_named_once_with_its_reason(failures: Failures) -> No
     assert named == {path: [reason.replace("_", " ")] for path, (_, reason) in SKIPPED.items()}
 
 
-def test_pages_are_kept_under_the_address_they_were_fetched_from_and_none_is_a_duplicate(failures: Failures) -> None:
+def test_pages_are_kept_under_the_address_they_were_fetched_from(failures: Failures) -> None:
     kept = {failures.url + (stored or path) for path, (_, stored) in KEPT.items()} | {f"{failures.url}/"}
     assert set(failures.crawl.pages) == kept
     assert {verdict["verdict"] for verdict in failures.crawl.verdicts} == {"new"}

@@ -151,7 +151,7 @@ def test_copies_may_be_headers_or_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_feed_as_a_start_is_written_and_what_is_broken_off_is_told_from_what_is_whole(tmp_path: Path) -> None:
+def test_feed_as_a_start_is_recorded_and_truncated_bodies_are_marked(tmp_path: Path) -> None:
     path = tmp_path / "crawl.warc.gz"
     film = Reply(bytes(200_000), 404, headers={"Content-Type": "video/mp4"})
     with LocalSite({"/": article("front", ["/film", "/gone"]), "/film": film}) as site:

@@ -108,7 +108,7 @@ def test_page_that_only_leads_elsewhere_is_none(tmp_path: Path) -> None:
     assert outcome.count("crawler/skipped/moved") == 1
 
 
-def test_pages_are_those_of_the_files_in_order_nobody_is_asked_and_damage_costs_no_other_page(
+def test_pages_come_from_the_files_in_order_and_damage_costs_no_other_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replaying, "_MANY_OF_A_MEMBER", 2)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.index import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys, TableDesign, choose
+from dedup.keys import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys, TableDesign, choose
 from dedup.signature.signature import BANDS
 
 DESIGN = TableDesign(5, 2)
@@ -57,7 +57,7 @@ def test_a_table_is_shared_where_no_bit_of_its_prefix_differs(fingerprint: int, 
     assert shared(KEYS, fingerprint, fingerprint ^ sum(1 << bit for bit in flipped)) == expected
 
 
-def test_rarity_is_a_share_of_the_documents_of_a_key_and_nearly_nothing_of_one_that_is_cut() -> None:
+def test_rarity_is_a_share_of_the_documents_of_a_key_and_little_of_a_cut_one() -> None:
     assert len(RARITIES) == MOST_READ + 1
     assert all(RARITIES[count] * count == RARITIES[1] for count in range(1, MOST_READ))
     # All keys together that are cut say less than one that is not.

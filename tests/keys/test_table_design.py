@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.errors import SettingsError
-from dedup.index import MAX_TABLES, TableDesign
+from dedup.keys import MAX_TABLES, TableDesign
 
 NESTED = ("4 choose 1 then 4 choose 1", "3 choose 1 then 5 choose 4 then 2 choose 1")
 DESIGNS = [(2, 1), (3, 1), (4, 1), (5, 1), (5, 2), (6, 3), (7, 5), (8, 1), (8, 2), (10, 9), (64, 1), (64, 63)]
