@@ -23,9 +23,9 @@ from benchmarks.hostile import MISSING, Answer, answering
 from benchmarks.processes import PROJECT, output_of, scratch_folder
 from benchmarks.site import crawl_command
 from benchmarks.texts import english_of
-from dedup.ledger.runs import read_last_verdicts
 from dedup.rules.address_rules import MOST_SEEN, Address, AddressRules, Evidence, Rule, parse, scope_of
-from dedup.sql.database import open_existing_database
+from dedup.store.database import open_existing_database
+from dedup.store.runs import read_last_verdicts
 
 _LISTED = 12
 _MOST_ADDRESSES = 2_000

@@ -19,7 +19,7 @@ from benchmarks.processes import PROJECT, Usage, run_measured, scratch_folder
 from benchmarks.site import INDEX, crawl_command, path_of, serve
 from dedup.evaluation import LabelledPair, Quality, read_set
 from dedup.rules.documents import join_clusters
-from dedup.sql.database import Database
+from dedup.store.database import Database
 
 # A chunk of text that has at least this share of Chinese characters is one for jieba.
 _CHINESE = re.compile("[\u3400-\u9fff]")

@@ -25,16 +25,16 @@ from benchmarks.processes import scratch_folder
 from benchmarks.texts import EDITS, Texts, real_texts
 from crawler.cluster import PostgresqlServer
 from dedup.keys import MOST_READ
-from dedup.ledger.deduplicator import Deduplicator
-from dedup.ledger.key_table import KeyTable, Looked, fill_keys
 from dedup.rules.documents import Decision, Document
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import check, keys_of
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import BANDS, Signature, digest
 from dedup.signature.signing import make_signature
-from dedup.sql.database import Database
-from dedup.sql.schema import documents, fingerprints, to_signed, words
+from dedup.store.database import Database
+from dedup.store.deduplicator import Deduplicator
+from dedup.store.key_table import KeyTable, Looked, fill_keys
+from dedup.store.schema import documents, fingerprints, to_signed, words
 
 _SIZES = (10_000, 100_000, 1_000_000)
 _BATCH = 50

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from benchmarks.corpora import planted_in, quality_of, write_corpus, write_part
 from benchmarks.processes import Usage, run_measured, scratch_folder
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import DUPLICATES, Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signing import make_signature
+from dedup.store.deduplicator import Deduplicator
 
 _CHECKED = 5_000
 _BATCH = 500

@@ -39,7 +39,7 @@ from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature
 from dedup.signature.signing import make_signature
-from dedup.sql.database import Database
+from dedup.store.database import Database
 
 _HOSTS_OF_WORKERS = 8
 _DATABASE = "crawl"

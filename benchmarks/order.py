@@ -14,13 +14,13 @@ from sqlalchemy import select
 
 from benchmarks.processes import scratch_folder
 from dedup.evaluation import LabelledPair, Quality, analyse_documents, read_set
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import DUPLICATES, Document, Rule, join_clusters
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import belongs_to_cluster, check_documents
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, compare, digest
-from dedup.sql.schema import documents, verdicts
+from dedup.store.deduplicator import Deduplicator
+from dedup.store.schema import documents, verdicts
 
 LARGEST_MOVE = 0.01
 """By how much pair precision and recall may move."""

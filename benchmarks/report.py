@@ -20,14 +20,14 @@ from sqlalchemy import insert
 
 from benchmarks.browser import open_chromium
 from benchmarks.processes import scratch_folder
-from dedup.ledger.document_rows import key_digest
 from dedup.rules.documents import Verdict
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import digest
-from dedup.sql.database import Database, open_dedup_database
-from dedup.sql.schema import documents, runs, verdicts, words
+from dedup.store.database import Database, open_dedup_database
+from dedup.store.document_rows import key_digest
+from dedup.store.schema import documents, runs, verdicts, words
 
 _NOUNS = "harbour ferry bridge tide market letter winter council library school garden night river tower boat"
 _WORDS = _NOUNS.split()

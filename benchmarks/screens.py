@@ -21,14 +21,14 @@ from benchmarks.browser import open_chromium
 from benchmarks.processes import PROJECT, scratch_folder
 from benchmarks.texts import chinese, english
 from dedup import DedupSettings, make_signature
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.contents import Selection
 from dedup.report.html.full_texts import texts_of
 from dedup.report.html.serving import Mark, ReviewServer
 from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
 from dedup.rules.documents import Document
-from dedup.sql.database import open_existing_database
+from dedup.store.database import open_existing_database
+from dedup.store.deduplicator import Deduplicator
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -26,7 +26,7 @@ from crawler.cluster import PostgresqlServer, start_part
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signing import make_signature
-from dedup.sql.database import Database
+from dedup.store.database import Database
 
 _HOSTS = 8
 _SLOW_SECONDS = 2.0

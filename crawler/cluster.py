@@ -22,7 +22,7 @@ from psycopg import sql
 
 from crawler.demo.site import server_at_its_usual_address
 from dedup.console import program
-from dedup.ledger.runs import name_by_time
+from dedup.store.runs import name_by_time
 
 T = TypeVar("T")
 

@@ -44,15 +44,15 @@ from crawler.spider.site import SiteSpider
 from crawler.warc.recording import find_target, is_warc, note_going_on
 from dedup.errors import DatabaseError, DedupError, SettingsError
 from dedup.files import replace_file
-from dedup.ledger.runs import find_decided, no_run, read_decided
 from dedup.report.render import csv_cell
 from dedup.rules.documents import Verdict
-from dedup.sql.database import Database, Outages, require_file
-from dedup.sql.schema import runs
 from dedup.stage.outages import mark_failed, outages_of
 from dedup.stage.pipelines import RUN_GOES_ON
 from dedup.stage.project import read_item_settings, read_settings
 from dedup.stage.running import refuse_to_start
+from dedup.store.database import Database, Outages, require_file
+from dedup.store.runs import find_decided, no_run, read_decided
+from dedup.store.schema import runs
 
 logger = logging.getLogger(__name__)
 

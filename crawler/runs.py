@@ -20,9 +20,9 @@ from crawler.arguments import SiteArguments
 from crawler.secrets import HIDDEN, without_password, without_secret
 from dedup.console import counted, plain, program
 from dedup.errors import DedupError, SettingsError
-from dedup.ledger.runs import name_by_time
-from dedup.sql.database import shown_url
 from dedup.stage.project import read_settings
+from dedup.store.database import shown_url
+from dedup.store.runs import name_by_time
 
 logger = logging.getLogger(__name__)
 

@@ -138,7 +138,7 @@ class Deduplicator:
     """
 
     def __init__(self, database: str | DedupSettings, **settings: Any) -> None:
-        from dedup.ledger.deduplicator import Deduplicator as DatabaseDeduplicator
+        from dedup.store.deduplicator import Deduplicator as DatabaseDeduplicator
 
         if isinstance(database, DedupSettings):
             self._settings = with_changes(database, **settings)
@@ -179,7 +179,7 @@ class Deduplicator:
             TypeError: what is given is no text, or no key.
             ValueError: it is closed.
         """
-        from dedup.ledger.runs import name_by_time
+        from dedup.store.runs import name_by_time
 
         if self._is_closed:
             raise ValueError("this Deduplicator is closed: make another one")

@@ -29,7 +29,7 @@ from dedup.signature.schemes import DEFAULT, Scheme, find_scheme
 from dedup.signature.signature import Signature, without_signs
 from dedup.signature.signing import make_signature
 from dedup.simhash import cosine
-from dedup.sql.database import Database
+from dedup.store.database import Database
 from dedup.workers.pool import process_context
 
 _GZIP = b"\x1f\x8b"

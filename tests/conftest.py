@@ -42,12 +42,12 @@ _ON_POSTGRESQL = {
     "crawler/frontier/test_scheduler.py",
     "crawler/frontier/test_shared.py",
     "crawler/test_database_failures.py",
-    "ledger/test_deduplicator.py",
-    "ledger/test_key_table.py",
-    "ledger/test_notes.py",
-    "ledger/test_race.py",
+    "store/test_deduplicator.py",
+    "store/test_key_table.py",
+    "store/test_notes.py",
+    "store/test_race.py",
     "report/test_report.py",
-    "sql/test_versions.py",
+    "store/test_versions.py",
 }
 _TESTS = Path(__file__).parent
 

@@ -12,14 +12,14 @@ from sqlalchemy import Connection, Table, select
 
 from crawler.frontier.schema import urls
 from crawler.pages.store import pages, visits
-from dedup.ledger.document_rows import key_digest
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens, keys_of
 from dedup.signature.normalise import clean
 from dedup.signature.signature import Sketch, compare
 from dedup.signature.signing import bands_of_words, make_signature
-from dedup.sql import schema
-from dedup.sql.database import Database
+from dedup.store import schema
+from dedup.store.database import Database
+from dedup.store.document_rows import key_digest
 
 SETTINGS = DedupSettings()
 

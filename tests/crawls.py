@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 
 from crawler.pages.store import PageStore, Settled, Visit
 from dedup import DedupSettings, make_signature
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.contents import Report, Selection
 from dedup.report.queries import open_report
 from dedup.rules.documents import Document
-from dedup.sql.database import Database, Outages
+from dedup.store.database import Database, Outages
+from dedup.store.deduplicator import Deduplicator
 
 BRIDGE = "https://news.example/zh/%E6%B8%AF%E5%8F%A3%E5%A4%A7%E6%A1%A5.html"
 BUDGET = "https://news.example/budget"

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from sqlalchemy import func, select, update
 
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document, Rule
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import belongs_to_cluster, check, is_comparable, is_thin, keys_of
 from dedup.signature.signature import Signature, Sketch, compare, digest
 from dedup.signature.signing import bands_of_words, make_signature
-from dedup.sql import schema
+from dedup.store import schema
+from dedup.store.deduplicator import Deduplicator
 
 signature_of = cache(make_signature)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from multiprocessing import Queue
 from multiprocessing.synchronize import Barrier
 
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signing import make_signature
+from dedup.store.deduplicator import Deduplicator
 from tests.texts import document, edited
 from tests.waiting import HANG
 

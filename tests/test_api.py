@@ -13,10 +13,10 @@ import dedup
 from dedup import Deduplicator, DedupSettings, SettingsError, Verdict, deduplicate, make_signature
 from dedup import similarity as compare
 from dedup.cli.main import main
-from dedup.ledger.runs import read_runs
 from dedup.rules.documents import Rule
 from dedup.rules.matcher import PairDecider
-from dedup.sql.database import open_existing_database
+from dedup.store.database import open_existing_database
+from dedup.store.runs import read_runs
 from tests.texts import chinese, chinese_words, document, edited, filled_in, form
 
 STORY = document(200)

@@ -45,7 +45,7 @@ for module in pkgutil.walk_packages(dedup.__path__, "dedup."):
         importlib.import_module(module.name)
         print(module.name)
 """
-    assert "dedup.ledger.deduplicator" in run_python(code).splitlines()
+    assert "dedup.store.deduplicator" in run_python(code).splitlines()
 
 
 def test_files_are_deduplicated_without_a_database_library(tmp_path: Path) -> None:

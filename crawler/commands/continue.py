@@ -61,7 +61,7 @@ class Command(crawl.Command):
         from crawler.runs import choose_run, words_to_go_on
         from dedup.console import counted
         from dedup.rules.settings import DedupSettings
-        from dedup.sql.database import Database, require_file
+        from dedup.store.database import Database, require_file
 
         assert self.settings is not None
         settings = self.settings

@@ -86,8 +86,8 @@ class Command(ScrapyCommand):
         from crawler.warc.recording import is_warc
         from dedup.console import counted, plain
         from dedup.errors import SettingsError
-        from dedup.sql.database import Database, require_file
         from dedup.stage.project import read_project_settings
+        from dedup.store.database import Database, require_file
 
         crawler = Crawler(SiteSpider, self.settings)
         crawler.stats = StatsCollector(crawler)

@@ -51,12 +51,12 @@ from crawler.politeness.hosts import Hosts
 from crawler.runs import UnfinishedRun, command_to_continue, name_of_run, name_unfinished, words_of
 from dedup.console import plain
 from dedup.errors import DedupError
-from dedup.sql.database import Database
 from dedup.stage.origins import Undecided
 from dedup.stage.outages import CrawlStopper, mark_failed, outages_of
 from dedup.stage.pipelines import RUN_GOES_ON
 from dedup.stage.running import refuse_to_start
 from dedup.stage.scrapy_private import has_slot, is_in_progress, wake_engine
+from dedup.store.database import Database
 
 logger = logging.getLogger(__name__)
 

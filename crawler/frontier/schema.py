@@ -36,9 +36,9 @@ from crawler.page import ARCHIVED, GIVEN, KIND, PLACE, ROW, referrer_of
 from crawler.politeness.hosts import FAILED, host_of
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
-from dedup.sql.database import RowsOfRuns, TableSet
-from dedup.sql.schema import Id
 from dedup.stage.addresses import LAST
+from dedup.store.database import RowsOfRuns, TableSet
+from dedup.store.schema import Id
 
 SUSPECT = 2
 """A URL that so many processes died with is handed out only while no other such one is under way."""

@@ -36,9 +36,9 @@ from crawler.page import read_setting
 from crawler.runs import UnfinishedRun
 from dedup.console import plain
 from dedup.errors import DedupError, SettingsError
-from dedup.sql.database import Database, insert_into, open_tables
 from dedup.stage.project import read_settings
 from dedup.stage.running import refuse_to_start
+from dedup.store.database import Database, insert_into, open_tables
 
 MAX_ATTEMPTS = 5
 """How many processes may end while a URL is under way before it is given up."""

@@ -15,11 +15,11 @@ from scrapy.http import Response
 from crawler.page import AGAIN, NOT_MODIFIED, stopping
 from crawler.pages.store import PageStore, Reason, Target, Visit
 from crawler.runs import name_of_run
-from dedup.ledger.runs import read_last_verdicts
 from dedup.signature.normalise import clean
 from dedup.stage.outages import CrawlStopper
 from dedup.stage.passed import MicroBatcher
 from dedup.stage.pipelines import NearDuplicatePipeline
+from dedup.store.runs import read_last_verdicts
 
 logger = logging.getLogger(__name__)
 

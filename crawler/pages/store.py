@@ -33,9 +33,9 @@ from sqlalchemy import (
 )
 
 from crawler.page import DESCRIBED, EXTRACTED
-from dedup.ledger.document_rows import key_digest
-from dedup.sql.database import Database, Outages, RowsOfRuns, TableSet, insert_into, open_tables
-from dedup.sql.schema import Id
+from dedup.store.database import Database, Outages, RowsOfRuns, TableSet, insert_into, open_tables
+from dedup.store.document_rows import key_digest
+from dedup.store.schema import Id
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -17,7 +17,7 @@ from dedup.report.html.writing import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, format_of, selection_for
 from dedup.rules.discarder import to_discarder
-from dedup.sql.database import USUAL_DATABASE, Database, open_existing_database, url_or_usual
+from dedup.store.database import USUAL_DATABASE, Database, open_existing_database, url_or_usual
 
 ABOUT = (
     "Show what was decided in the last run of a database: totals, hosts, the largest clusters, every dropped page "

@@ -36,7 +36,7 @@ from dedup.evaluation import (
 )
 from dedup.rules.settings import Mode
 from dedup.signature.schemes import Scheme
-from dedup.sql.database import open_existing_database, url_of
+from dedup.store.database import open_existing_database, url_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -30,7 +30,7 @@ from dedup.report.texts import (
 )
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
-from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_of, url_or_usual, usual_database
+from dedup.store.database import USUAL_DATABASE, open_existing_database, url_of, url_or_usual, usual_database
 
 _SHOWN = 60
 

@@ -31,7 +31,7 @@ from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Material, read_named,
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS
-from dedup.sql.database import Database, open_existing_database, url_of
+from dedup.store.database import Database, open_existing_database, url_of
 
 _LABEL = 14
 _RADIUS = 3

@@ -10,8 +10,8 @@ from pathlib import Path
 from dedup.console import counted, plain, print_answer, readable
 from dedup.errors import InputError
 from dedup.evaluation import read_pairs
-from dedup.ledger.store import Released, release
-from dedup.sql.database import open_existing_database, url_of
+from dedup.store.database import open_existing_database, url_of
+from dedup.store.writing import Released, release
 
 _TOLD = {
     "released": "kept when seen again",

@@ -13,14 +13,14 @@ from typing import Any
 from dedup.cli.duplicates import add_selection, selected
 from dedup.console import write_lines
 from dedup.errors import DedupError, SettingsError
-from dedup.ledger.store import release, take_back
 from dedup.report.contents import Selection
 from dedup.report.html.full_texts import texts_of
 from dedup.report.html.serving import Pairs, ReviewServer
 from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
 from dedup.report.render import Format, selection_for
-from dedup.sql.database import Database, open_existing_database, url_or_usual
+from dedup.store.database import Database, open_existing_database, url_or_usual
+from dedup.store.writing import release, take_back
 
 _LAST_PORT = 65_535
 

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dedup.console import NEAR, WARNING, Line, counted, plain, print_answer, styled, table
-from dedup.ledger.cancelling import Cancelled, cancel_run
-from dedup.ledger.document_rows import CANCELLING
-from dedup.ledger.runs import Run, read_runs
 from dedup.rules.documents import Verdict
-from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_or_usual
+from dedup.store.cancelling import Cancelled, cancel_run
+from dedup.store.database import USUAL_DATABASE, open_existing_database, url_or_usual
+from dedup.store.document_rows import CANCELLING
+from dedup.store.runs import Run, read_runs
 
 _DATABASE_HELP = f"a URL or an SQLite file; default: {USUAL_DATABASE}"
 _CANCEL_HELP = (

@@ -23,9 +23,6 @@ from dedup.corpus.document_table import DocumentTable
 from dedup.corpus.index import Keyed, SavedIndex
 from dedup.corpus.key_map import NULL
 from dedup.errors import DatabaseError
-from dedup.ledger import document_rows
-from dedup.ledger.document_rows import Identity
-from dedup.ledger.key_table import fill_keys
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import is_comparable, keys_of
@@ -33,8 +30,11 @@ from dedup.signature.analysis import bands_of
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme, scheme_named
 from dedup.signature.signature import BANDS, Sketch, without_signs
-from dedup.sql.database import LOADING, Database, insert_into, open_dedup_database, read_properties
-from dedup.sql.schema import documents, properties, runs, to_signed, to_unsigned, words
+from dedup.store import document_rows
+from dedup.store.database import LOADING, Database, insert_into, open_dedup_database, read_properties
+from dedup.store.document_rows import Identity
+from dedup.store.key_table import fill_keys
+from dedup.store.schema import documents, properties, runs, to_signed, to_unsigned, words
 
 AT_ONCE = 5_000
 _ROWS_AT_ONCE = 1_000

@@ -1,4 +1,4 @@
-"""From keys to the documents that share them, in arrays: what `dedup.ledger.key_table` is in SQL."""
+"""From keys to the documents that share them, in arrays: what `dedup.store.key_table` is in SQL."""
 
 # Compiled functions take nothing by name.
 # ruff: noqa: PLR0917

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from dedup.console import counted, readable
-from dedup.ledger.runs import read_last_verdicts
 from dedup.rules.address_rules import MOST_SEEN, AddressRules, Evidence, Rule, as_path, parse
 from dedup.rules.scope import owner_of
-from dedup.sql.database import Database
+from dedup.store.database import Database
+from dedup.store.runs import read_last_verdicts
 
 _MOST_EXAMPLES = 2
 

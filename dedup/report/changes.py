@@ -13,7 +13,6 @@ from sqlalchemy import Connection, Select, and_, column, exists, func, or_, sele
 
 from dedup.console import ADDED, NEAR, QUIET, REMOVED, SIMILAR, Line, joined, linked, plain, styled, write_lines
 from dedup.errors import DedupError, InputError
-from dedup.ledger.runs import no_run
 from dedup.report.queries import is_of_host, last_run
 from dedup.report.render import Format, csv_cell, write_json
 from dedup.report.texts import find_text_as_of, read_made_with
@@ -21,8 +20,9 @@ from dedup.report.words import WordDiff, are_too_long, diff_words, place_line, p
 from dedup.rules.documents import Verdict
 from dedup.signature.dictionaries import registered
 from dedup.signature.schemes import DEFAULT, Scheme
-from dedup.sql.database import Database
-from dedup.sql.schema import GIVEN_DIGEST, documents, runs, skipped, verdicts
+from dedup.store.database import Database
+from dedup.store.runs import no_run
+from dedup.store.schema import GIVEN_DIGEST, documents, runs, skipped, verdicts
 
 # What a crawler calls a page that is gone, or asks not to be stored.
 _GONE = ("http 404", "http 410", "noindex")

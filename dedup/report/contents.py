@@ -196,7 +196,7 @@ class NotExamined:
 
 
 class SkippedPage(NamedTuple):
-    """A page that a run skipped, see `dedup.ledger.notes.Skipped`."""
+    """A page that a run skipped, see `dedup.store.notes.Skipped`."""
 
     key: str
     reason: str

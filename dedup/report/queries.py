@@ -25,7 +25,6 @@ from sqlalchemy import (
     union_all,
 )
 
-from dedup.ledger.runs import no_run
 from dedup.report.contents import (
     Cluster,
     HostTotal,
@@ -40,8 +39,9 @@ from dedup.report.contents import (
 from dedup.rules.documents import DUPLICATES, Kept, Verdict, join_clusters
 from dedup.rules.scope import BEFORE_HOST, host_of
 from dedup.rules.settings import DedupSettings
-from dedup.sql.database import Database
-from dedup.sql.schema import documents, runs, skipped, unexamined, verdicts
+from dedup.store.database import Database
+from dedup.store.runs import no_run
+from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
 
 _ROWS_AT_ONCE = 1000
 

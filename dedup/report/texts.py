@@ -18,8 +18,6 @@ from sqlalchemy import Connection, column, select, table
 from dedup.console import plain
 from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
 from dedup.keys import TableDesign
-from dedup.ledger import document_rows
-from dedup.ledger.document_rows import find_words, given_key_of
 from dedup.report.contents import RelatedRow
 from dedup.report.queries import has_changed
 from dedup.report.words import WordDiff, diff_words, rejoin
@@ -29,8 +27,10 @@ from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, scheme_named
 from dedup.signature.signature import Signature, digest
 from dedup.signature.signing import bands_of_words, make_signature
-from dedup.sql.database import Database, read_properties
-from dedup.sql.schema import documents, runs, verdicts
+from dedup.store import document_rows
+from dedup.store.database import Database, read_properties
+from dedup.store.document_rows import find_words, given_key_of
+from dedup.store.schema import documents, runs, verdicts
 
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",

@@ -193,7 +193,7 @@ class Content:
         words: its words, as its signature has them; empty where they are not at hand.
         title: what it is called, in one line of `LONGEST_TITLE` characters at most; empty: nobody knows.
         fields: its short fields, see `dedup.rules.other_fields`.
-        keys: what it is found by, see `dedup.ledger.key_table`; None where it is not.
+        keys: what it is found by, see `dedup.store.key_table`; None where it is not.
     """
 
     text_digest: bytes

@@ -283,7 +283,7 @@ class PairDecision:
 
 
 class PairDecider:
-    """Decides pairs as `dedup.ledger.deduplicator.Deduplicator` does.
+    """Decides pairs as `dedup.store.deduplicator.Deduplicator` does.
 
     Args:
         settings: how matches are found and decided.

@@ -26,9 +26,9 @@ from dedup.errors import InputError, SettingsError
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
-from dedup.sql.database import open_existing_database, url_of
 from dedup.stage.origins import Origins
 from dedup.stage.pipelines import NearDuplicatePipeline
+from dedup.store.database import open_existing_database, url_of
 
 _TOLD = ("dedup.stage.examiner", "dedup.stage.items")
 

@@ -17,10 +17,6 @@ from scrapy.crawler import Crawler
 from dedup.console import counted
 from dedup.errors import DatabaseError, DedupError
 from dedup.files import open_output, replace_file
-from dedup.ledger.deduplicator import Deduplicator
-from dedup.ledger.notes import Skipped, note_skipped, note_unexamined, summarise
-from dedup.ledger.runs import name_by_time
-from dedup.ledger.store import Orphan
 from dedup.report.html.writing import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import format_of, selection_for
@@ -28,12 +24,16 @@ from dedup.rules.documents import Decision, Document
 from dedup.rules.scope import FOR_EVER
 from dedup.rules.settings import DedupSettings
 from dedup.signature.normalise import clean
-from dedup.sql.database import open_existing_database
 from dedup.stage.items import UnexaminedItems
 from dedup.stage.origins import Turn
 from dedup.stage.outages import outages_of
 from dedup.stage.passed import BATCH_PATIENCE, PATIENCE, MicroBatcher, PassedItems
 from dedup.stage.project import make_database_folder
+from dedup.store.database import open_existing_database
+from dedup.store.deduplicator import Deduplicator
+from dedup.store.notes import Skipped, note_skipped, note_unexamined, summarise
+from dedup.store.runs import name_by_time
+from dedup.store.writing import Orphan
 
 logger = logging.getLogger(__name__)
 

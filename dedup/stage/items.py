@@ -25,7 +25,6 @@ from dedup.fields import (
     text_or_page,
     with_title,
 )
-from dedup.ledger.notes import Unexamined
 from dedup.rules.documents import Decision
 from dedup.rules.other_fields import NO_FIELDS, ItemFields
 from dedup.rules.scope import domain_of
@@ -36,6 +35,7 @@ from dedup.stage.item_settings import (
     ItemSettings,
 )
 from dedup.stage.short_fields import short_fields
+from dedup.store.notes import Unexamined
 
 logger = logging.getLogger(__name__)
 

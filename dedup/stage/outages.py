@@ -12,8 +12,8 @@ from scrapy.crawler import Crawler
 from scrapy.utils.reactor import is_reactor_installed
 
 from dedup.errors import DedupError
-from dedup.sql.database import Outages
 from dedup.stage.project import read_settings
+from dedup.store.database import Outages
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)

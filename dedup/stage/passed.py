@@ -15,8 +15,8 @@ from scrapy.statscollectors import StatsCollector
 
 from dedup.console import counted, logged
 from dedup.errors import LockedError, OutageError
-from dedup.ledger.store import Orphan
 from dedup.rules.documents import Decision
+from dedup.store.writing import Orphan
 
 logger = logging.getLogger(__name__)
 

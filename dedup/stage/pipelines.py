@@ -13,7 +13,6 @@ from scrapy.http import Response
 
 from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
-from dedup.ledger.notes import Skipped
 from dedup.rules.documents import Decision, Kept
 from dedup.rules.settings import DedupSettings
 from dedup.stage.crawl_run import CrawlRun, write_report_of_run
@@ -26,6 +25,7 @@ from dedup.stage.project import names_around, neighbours, read_item_settings, re
 from dedup.stage.running import refuse_to_start
 from dedup.stage.scrapy_private import items_under_way, let_scraper_close
 from dedup.stage.signals import document_dropped, document_kept
+from dedup.store.notes import Skipped
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)

@@ -18,10 +18,10 @@ from dedup.corpus import index as saving
 from dedup.corpus.index import SavedIndex
 from dedup.corpus.index_tools import find_near
 from dedup.keys import MOST_READ, Keys, choose
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.signature.signature import digest, distance
-from dedup.sql.schema import documents
+from dedup.store.deduplicator import Deduplicator
+from dedup.store.schema import documents
 from tests.commands import run_dedup, run_in_process
 from tests.saved_indexes import held, rows_in, save_index
 from tests.texts import document, edited, filled_in, form

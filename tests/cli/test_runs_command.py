@@ -12,7 +12,7 @@ import pytest
 from crawler.frontier.schema import Entry
 from crawler.frontier.store import Changes, FrontierStore
 from dedup.cli.main import main
-from dedup.sql.database import Database
+from dedup.store.database import Database
 from tests.commands import run_dedup
 from tests.crawling import ask, crawl_site_here
 from tests.crawls import BUDGET, Crawls, crawl_twice

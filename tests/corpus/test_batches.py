@@ -26,7 +26,7 @@ from dedup.errors import InputError
 from dedup.rules.settings import DedupSettings, RuleSettings
 from dedup.signature.signature import digest
 from tests.corpus.test_files_verdicts import corpus
-from tests.ledger.test_second_original import BOTH, FIRST, SECOND
+from tests.store.test_second_original import BOTH, FIRST, SECOND
 from tests.texts import CHINESE, ENGLISH
 
 LINES = [

@@ -21,7 +21,6 @@ from dedup.compiled import compiled
 from dedup.corpus.batches import sign_one
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.key_map import Sketches, rank
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document, Rule, Verdict
 from dedup.rules.matcher import Candidate, Matcher
 from dedup.rules.settings import Caution, DedupSettings, RuleSettings
@@ -30,6 +29,7 @@ from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import MINIMA, Sketch, digest
 from dedup.signature.signing import make_signature
+from dedup.store.deduplicator import Deduplicator
 from tests.texts import answered, chinese, chinese_words, document, edited, extended
 
 Content = str | bytes

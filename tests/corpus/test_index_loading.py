@@ -14,14 +14,13 @@ from sqlalchemy import select
 from dedup.cli.main import main
 from dedup.corpus import index_database as loading
 from dedup.errors import DatabaseError
-from dedup.ledger import key_table
-from dedup.sql import schema
+from dedup.store import key_table, schema
 from tests.corpus.test_files_verdicts import corpus
 from tests.crawling import crawl
 from tests.deciding import Crawl
-from tests.ledger.test_second_original import STORIES
 from tests.localsite import LocalSite, article
 from tests.saved_indexes import held, read_whole, save_index
+from tests.store.test_second_original import STORIES
 from tests.texts import ENGLISH, document, edited
 
 TEXT = document(150, "text")

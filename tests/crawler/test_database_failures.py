@@ -24,9 +24,9 @@ from crawler.frontier.store import FrontierStore
 from crawler.pages.store import PageStore
 from dedup import DedupSettings
 from dedup.errors import DatabaseError, OutageError
-from dedup.ledger.deduplicator import Deduplicator
-from dedup.sql import database as outages_module
-from dedup.sql.database import Database, Outages, open_existing_database
+from dedup.store import database as outages_module
+from dedup.store.database import Database, Outages, open_existing_database
+from dedup.store.deduplicator import Deduplicator
 from tests.crawling import (
     NO_NETWORK,
     Crawl,

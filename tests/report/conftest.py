@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dedup.sql.database import Database, open_existing_database
+from dedup.store.database import Database, open_existing_database
 from tests.crawls import Crawls, crawl_twice
 
 

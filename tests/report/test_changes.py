@@ -13,7 +13,7 @@ import pytest
 from dedup.errors import DedupError, InputError
 from dedup.report.changes import ChangedPage, open_changes, write_changes
 from dedup.report.render import Format
-from dedup.sql.database import open_existing_database
+from dedup.store.database import open_existing_database
 from tests.crawling import ask, crawl_site_here
 from tests.crawls import Crawls, text_of
 from tests.localsite import LocalSite, Reply, article, redirect

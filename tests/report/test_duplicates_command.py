@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from dedup import DedupSettings, make_signature
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.address_rules import PAIRS
 from dedup.rules.documents import Document
+from dedup.store.deduplicator import Deduplicator
 from tests.commands import run_dedup, run_in_process
 from tests.crawling import run
 from tests.report.html.test_model import data_in

@@ -12,7 +12,7 @@ import pytest
 
 from dedup.errors import InputError
 from dedup.evaluation import Quality, pool_results, read_marked, read_pairs, table
-from dedup.sql.database import Database
+from dedup.store.database import Database
 from tests.commands import run_dedup, run_in_process
 from tests.texts import document, edited
 

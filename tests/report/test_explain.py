@@ -14,12 +14,12 @@ from sqlalchemy import update
 
 from dedup import DedupSettings, find_scheme, make_signature, similarity
 from dedup.keys import TableDesign
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.explanation import _KEPT
 from dedup.rules.documents import Document, Kept, Rule
 from dedup.rules.matcher import PairDecider
-from dedup.sql.database import Database
-from dedup.sql.schema import properties
+from dedup.store.database import Database
+from dedup.store.deduplicator import Deduplicator
+from dedup.store.schema import properties
 from tests.commands import run_dedup, run_in_process
 from tests.crawls import store_pages
 from tests.texts import CHINESE, ENGLISH, chinese, chinese_words, document, edited, extended, shingles

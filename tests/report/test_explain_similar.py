@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from dedup import DedupSettings
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document, Rule
 from dedup.rules.other_fields import ItemFields
 from dedup.rules.settings import LIMITS, Caution
 from dedup.signature.signing import make_signature
+from dedup.store.deduplicator import Deduplicator
 from tests.commands import run_dedup
 from tests.report.test_explain import data, explained, fill, measured, missed
 from tests.texts import document, extended, filled_in, form

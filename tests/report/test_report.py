@@ -13,7 +13,7 @@ from dedup.report.contents import FEWEST_PLACES, SURE_SIMILARITY, is_doubtful, o
 from dedup.report.queries import read_largest_clusters, read_totals
 from dedup.rules.documents import Document
 from dedup.rules.scope import host_of
-from dedup.sql.database import Database
+from dedup.store.database import Database
 from tests.crawls import BRIDGE, BUDGET, Crawls, document, form_of, report_on, text_of
 from tests.report.html.reports import EXACT, SIMILAR, row
 

@@ -13,8 +13,8 @@ from sqlalchemy import func, insert, select
 from dedup.console import readable
 from dedup.report.render import Format, write_report
 from dedup.signature.signature import digest
-from dedup.sql.database import Database
-from dedup.sql.schema import documents, verdicts
+from dedup.store.database import Database
+from dedup.store.schema import documents, verdicts
 from tests.crawls import BRIDGE, BUDGET, Crawls, form_of, report_on, text_of
 from tests.terminals import Terminal, links_in, seen
 

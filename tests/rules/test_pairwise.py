@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from dedup import DedupSettings, Mode, Signature, Verdict, make_signature
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document, Rule
 from dedup.rules.matcher import PairDecider, PairDecision
 from dedup.rules.settings import Caution
+from dedup.store.deduplicator import Deduplicator
 from tests.texts import answered, document, edited
 
 TEXT = document(300)

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dedup.signature.signature import distance
-from dedup.sql.schema import to_signed, to_unsigned
+from dedup.store.schema import to_signed, to_unsigned
 
 HASHES = st.integers(0, 2**64 - 1)
 

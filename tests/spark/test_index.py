@@ -15,10 +15,10 @@ from dedup.errors import IndexFileError, InputError
 from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
 from tests.corpus.test_files_verdicts import corpus
-from tests.ledger.test_second_original import STORIES
 from tests.saved_indexes import change_about, held, read_whole
 from tests.saved_indexes import save_index as make_index
 from tests.spark.test_verdicts import SPREAD, set_in
+from tests.store.test_second_original import STORIES
 from tests.texts import ENGLISH, document
 
 pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]

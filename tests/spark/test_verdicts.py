@@ -15,7 +15,7 @@ from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
 from tests.corpus.test_files_verdicts import corpus
-from tests.ledger.test_second_original import STORIES
+from tests.store.test_second_original import STORIES
 from tests.texts import CHINESE, ENGLISH, document, edited
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]

@@ -12,11 +12,11 @@ import pytest
 from scrapy.crawler import Crawler
 
 from dedup.errors import DatabaseError
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.settings import DedupSettings
-from dedup.sql import database
 from dedup.stage import pipelines
 from dedup.stage.signals import document_kept
+from dedup.store import database
+from dedup.store.deduplicator import Deduplicator
 from tests.crawling import NO_NETWORK, ExitedError, Outcome
 from tests.passing import url
 from tests.texts import document

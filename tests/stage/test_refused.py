@@ -15,13 +15,13 @@ from scrapy import signals
 from scrapy.exceptions import DropItem
 
 from dedup.errors import DatabaseError
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.rules.documents import Verdict
-from dedup.sql.database import open_existing_database
 from dedup.stage import crawl_run
 from dedup.stage.signals import document_dropped
+from dedup.store.database import open_existing_database
+from dedup.store.deduplicator import Deduplicator
 from tests.crawling import Outcome, crawl_here
 from tests.passing import ADDONS, NEAR_A, A, B, url, urls
 from tests.texts import document

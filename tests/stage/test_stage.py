@@ -16,8 +16,8 @@ from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 
 from dedup.rules.documents import Rule
-from dedup.sql.database import url_of
 from dedup.stage.signals import document_dropped, document_kept
+from dedup.store.database import url_of
 from tests.crawling import Outcome, ask, crawl_here, run
 from tests.passing import ADDONS, FORM, NEAR_A, A, B, ItemsSpider, four, url, urls
 from tests.texts import document, filled_in

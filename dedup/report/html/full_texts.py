@@ -14,7 +14,7 @@ from dedup.report.texts import Origin, find_texts
 from dedup.report.words import are_too_long, merge_neighbours
 from dedup.rules.word_comparison import TokenChange, find_changes
 from dedup.signature.normalise import normalise
-from dedup.sql.database import Database
+from dedup.store.database import Database
 
 MOST_CHARACTERS = 5_000_000
 """Of a text, that are shown."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from dedup.console import track
 from dedup.report.contents import RelatedRow, Report
 from dedup.report.render import Format, write_report
-from dedup.sql.database import Database
+from dedup.store.database import Database
 
 if TYPE_CHECKING:
     # What compares words takes time to load.

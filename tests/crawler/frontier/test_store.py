@@ -30,7 +30,7 @@ from crawler.frontier.schema import (
 from crawler.frontier.store import MAX_ATTEMPTS, FrontierStore, Part, is_gone, worker_name
 from crawler.page import ARCHIVED
 from dedup.errors import DedupError
-from dedup.sql.database import Database
+from dedup.store.database import Database
 from tests.crawling import ask
 
 

@@ -18,8 +18,8 @@ from sqlalchemy import text as sql
 
 from crawler.pages.store import page_versions, visits
 from crawler.pages.store import pages as stored_pages
-from dedup.sql.database import Database
 from dedup.stage.pipelines import NearDuplicatePipeline
+from dedup.store.database import Database
 from tests.consistency import inconsistencies
 from tests.crawling import Outcome, ask, crawl_command, crawl_site_here, run, start
 from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redirect

@@ -16,12 +16,12 @@ import pytest
 from sqlalchemy import select
 
 from dedup import DedupSettings
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.html.full_texts import side_by_side
 from dedup.report.html.page import write_page
 from dedup.rules.documents import Verdict
-from dedup.sql.database import Database
-from dedup.sql.schema import documents
+from dedup.store.database import Database
+from dedup.store.deduplicator import Deduplicator
+from dedup.store.schema import documents
 from tests.crawls import BRIDGE, Crawls, crawl_twice, document, store_pages, text_of
 from tests.localsite import LocalSite
 from tests.report.html.browsing import Seen, needs_chromium

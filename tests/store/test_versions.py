@@ -16,7 +16,7 @@ from crawler.pages import store as pages
 from crawler.pages.store import PageStore
 from dedup.errors import IncompatibleDatabaseError
 from dedup.rules.documents import Verdict
-from dedup.sql.database import Database, Outages, TableSet, open_existing_database, open_tables
+from dedup.store.database import Database, Outages, TableSet, open_existing_database, open_tables
 from tests.commands import run_dedup
 from tests.deciding import Crawl
 from tests.texts import document, edited

@@ -6,10 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dedup.ledger import document_rows
-from dedup.ledger.key_table import KeyTable
-from dedup.ledger.recognition import Recognised
-from dedup.ledger.unit_of_work import UnitOfWork
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, Rule, StoredDocument
 from dedup.rules.matcher import MOST_PASSED_ON, Candidate, Matcher, Query
 from dedup.rules.other_fields import other_fields, share_fields, unpacked
@@ -17,7 +13,11 @@ from dedup.rules.scope import are_other_titles, may_have_moved, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens, similarity_of_words
 from dedup.signature.signature import Sketch
-from dedup.sql.schema import to_unsigned
+from dedup.store import document_rows
+from dedup.store.key_table import KeyTable
+from dedup.store.recognition import Recognised
+from dedup.store.schema import to_unsigned
+from dedup.store.unit_of_work import UnitOfWork
 
 _COPIES = 4
 """Of a text of few words under so many other keys; what has it under one more is kept."""

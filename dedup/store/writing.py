@@ -16,18 +16,18 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, delete, exists, or_, select
 
-from dedup.ledger import document_rows
-from dedup.ledger.key_table import KeyTable
-from dedup.ledger.recognition import Recognised
-from dedup.ledger.unit_of_work import Session, UnitOfWork
 from dedup.rules.documents import DUPLICATES, Content, Match, StoredDocument, Verdict
 from dedup.rules.other_fields import other_fields
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import check, is_comparable
 from dedup.signature.normalise import clean
 from dedup.signature.signature import distance
-from dedup.sql.database import Database
-from dedup.sql.schema import documents, runs, to_signed, verdicts
+from dedup.store import document_rows
+from dedup.store.database import Database
+from dedup.store.key_table import KeyTable
+from dedup.store.recognition import Recognised
+from dedup.store.schema import documents, runs, to_signed, verdicts
+from dedup.store.unit_of_work import Session, UnitOfWork
 
 LEADERS_AT_ONCE = 200
 MEMBERS_AT_ONCE = 500

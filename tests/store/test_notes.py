@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from dedup.ledger.cancelling import cancel_run
-from dedup.ledger.notes import Skipped, note_skipped, note_unexamined, summarise
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
-from dedup.sql import schema
-from dedup.sql.database import open_existing_database
+from dedup.store import schema
+from dedup.store.cancelling import cancel_run
+from dedup.store.database import open_existing_database
+from dedup.store.notes import Skipped, note_skipped, note_unexamined, summarise
 from tests.commands import run_dedup
 from tests.deciding import Crawl
 from tests.texts import document
@@ -87,7 +87,7 @@ def test_what_a_database_remembers(crawl: Crawl) -> None:
 
 @pytest.mark.parametrize("at_once", [1, 1000])
 def test_notes_go_with_their_run(crawl: Crawl, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dedup.ledger.notes.ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr("dedup.store.notes.ROWS_AT_ONCE", at_once)
     other = crawl.deduplicator.open_run("other")
     for run_id in (crawl.run, other):
         note_skipped(crawl.database, run_id, [GONE, SLOW])

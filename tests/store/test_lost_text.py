@@ -14,7 +14,7 @@ from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
 from dedup.rules.documents import Kept
-from dedup.sql.schema import verdicts
+from dedup.store.schema import verdicts
 from tests.deciding import Crawl
 from tests.texts import words
 

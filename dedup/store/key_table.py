@@ -18,13 +18,13 @@ from sqlalchemy import func, select
 
 from dedup.console import Progress
 from dedup.keys import Keys, choose
-from dedup.ledger import document_rows
-from dedup.ledger.unit_of_work import Session
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.signing import bands_of_words
-from dedup.sql.database import Database
-from dedup.sql.schema import fingerprints
+from dedup.store import document_rows
+from dedup.store.database import Database
+from dedup.store.schema import fingerprints
+from dedup.store.unit_of_work import Session
 
 # The place of a key among those that are asked says its number. The bound stops reading a crowded key on the primary
 # key; CROSS JOIN keeps SQLite from turning the join round.

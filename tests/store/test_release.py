@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dedup.ledger.store import release, take_back
 from dedup.rules.documents import Kept
+from dedup.store.writing import release, take_back
 from tests.crawls import text_of
 from tests.deciding import Crawl
 

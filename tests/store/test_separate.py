@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dedup.errors import OutageError
-from dedup.ledger.cancelling import cancel_run
 from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.scope import host_of
 from dedup.signature.signature import digest
-from dedup.sql import schema
+from dedup.store import schema
+from dedup.store.cancelling import cancel_run
 from tests.deciding import Crawl, empty, signature_of
 from tests.texts import document, extended
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dedup.ledger import document_rows
-from dedup.ledger.document_rows import NO_RELATIVES, Digests, Identity, Relatives, is_same
-from dedup.ledger.unit_of_work import UnitOfWork
 from dedup.rules.documents import LONGEST_TITLE, Content, Document, StoredDocument
 from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import host_of
 from dedup.signature.normalise import clean
+from dedup.store import document_rows
+from dedup.store.document_rows import NO_RELATIVES, Digests, Identity, Relatives, is_same
+from dedup.store.unit_of_work import UnitOfWork
 
 
 class Arriving(NamedTuple):
@@ -21,7 +21,7 @@ class Arriving(NamedTuple):
         document: its digests are mixed with its scope.
         identity: its identity by its key alone.
         own: its identity if other texts came under its key, where its text is known; else None.
-        keys: what it is found by, see `dedup.ledger.key_table`; None where it cannot be a near-duplicate.
+        keys: what it is found by, see `dedup.store.key_table`; None where it cannot be a near-duplicate.
     """
 
     document: Document

@@ -26,12 +26,12 @@ from sqlalchemy import (
 )
 
 from dedup.errors import DatabaseError
-from dedup.ledger.unit_of_work import Session
 from dedup.rules.documents import Content, Kept, Match, StoredDocument
 from dedup.rules.other_fields import have_changed
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import Sketch, digest
-from dedup.sql.schema import documents, properties, runs, to_unsigned, verdicts, words
+from dedup.store.schema import documents, properties, runs, to_unsigned, verdicts, words
+from dedup.store.unit_of_work import Session
 
 _PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class")
 _DIGITS = 12

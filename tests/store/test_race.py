@@ -7,10 +7,10 @@ from queue import Empty
 import pytest
 from sqlalchemy import func, select
 
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.settings import DedupSettings
-from dedup.sql import schema
-from dedup.sql.database import Database
+from dedup.store import schema
+from dedup.store.database import Database
+from dedup.store.deduplicator import Deduplicator
 from tests.race_jobs import decide_copies
 from tests.waiting import HANG
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.visitors import ExternallyTraversible, iterate
 
 from dedup.rules.documents import Answer, Decision, StoredDocument
-from dedup.sql.schema import documents, verdicts, words
+from dedup.store.schema import documents, verdicts, words
 
 BATCHES_OF_A_PROCESS = 1 << 32
 """Each process numbers its batches from a number at random, which is this times up to 2**30."""

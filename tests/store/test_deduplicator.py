@@ -18,7 +18,6 @@ from sqlalchemy import func, select, text
 
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, LockedError, SettingsError
 from dedup.keys import RADIUS
-from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Decision, Document, Rule, Verdict
 from dedup.rules.settings import Caution, DedupSettings, Mode
 from dedup.rules.verification import (
@@ -27,8 +26,9 @@ from dedup.rules.verification import (
 )
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signature import Signature, Similarity, compare, digest, distance
-from dedup.sql import schema
-from dedup.sql.database import Database, open_dedup_database, open_existing_database
+from dedup.store import schema
+from dedup.store.database import Database, open_dedup_database, open_existing_database
+from dedup.store.deduplicator import Deduplicator
 from tests.deciding import Crawl, empty, signature_of
 from tests.texts import ENGLISH, all_pairs, chinese, chinese_words, document, edited, extended, filled_in, form, jaccard
 from tests.waiting import HANG
@@ -689,7 +689,7 @@ def test_verdicts_are_the_same_on_both_databases(sqlite_url: str, postgresql_url
             crawl.database.close()
 
 
-# The ledger
+# The database
 
 
 def test_what_comes_again_unchanged_in_the_same_run_is_written_once(crawl: Crawl) -> None:

@@ -29,15 +29,15 @@ from sqlalchemy import (
 from dedup.console import Progress
 from dedup.errors import DedupError
 from dedup.keys import Keys, TableDesign
-from dedup.ledger.document_rows import CANCELLING, LOADED
-from dedup.ledger.key_table import KeyTable
-from dedup.ledger.notes import remove_some_notes
-from dedup.ledger.runs import no_run
-from dedup.ledger.store import forget_by_ids
 from dedup.rules.scope import Scope, Scopes
 from dedup.rules.settings import Mode
-from dedup.sql.database import Database, RowsOfRuns, read_properties, read_rows_of_runs
-from dedup.sql.schema import documents, runs, skipped, unexamined, verdicts
+from dedup.store.database import Database, RowsOfRuns, read_properties, read_rows_of_runs
+from dedup.store.document_rows import CANCELLING, LOADED
+from dedup.store.key_table import KeyTable
+from dedup.store.notes import remove_some_notes
+from dedup.store.runs import no_run
+from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
+from dedup.store.writing import forget_by_ids
 
 ROWS_AT_ONCE = 1_000
 """How many verdicts, members of clusters or rows of other tables go in one transaction."""

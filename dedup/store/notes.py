@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, func, select
 
-from dedup.ledger.document_rows import key_digest
 from dedup.signature.normalise import clean
-from dedup.sql.database import Database, insert_into
-from dedup.sql.schema import documents, runs, skipped, unexamined
+from dedup.store.database import Database, insert_into
+from dedup.store.document_rows import key_digest
+from dedup.store.schema import documents, runs, skipped, unexamined
 
 # Names of classes and reasons are part of a key, and what an index holds is limited.
 _LONGEST_NAME = 200

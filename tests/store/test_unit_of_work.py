@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import exists, func, select, union_all, update
 
-from dedup.ledger.deduplicator import Deduplicator
-from dedup.ledger.document_rows import words_row
-from dedup.ledger.unit_of_work import UnitOfWork
 from dedup.rules.documents import NOTHING_ALIKE, Decision, Verdict
 from dedup.rules.settings import DedupSettings
-from dedup.sql.database import url_of
-from dedup.sql.schema import documents, runs, verdicts, words
+from dedup.store.database import url_of
+from dedup.store.deduplicator import Deduplicator
+from dedup.store.document_rows import words_row
+from dedup.store.schema import documents, runs, verdicts, words
+from dedup.store.unit_of_work import UnitOfWork
 
 IDS = select(documents.c.id)
 COUNTS = {table: select(func.count()).select_from(table) for table in (documents, words, verdicts)}

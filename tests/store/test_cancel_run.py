@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from sqlalchemy import select, text
 
 from dedup.errors import DatabaseError, DedupError
-from dedup.ledger import cancelling
-from dedup.ledger.cancelling import Cancelled, cancel_run
-from dedup.ledger.runs import read_runs
 from dedup.rules.documents import Decision, Verdict
 from dedup.rules.settings import Mode
-from dedup.sql import schema
-from dedup.sql.database import Database
+from dedup.store import cancelling, schema
+from dedup.store.cancelling import Cancelled, cancel_run
+from dedup.store.database import Database
+from dedup.store.runs import read_runs
 from tests.deciding import Crawl, empty
 from tests.texts import document, edited
 

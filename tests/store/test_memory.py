@@ -11,10 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select, update
 
-from dedup.ledger import store
-from dedup.ledger.cancelling import cancel_run
 from dedup.rules.documents import Verdict
-from dedup.sql import schema
+from dedup.store import schema, store
+from dedup.store.cancelling import cancel_run
 from tests.deciding import Crawl
 from tests.texts import document, edited
 
@@ -33,7 +32,7 @@ class Times(Crawl):
         if ends:
             self.deduplicator.close_run(self.run, "finished")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dedup.ledger.document_rows.time.time", lambda: 1_000_000_000.0 + day * DAY)
+            patch.setattr("dedup.store.document_rows.time.time", lambda: 1_000_000_000.0 + day * DAY)
             self.reopen(run)
 
 

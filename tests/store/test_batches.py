@@ -12,12 +12,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from dedup.ledger import key_table
 from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import keys_of
 from dedup.signature.signature import digest
-from dedup.sql import schema
+from dedup.store import key_table, schema
 from tests.deciding import Crawl, empty, signature_of
 from tests.texts import all_pairs, document, edited, extended, filled_in, form
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from dedup.errors import DatabaseError
-from dedup.sql.database import Database
+from dedup.store.database import Database
 
 
 def test_words_of_a_text_are_no_reason(tmp_path: Path) -> None:

@@ -11,13 +11,6 @@ from random import SystemRandom
 from sqlalchemy import bindparam, or_, select, update
 
 from dedup.console import counted
-from dedup.ledger import document_rows, store
-from dedup.ledger.document_rows import plain_class_of
-from dedup.ledger.key_table import KeyTable, Looked
-from dedup.ledger.originals import OriginalFinder
-from dedup.ledger.recognition import Arriving, Recognised, Recogniser
-from dedup.ledger.store import DocumentWriter, Orphan, forget_old
-from dedup.ledger.unit_of_work import BATCHES_OF_A_PROCESS, UnitOfWork
 from dedup.rules.documents import (
     NOTHING_ALIKE,
     Answer,
@@ -36,8 +29,15 @@ from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import is_comparable, keys_of
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
 from dedup.signature.schemes import find_scheme
-from dedup.sql.database import Database, open_dedup_database
-from dedup.sql.schema import documents, runs, verdicts
+from dedup.store import document_rows, writing
+from dedup.store.database import Database, open_dedup_database
+from dedup.store.document_rows import plain_class_of
+from dedup.store.key_table import KeyTable, Looked
+from dedup.store.originals import OriginalFinder
+from dedup.store.recognition import Arriving, Recognised, Recogniser
+from dedup.store.schema import documents, runs, verdicts
+from dedup.store.unit_of_work import BATCHES_OF_A_PROCESS, UnitOfWork
+from dedup.store.writing import DocumentWriter, Orphan, forget_old
 
 logger = logging.getLogger(__name__)
 
@@ -156,7 +156,7 @@ class Deduplicator:
             return []
         with self.database.write() as connection:
             if withdrawn:
-                store.withdraw(connection, run_id, withdrawn)
+                writing.withdraw(connection, run_id, withdrawn)
             plain_class = self._plain_class
             if plain_class is None:
                 plain_class = plain_class_of(connection, documents[0].item_class)
@@ -200,7 +200,7 @@ class Deduplicator:
             for document in document_rows.find_with_leaders(connection, document_ids).values():
                 if document.id in gone:
                     gone.update(self._writer.forget(connection, document))
-            return store.find_orphans(connection, run_id, gone)
+            return writing.find_orphans(connection, run_id, gone)
 
     def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
         """Return ids and keys of documents without content, which has to be seen again, by ids.

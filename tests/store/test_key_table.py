@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, func, select
 
 from dedup.keys import MOST_RANKED, MOST_READ, RADIUS, Keys, TableDesign, choose
-from dedup.ledger.key_table import KeyTable, Looked, fill_keys
 from dedup.signature.signature import BANDS
-from dedup.sql import schema
-from dedup.sql.database import Database
+from dedup.store import schema
+from dedup.store.database import Database
+from dedup.store.key_table import KeyTable, Looked, fill_keys
 
 ALL = 2**64 - 1
 EDGES = [0, 1, 2**63 - 1, 2**63, 2**63 + 1, ALL - 1, ALL]

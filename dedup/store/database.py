@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from dedup.errors import DatabaseError, IncompatibleDatabaseError, LockedError, OutageError, SettingsError
-from dedup.sql import schema
+from dedup.store import schema
 
 logger = logging.getLogger(__name__)
 
@@ -299,7 +299,7 @@ class RowsOfRuns(NamedTuple):
         table: its name.
         run_column: the column that says which run: its name, or where `runs_table` is given the id of its row there.
         runs_table: a table with the columns `id` and `name`, where runs have numbers of the table's own; empty: none.
-        key_column: a column with `dedup.ledger.document_rows.key_digest` of the document that the row is about; empty:
+        key_column: a column with `dedup.store.document_rows.key_digest` of the document that the row is about; empty:
             none. Where it is given, the row of a document that is still an original stays.
     """
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from dedup.ledger.cancelling import cancel_run
 from dedup.report.texts import find_dropped, find_page
 from dedup.rules.documents import Decision, Document, Verdict
 from dedup.signature.signature import digest
-from dedup.sql import schema
-from dedup.sql.database import open_existing_database
+from dedup.store import schema
+from dedup.store.cancelling import cancel_run
+from dedup.store.database import open_existing_database
 from tests.deciding import Crawl, signature_of
 from tests.texts import document, edited
 from tests.waiting import HANG
@@ -129,7 +129,7 @@ def test_a_batch_that_is_not_written_makes_no_class_the_first(
 ) -> None:
     crawl = start()
     with monkeypatch.context() as patch:
-        patch.setattr("dedup.ledger.unit_of_work.UnitOfWork.finish", lambda _: 1 / 0)
+        patch.setattr("dedup.store.unit_of_work.UnitOfWork.finish", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             see(crawl, "1", TEXT, item_class="Review")
     see(crawl, "7", TEXT, item_class="Article")
@@ -138,7 +138,7 @@ def test_a_batch_that_is_not_written_makes_no_class_the_first(
 
 _RACE = """
 import sys
-from dedup.ledger.deduplicator import Deduplicator
+from dedup.store.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.signature.signing import make_signature
 from dedup.rules.settings import DedupSettings

@@ -16,10 +16,10 @@ from sqlalchemy import (
 )
 
 from dedup.errors import DedupError
-from dedup.ledger.document_rows import CANCELLING
 from dedup.rules.documents import Verdict
-from dedup.sql.database import Database
-from dedup.sql.schema import GIVEN_DIGEST, documents, runs, verdicts
+from dedup.store.database import Database
+from dedup.store.document_rows import CANCELLING
+from dedup.store.schema import GIVEN_DIGEST, documents, runs, verdicts
 
 _RUNS_NAMED = 5
 

@@ -1,1 +1,0 @@
-"""The database: connections, engines, tables, outages."""
