@@ -215,7 +215,7 @@ class FrontierStore:
         with self._database.read() as connection:
             finished = connection.execute(select(runs.c.finished).where(runs.c.name == self._name)).scalar()
         if finished is not None:
-            self.forget()
+            self.delete_finished()
         return finished is not None
 
     def open(self) -> OpenResult:
@@ -227,7 +227,7 @@ class FrontierStore:
             DedupError: another process is at work on the same part, or the run has another number of parts.
         """
         if self._part.of == 1:
-            self.forget()
+            self.delete_finished()
         with self._database.write() as connection:
             self._use_clock_of(connection)
             self._patient_until = self._clock() + SILENT_SECONDS
@@ -240,7 +240,7 @@ class FrontierStore:
                 rows = connection.execute(schema.COUNTS, self._names)
                 counts = {state: (count, int(kept)) for state, count, kept in rows}
         if is_over:
-            self.forget()
+            self.delete_finished()
             return OpenResult(0, 0, 0, [], is_over=True)
         queued, _ = counts.get(State.QUEUED.value, (0, 0))
         done, kept = counts.get(State.DONE.value, (0, 0))
@@ -306,7 +306,7 @@ class FrontierStore:
             connection.execute(_ME.values(**ending), self._names)
             run = connection.execute(_RUN, self._names).first()
         if has_finished:
-            self.forget()
+            self.delete_finished()
         is_of_several = self._part.of > 1 or bool(self._counts_before)
         return LeaveResult(
             left=left,
@@ -325,7 +325,7 @@ class FrontierStore:
             if self._is_end:
                 connection.execute(update(runs).where(runs.c.id == self._run).values(finished=self._clock()))
         if self._is_end:
-            self.forget()
+            self.delete_finished()
 
     def save_words(self, words: Sequence[str]) -> None:
         """Remember with what command line the run was started, for `find_unfinished`; it is forgotten with the run."""
@@ -333,8 +333,8 @@ class FrontierStore:
             saved = {"words": json.dumps(list(words)), "saved": time.time()}
             connection.execute(update(runs).where(runs.c.id == self._run).values(saved))
 
-    def forget(self) -> None:
-        """Forget a run that has finished: its URLs, and all of it where it had one part."""
+    def delete_finished(self) -> None:
+        """Delete what is stored of the run, if it has finished: its URLs, and all of it where it had one part."""
         finished = select(runs.c.id).where(runs.c.name == self._name, runs.c.finished.is_not(None)).scalar_subquery()
         some = select(urls.c.id).where(urls.c.run_id == finished).limit(DELETED_AT_ONCE)
         deleted = 1

@@ -37,7 +37,7 @@ from dedup.store.key_table import KeyTable
 from dedup.store.notes import remove_some_notes
 from dedup.store.runs import no_run
 from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
-from dedup.store.writing import forget_by_ids
+from dedup.store.writing import remove_content_of_ids
 
 ROWS_AT_ONCE = 1_000
 """How many verdicts, members of clusters or rows of other tables go in one transaction."""
@@ -147,7 +147,7 @@ def _take_back_some(database: Database, keys: KeyTable, run_id: int, cancelled: 
         named = {each for row in connection.execute(select(*_NAMING).where(own)) for each in row} - {None}
         cancelled.verdicts += connection.execute(delete(verdicts).where(own)).rowcount
         others = _others(connection, named, run_id)
-        freed = _forget_content(connection, keys, _alone(connection, named, others, run_id), run_id)
+        freed = _remove_content(connection, keys, _alone(connection, named, others, run_id), run_id)
         removed = _remove_unnamed(connection, named)
         _give_to_others(connection, named - removed, others, run_id)
         with_content = documents.c.id.in_(decided - removed), documents.c.text_digest.is_not(None)
@@ -182,14 +182,14 @@ def _alone(connection: Connection, ids: Collection[int], others: dict[int, _Othe
     return {each for each in connection.scalars(own) if each not in others or others[each].later is None}
 
 
-def _forget_content(connection: Connection, keys: KeyTable, ids: set[int], run_id: int) -> set[int]:
+def _remove_content(connection: Connection, keys: KeyTable, ids: set[int], run_id: int) -> set[int]:
     """Forget documents, and those that they lead; return which of these have their content of other runs."""
     members = select(documents.c.id, documents.c.content_run_id).where(documents.c.leader_id.in_(ids))
     freed = set()
     while ids and (found := connection.execute(members.order_by(documents.c.id).limit(ROWS_AT_ONCE)).all()):
-        forget_by_ids(connection, keys, {row.id for row in found})
+        remove_content_of_ids(connection, keys, {row.id for row in found})
         freed |= {row.id for row in found if row.content_run_id != run_id}
-    forget_by_ids(connection, keys, ids)
+    remove_content_of_ids(connection, keys, ids)
     return freed
 
 

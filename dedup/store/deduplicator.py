@@ -37,7 +37,7 @@ from dedup.store.originals import OriginalFinder
 from dedup.store.recognition import Arriving, Recognised, Recogniser
 from dedup.store.schema import documents, runs, verdicts
 from dedup.store.unit_of_work import BATCHES_OF_A_PROCESS, UnitOfWork
-from dedup.store.writing import DocumentWriter, Orphan, forget_old
+from dedup.store.writing import DocumentWriter, Orphan, remove_old_content
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class Deduplicator:
             run_id = document_rows.open_run(connection, name)
         memory = self._settings.memory
         if memory.seconds is not None:
-            forgotten = forget_old(self.database, self._keys, run_id, memory.seconds)
+            forgotten = remove_old_content(self.database, self._keys, run_id, memory.seconds)
             logger.info("forgotten: %s not seen for %s (DEDUP_MEMORY)", counted(forgotten, "document"), memory)
         return run_id
 
@@ -184,7 +184,9 @@ class Deduplicator:
             for key in keys:
                 for found in document_rows.find_by_given_key(connection, key):
                     # One of them may have led another.
-                    self._writer.forget(connection, document_rows.find_with_leaders(connection, [found.id])[found.id])
+                    self._writer.remove_cluster(
+                        connection, document_rows.find_with_leaders(connection, [found.id])[found.id]
+                    )
 
     def refuse(self, document_ids: Sequence[int], run_id: int) -> list[Orphan]:
         """Forget documents that were passed on and that nobody has stored, in one transaction.
@@ -199,7 +201,7 @@ class Deduplicator:
             gone = set(document_ids)
             for document in document_rows.find_with_leaders(connection, document_ids).values():
                 if document.id in gone:
-                    gone.update(self._writer.forget(connection, document))
+                    gone.update(self._writer.remove_cluster(connection, document))
             return writing.find_orphans(connection, run_id, gone)
 
     def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Writing and forgetting documents: their rows, their keys and words, and what relied on their old content.
+"""Writing documents, and removing what they hold: their rows, their keys and words, and what relied on their old content.
 
 Three things hold after every write, whatever came before:
 
@@ -56,7 +56,7 @@ class DocumentWriter:
             values["body_digest"] = content.body_digest
             if not content.sketch.tokens:
                 values["content_run_id"] = unit.run_id
-                forget(unit, self._keys, document_rows.find_led_by(unit, stored.id))
+                remove_content(unit, self._keys, document_rows.find_led_by(unit, stored.id))
         document_rows.change_document(unit, stored.id, values)
 
     def write(self, unit: UnitOfWork, found: Recognised, match: Match | None) -> int:
@@ -103,14 +103,14 @@ class DocumentWriter:
             self._keys.add(unit, document_id, content.keys)
         return document_id
 
-    def forget(self, session: Session, document: StoredDocument) -> list[int]:
-        """Forget a document that is gone, and its duplicates, which are undecided then; return the ids of all of them.
+    def remove_cluster(self, session: Session, document: StoredDocument) -> list[int]:
+        """Remove the content of a document that is gone, and of its duplicates; return the ids of all of them.
 
         Their rows stay, for the verdicts that name them.
         """
-        forgotten = [*document_rows.find_led_by(session, document.id), document]
-        forget(session, self._keys, forgotten)
-        return [each.id for each in forgotten]
+        removed = [*document_rows.find_led_by(session, document.id), document]
+        remove_content(session, self._keys, removed)
+        return [each.id for each in removed]
 
     def _is_comparable(self, content: Content | StoredDocument) -> bool:
         return is_comparable(content.sketch.tokens, self._settings)
@@ -122,7 +122,7 @@ class DocumentWriter:
         members = document_rows.find_led_by(session, stored.id)
         leads_still = leads_still and stored.space == place
         lost = [each for each in members if not (leads_still and self._is_still_duplicate(session, each, content))]
-        forget(session, self._keys, lost)
+        remove_content(session, self._keys, lost)
         self._keep_keys(session, [stored.text_digest, content.text_digest])
 
     def _is_still_duplicate(self, session: Session, member: StoredDocument, content: Content) -> bool:
@@ -151,12 +151,12 @@ class DocumentWriter:
                 self._keys.add_document(session, heir)
 
 
-def forget(session: Session, keys: KeyTable, stored: Sequence[StoredDocument]) -> None:
-    """Forget what documents hold, but not their keys.
+def remove_content(session: Session, keys: KeyTable, stored: Sequence[StoredDocument]) -> None:
+    """Remove what documents hold, but not their keys.
 
     Without digests they are undecided until they are seen again, and without table entries nothing is dropped because
     of them. The table entries of a text pass to another document that has it; the words of a text that none has are
-    deleted. Documents that they lead have to be forgotten first, or with them.
+    deleted. That of documents that they lead has to go first, or with it.
     """
     keys.remove_documents(session, stored)
     document_rows.change_documents(session, [each.id for each in stored], _NO_CONTENT)
@@ -169,16 +169,16 @@ def forget(session: Session, keys: KeyTable, stored: Sequence[StoredDocument]) -
             keys.add_document(session, heir)
 
 
-def forget_by_ids(session: Session, keys: KeyTable, ids: Collection[int]) -> None:
-    """Forget documents; those that they lead have to be forgotten first, or with them."""
+def remove_content_of_ids(session: Session, keys: KeyTable, ids: Collection[int]) -> None:
+    """Remove what documents hold; that of those that they lead has to go first, or with it."""
     if not ids:
         return
     stored = document_rows.find_with_leaders(session, ids)
-    forget(session, keys, [stored[each] for each in ids])
+    remove_content(session, keys, [stored[each] for each in ids])
 
 
-def forget_old(database: Database, keys: KeyTable, run_id: int, seconds: int) -> int:
-    """Forget the documents that were last seen in runs that started so long before a run; return how many.
+def remove_old_content(database: Database, keys: KeyTable, run_id: int, seconds: int) -> int:
+    """Remove the content of documents that were last seen in runs that started so long before a run; return how many.
 
     Their rows stay, for the verdicts that speak of them. What runs that have not ended have seen stays. With a leader
     goes all of its cluster, some hundred documents in a transaction, so that others can write in between; after every
@@ -191,19 +191,19 @@ def forget_old(database: Database, keys: KeyTable, run_id: int, seconds: int) ->
         if not session.scalar(select(exists().where(is_old, runs.c.id != run_id))):
             return 0
     old = select(runs.c.id).where(is_old, runs.c.id != run_id)
-    forgotten = 0
+    removed = 0
     for leaders in _some(database, _leaders(old).limit(LEADERS_AT_ONCE)):
         led = select(documents.c.id).where(documents.c.leader_id.in_(leaders)).order_by(documents.c.id)
         for members in _some(database, led.limit(MEMBERS_AT_ONCE)):
-            forgotten += _forget(database, keys, documents.c.id.in_(members))
+            removed += _remove_content_where(database, keys, documents.c.id.in_(members))
         # Another process may have shown more copies of them in the meantime.
         is_theirs = or_(documents.c.id.in_(leaders), documents.c.leader_id.in_(leaders))
-        forgotten += _forget(database, keys, is_theirs)
+        removed += _remove_content_where(database, keys, is_theirs)
     alone = select(documents.c.id).where(documents.c.leader_id.is_not(None), documents.c.last_run_id.in_(old))
     for members in _some(database, alone.order_by(documents.c.id).limit(MEMBERS_AT_ONCE)):
         is_led = and_(documents.c.id.in_(members), documents.c.leader_id.is_not(None))
-        forgotten += _forget(database, keys, is_led)
-    return forgotten
+        removed += _remove_content_where(database, keys, is_led)
+    return removed
 
 
 def _leaders(old: Select[Any]) -> Select[Any]:
@@ -224,10 +224,10 @@ def _some(database: Database, which: Select[Any]) -> Iterator[list[int]]:
         last = found[-1]
 
 
-def _forget(database: Database, keys: KeyTable, which: ColumnElement[bool]) -> int:
+def _remove_content_where(database: Database, keys: KeyTable, which: ColumnElement[bool]) -> int:
     with database.write() as session:
         ids = set(session.scalars(select(documents.c.id).where(which, documents.c.text_digest.is_not(None))))
-        forget_by_ids(session, keys, ids)
+        remove_content_of_ids(session, keys, ids)
         return len(ids)
 
 
@@ -330,7 +330,7 @@ class Orphan(NamedTuple):
 
 
 def find_orphans(session: Session, run_id: int, originals: Collection[int]) -> list[Orphan]:
-    """Return what a run has dropped as copies of some documents, and is undecided now that these are forgotten."""
+    """Return what a run has dropped as copies of some documents, and is undecided now that these are removed."""
     statement = (
         select(documents.c.id, documents.c.key, _ORIGINALS.c.key)
         .join(verdicts, verdicts.c.document_id == documents.c.id)
