@@ -1,4 +1,4 @@
-"""Writing documents, and removing what they hold: their rows, their keys and words, and what relied on their old content.
+"""Writing documents and removing what they hold: rows, keys and words, and what relied on their old content.
 
 Three things hold after every write, whatever came before:
 
