@@ -218,19 +218,21 @@ class Deduplicator:
         verdict, answer, was_kept = self._find(unit, found, unchanged)
         is_of_this_run = found.stored is not None and found.stored.last_run_id == unit.run_id
         answer, kept = self._passed_on(answer, None if is_of_this_run else was_kept)
+        may_be_unstored = unchanged is None or self._may_be_unstored(unit, unchanged)
+        if unchanged is None:
+            document_id = self._writer.write(unit, found, answer.match)
+        else:
+            document_id = unchanged.id
+            self._writer.note_seen(unit, found, unchanged)
         decision = replace(
             decision_of(verdict, found.content, answer),
             kept=kept,
             key=found.identity.key,
             is_separate=found.identity.is_separate,
-            may_be_unstored=unchanged is None or self._may_be_unstored(unit, unchanged),
+            may_be_unstored=may_be_unstored,
+            document_id=document_id,
             is_of_earlier_run=answer.match is not None and answer.match.leader.last_run_id != unit.run_id,
         )
-        if unchanged is None:
-            decision = replace(decision, document_id=self._writer.write(unit, found, answer.match))
-        else:
-            decision = replace(decision, document_id=unchanged.id)
-            self._writer.note_seen(unit, found, unchanged)
         # A page that was under way when its crawl was killed comes again; its verdict is there already.
         if unchanged is None or not is_of_this_run or found.is_again:
             unit.add_verdict(decision, answer)
