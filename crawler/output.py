@@ -20,8 +20,10 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import create_looping_call
 from sqlalchemy.engine import make_url
 
-from crawler.page import NOT_STORED, ROBOTS_TXT, referrer_of
+from crawler.page import NOT_STORED
 from crawler.politeness.hosts import Hosts
+from crawler.reasons import ROBOTS_TXT
+from crawler.request_meta import referrer_of
 from crawler.runs import line_to_continue, name_of_run
 from crawler.secrets import without_password
 from dedup.console import (

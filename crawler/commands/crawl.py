@@ -17,14 +17,15 @@ class Command(crawl.Command):
     """Runs a spider."""
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from crawler.page import has_failed
         from crawler.runs import WORDS
+        from dedup.stage.outages import FAILED
 
         assert self.settings is not None
         # Scrapy has taken the name of the command out.
         self.settings.set(WORDS, ["crawl", *sys.argv[1:]], "cmdline")
         super().run(args, opts)
-        if has_failed(self._crawler):
+        stats = self._crawler.stats
+        if stats is not None and stats.get_value(FAILED) is not None:
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:

@@ -45,9 +45,10 @@ from crawler.frontier.store import (
     worker_name,
 )
 from crawler.output import skip
-from crawler.page import BY_RULE, KIND, ROW, UNSETTLED, NotStored, OverLimit
+from crawler.page import NotStored, OverLimit
 from crawler.pages.pipeline import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
+from crawler.request_meta import BY_RULE, KIND, ROW, UNSETTLED
 from crawler.runs import UnfinishedRun, command_to_continue, name_of_run, name_unfinished, words_of
 from dedup.console import plain
 from dedup.errors import DedupError

@@ -32,8 +32,8 @@ from sqlalchemy import (
     update,
 )
 
-from crawler.page import ARCHIVED, GIVEN, KIND, PLACE, ROW, referrer_of
 from crawler.politeness.hosts import FAILED, host_of
+from crawler.request_meta import ARCHIVED, GIVEN, KIND, PLACE, ROW, referrer_of
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.stage.addresses import LAST

@@ -32,11 +32,10 @@ from crawler.frontier.schema import (
     runs,
     urls,
 )
-from crawler.page import read_setting
 from crawler.runs import UnfinishedRun
 from dedup.console import plain
 from dedup.errors import DedupError, SettingsError
-from dedup.stage.project import read_settings
+from dedup.stage.project import read_setting, read_settings
 from dedup.stage.running import refuse_to_start
 from dedup.store.database import Database, insert_into, open_tables
 

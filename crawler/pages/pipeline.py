@@ -12,9 +12,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from crawler.page import DESCRIBED, EXTRACTED, NOT_STORED, NotStored, OverLimit, Page, Unseen, read_setting, stopping
+from crawler.page import DESCRIBED, EXTRACTED, NOT_STORED, NotStored, OverLimit, Page, Unseen
 from crawler.pages.extraction import Description, describe_page
-from crawler.pages.revisits import Gone, Revisits
+from crawler.pages.revisits import Gone, Revisits, stopping
 from crawler.pages.store import PageStore, Settled, Visit
 from crawler.runs import name_of_run
 from crawler.runtime import Workers
@@ -29,7 +29,7 @@ from dedup.stage.origins import ExactDuplicate, NearDuplicate, Unchanged
 from dedup.stage.outages import CrawlStopper, outages_of
 from dedup.stage.passed import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.pipelines import NearDuplicatePipeline
-from dedup.stage.project import read_settings
+from dedup.stage.project import read_setting, read_settings
 from dedup.stage.running import refuse_to_start
 from dedup.store.database import Database
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from scrapy.http import HtmlResponse
 from scrapy.http.headers import Headers
 
-from crawler.page import EXCHANGE, FETCHED, Page, UnexaminedPage, referrer_of
+from crawler.page import Page, UnexaminedPage
 from crawler.pages.extraction import Extraction, LinkRules, content_type_of, read_robots_header
+from crawler.request_meta import EXCHANGE, FETCHED, referrer_of
 from dedup.signature.charsets import decode_declared
 
 _MAX_VALIDATOR = 256

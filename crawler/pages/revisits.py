@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
 
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from crawler.page import AGAIN, NOT_MODIFIED, stopping
 from crawler.pages.store import PageStore, Reason, Target, Visit
+from crawler.request_meta import AGAIN, NOT_MODIFIED
 from crawler.runs import name_of_run
+from dedup.errors import DatabaseError
 from dedup.signature.normalise import clean
 from dedup.stage.outages import CrawlStopper
 from dedup.stage.passed import MicroBatcher
@@ -36,6 +38,15 @@ class Gone(StrEnum):
     KEEP = "keep"
     MARK = "mark"
     DELETE = "delete"
+
+
+@contextmanager
+def stopping(stopper: CrawlStopper) -> Iterator[None]:
+    """Let a database error stop the crawl; what comes behind it in the block is not done."""
+    try:
+        yield
+    except DatabaseError as error:
+        stopper.stop(error, "database_error")
 
 
 class Revisits:

@@ -21,9 +21,9 @@ from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from crawler.arguments import ascii_host
-from crawler.page import ARCHIVED, KIND, RESOURCE
 from crawler.pages.extraction import LinkRules, host_and_port, ports_for_all
 from crawler.politeness.hosts import host_of
+from crawler.request_meta import ARCHIVED, KIND, RESOURCE
 from dedup.errors import SettingsError
 from dedup.stage.running import refuse_to_start
 

@@ -13,9 +13,10 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.throttle import AutoThrottle
 from scrapy.http import Response
 
-from crawler.page import RESOURCE, ROW, STATIC, has_bad_certificate, is_away, reason_of
 from crawler.politeness.hosts import FAILED, Hosts, asked_to_wait, host_of, is_this_machine
 from crawler.politeness.robots import RobotsUnreachableError
+from crawler.reasons import has_bad_certificate, is_away, reason_of
+from crawler.request_meta import RESOURCE, ROW, STATIC
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,8 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 
-from crawler.page import BY_RULE, GIVEN, KIND, PAGE, Page
+from crawler.page import Page
+from crawler.request_meta import BY_RULE, GIVEN, KIND, PAGE
 from dedup.console import plain
 from dedup.errors import SettingsError
 from dedup.rules.address_rules import Rule

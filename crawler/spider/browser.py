@@ -18,8 +18,8 @@ from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 
-from crawler.page import RESOURCE, STATIC
 from crawler.pages.extraction import content_type_of
+from crawler.request_meta import RESOURCE, STATIC
 from dedup.errors import DedupError, SettingsError
 from dedup.rules.setting_values import from_json
 from dedup.stage.running import refuse_to_start

@@ -10,7 +10,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.responsetypes import responsetypes
 
-from crawler.page import CUT_OFF
+from crawler.request_meta import CUT_OFF
 from crawler.warc.replaying import FLAG
 from dedup.corpus.reading.responses import BadBodyError, TooLargeError, decode_body, is_html, is_success, media_type
 

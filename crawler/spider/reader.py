@@ -7,9 +7,9 @@ import logging
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse
 
-from crawler.page import CUT_OFF, LAST_VISIT, NOT_MODIFIED, PASSED_OVER
 from crawler.pages.extraction import Extraction, LinkRules, content_type_of, extract_links, extract_page
 from crawler.pages.reading import ReadPage
+from crawler.request_meta import CUT_OFF, LAST_VISIT, NOT_MODIFIED, PASSED_OVER
 from crawler.runtime import Workers
 from crawler.spider.browser import Browser, JavaScript, RenderingError
 from crawler.warc.replaying import FLAG

@@ -22,7 +22,17 @@ from twisted.python.failure import Failure
 
 from crawler.arguments import SiteArguments, as_texts
 from crawler.output import SKIPPED, Progress, skip
-from crawler.page import (
+from crawler.page import Page
+from crawler.pages.extraction import (
+    Extraction,
+    LinkRules,
+    host_and_port,
+)
+from crawler.pages.pipeline import StoragePipeline
+from crawler.pages.reading import ReadPage
+from crawler.politeness.robots import own_name
+from crawler.reasons import reason_of
+from crawler.request_meta import (
     ARCHIVED,
     BY_RULE,
     GIVEN,
@@ -34,19 +44,8 @@ from crawler.page import (
     PLACE,
     ROBOTS,
     SITEMAP,
-    Page,
     is_page,
-    read_setting,
-    reason_of,
 )
-from crawler.pages.extraction import (
-    Extraction,
-    LinkRules,
-    host_and_port,
-)
-from crawler.pages.pipeline import StoragePipeline
-from crawler.pages.reading import ReadPage
-from crawler.politeness.robots import own_name
 from crawler.runtime import BoundedDownloadHandler
 from crawler.spider.addresses import AddressPatterns, read_address_rules
 from crawler.spider.browser import Browser, JavaScript
@@ -65,7 +64,7 @@ from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
 from dedup.stage.addresses import LAST
-from dedup.stage.project import read_settings
+from dedup.stage.project import read_setting, read_settings
 from dedup.stage.running import refuse_to_start
 from dedup.stage.signals import document_dropped, document_kept
 

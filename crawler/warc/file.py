@@ -21,7 +21,8 @@ from scrapy.utils.httpobj import urlparse_cached
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from crawler.page import LAST_VISIT, Exchange, Pairs
+from crawler.page import Exchange, Pairs
+from crawler.request_meta import LAST_VISIT
 from dedup.corpus.reading.documents import BadRecordError
 from dedup.corpus.reading.files import check_file
 from dedup.corpus.reading.warc import find_records

@@ -17,7 +17,9 @@ from scrapy.extensions.feedexport import apply_uri_params
 from scrapy.http import Response
 from w3lib.url import file_uri_to_path
 
-from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Exchange, Page, is_mended_by_time, is_page
+from crawler.page import Exchange, Page
+from crawler.reasons import is_mended_by_time
+from crawler.request_meta import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, is_page
 from crawler.warc.file import (
     NEAR_DUPLICATE,
     NOT_MODIFIED,

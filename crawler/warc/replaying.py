@@ -19,7 +19,7 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 
-from crawler.page import CUT_OFF, FETCHED, PLACE, ROW
+from crawler.request_meta import CUT_OFF, FETCHED, PLACE, ROW
 from crawler.warc.file import MOST_PAYLOADS
 from dedup.console import counted, plain
 from dedup.corpus.reading.documents import BadRecordError, CorpusFile, storable

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
@@ -29,6 +29,8 @@ from dedup.rules.setting_values import from_json
 from dedup.rules.settings import DedupSettings
 from dedup.stage.item_settings import ItemSettings
 from dedup.stage.running import refuse_to_start
+
+T = TypeVar("T")
 
 AFTER = "DEDUP_AFTER"
 _ALONE = 300.0
@@ -241,3 +243,12 @@ def require_report(settings: DedupSettings) -> None:
         raise SettingsError(f"DEDUP_REPORT = {error}") from None
     if not Path(settings.report).absolute().parent.is_dir():
         raise SettingsError(f"DEDUP_REPORT = {settings.report!r}: its folder is not there; make it first")
+
+
+def read_setting(crawler: Crawler, name: str, default: T, convert: Callable[[str, Any], T]) -> T:
+    """Return a setting as it is read from its name and value; a wrong one ends the crawl before it begins."""
+    value = crawler.settings.get(name)
+    try:
+        return default if value is None else convert(name, value)
+    except SettingsError as error:
+        refuse_to_start(error)

@@ -17,8 +17,8 @@ from crawler.frontier import scheduler as scheduler_module
 from crawler.frontier.scheduler import BATCH, MOST_RETURNS, FrontierScheduler
 from crawler.frontier.schema import TakenUrl, to_entry, to_request
 from crawler.frontier.store import FrontierStore
-from crawler.page import KIND, ROW
 from crawler.politeness.pausing import MOST_FAILURES
+from crawler.request_meta import KIND, ROW
 from crawler.spider.site import SiteSpider
 from tests.crawling import ask, crawl_command, crawl_site_here, finish, start
 from tests.localsite import Asked, EndlessSite, LocalSite, Page, Reply, article, redirect

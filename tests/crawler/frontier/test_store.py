@@ -28,7 +28,7 @@ from crawler.frontier.schema import (
     to_entry,
 )
 from crawler.frontier.store import MAX_ATTEMPTS, FrontierStore, Part, is_gone, worker_name
-from crawler.page import ARCHIVED
+from crawler.request_meta import ARCHIVED
 from dedup.errors import DedupError
 from dedup.store.database import Database
 from tests.crawling import ask

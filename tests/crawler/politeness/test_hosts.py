@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from crawler.page import is_mended_by_time
 from crawler.politeness.hosts import FASTER_AFTER, Hosts, is_this_machine, pause_seconds, read_retry_after, slower
 from crawler.politeness.robots import MOST_BYTES, crawl_delay, decode, own_name, rules_for
+from crawler.reasons import is_mended_by_time
 
 
 class Clock:

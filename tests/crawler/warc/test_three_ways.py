@@ -12,7 +12,7 @@ import brotli
 import pytest
 from backports import zstd
 
-from crawler.page import CUT_OFF
+from crawler.request_meta import CUT_OFF
 from crawler.spider.compression import CompressionMiddleware
 from dedup.corpus.reading.documents import CorpusDocument, Skipped
 from dedup.corpus.reading.portions import read_documents

@@ -1,0 +1,67 @@
+"""The keys of the meta of a crawl's requests, what kinds there are, and the flags of responses."""
+
+from __future__ import annotations
+
+from scrapy import Request
+
+ROW = "frontier_row"
+"""Key of a request's meta: the id of the frontier's row that it was made from."""
+
+KIND = "kind"
+"""Key of a request's meta: what it leads to, one of the following."""
+
+RESOURCE = "resource"
+"""Key of a request's meta: it is for what a page needs to be rendered, of this type."""
+
+GIVEN = "given"
+"""Key of a request's meta: no link led to it; a user, a sitemap or an earlier crawl has named its address."""
+
+LAST_VISIT = "last_visit"
+"""Key of a request's meta: the last visit to its page, where the answer may rely on it."""
+
+PLACE = "place"
+"""Key of a request's meta: where its page stands in a WARC file."""
+
+FETCHED = "fetched"
+"""Key of a request's meta: when its page was fetched, where that was not now."""
+
+EXCHANGE = "exchange"
+"""Key of a request's meta: what went over the wire for its page, where that is recorded."""
+
+UNSETTLED = "unsettled"
+"""Key of a request's meta: what it has led to could not be written, so that it is not done."""
+
+BY_RULE = "by_rule"
+"""Key of a request's meta: it is passed over, since a rule says that it leads to a copy."""
+
+NOT_MODIFIED = "not modified"
+"""Flag of a response whose server has said that the page is the same as last time."""
+
+PASSED_OVER = "passed over"
+"""Flag of a response that was made without asking the server: the page was seen a short time ago."""
+
+CUT_OFF = "cut off"
+"""Flag of a response whose body has no end."""
+
+STATIC = ("script", "stylesheet")
+"""Types of resources that are asked for once in a crawl, and not at the pace of pages."""
+
+PAGE = "page"
+ARCHIVED = "archived page"
+"""A page that stands in a WARC file, and is not asked for on the web."""
+
+SITEMAP = "sitemap"
+ROBOTS = "robots"
+AGAIN = ("page again", "page again 2", "page again 3")
+"""Pages that are fetched once more in the same run; the next one if even that has not settled them."""
+
+
+def is_page(kind: str | None) -> bool:
+    """Say whether requests of a kind lead to pages."""
+    return kind in (PAGE, ARCHIVED, *AGAIN)
+
+
+def referrer_of(request: Request | None) -> str | None:
+    """Return the page whose link has led to a request; None where no page has, or it is not known."""
+    referrer = request.headers.get("Referer") if request is not None else None
+    return referrer.decode("latin-1") if referrer else None
