@@ -71,6 +71,8 @@ CONCURRENT_ITEMS = 2
 # itself, bounds the length of links, and passes no meta on.
 METAREFRESH_ENABLED = False
 SPIDER_MIDDLEWARES = {
+    # Closest to the spider.
+    "crawler.warc.replaying.ArchiveOrderMiddleware": 990,
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,
     "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,

@@ -107,6 +107,7 @@ class SiteSpider(Spider):
     """
 
     name = "site"
+    archives: Archives | None
     soft_errors: SoftErrors
     browser: Browser
     reader: PageReader
@@ -167,10 +168,9 @@ class SiteSpider(Spider):
             robot=own_name(crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]),
         )
         scheme = find_scheme(read_settings(crawler).scheme)
-        is_of_archives = arguments.warc and not cls._is_tried_out()
-        kind = cls._reading_archives(crawler, arguments) if is_of_archives else cls
-        spider: Self = super(SiteSpider, kind).from_crawler(crawler, arguments, rules)
+        spider: Self = super().from_crawler(crawler, arguments, rules)
         spider.given = given
+        spider.archives = _open_archives(crawler, arguments) if not cls._is_tried_out() else None
         spider.browser = Browser.from_crawler(crawler)
         spider.address_rules = AddressRules(read_address_rules(crawler))
         spider.learns = read_setting(crawler, "CRAWLER_LEARN_ADDRESSES", True, to_bool)
@@ -185,15 +185,6 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.patterns.note_kept, document_kept)
         crawler.signals.connect(spider.patterns.note_copy, document_dropped)
         return spider
-
-    @classmethod
-    def _reading_archives(cls, crawler: Crawler, arguments: SiteArguments) -> type[Self]:
-        """Return this class, which may be a user's, with what is different where pages stand in WARC files."""
-        try:
-            own = {"name": cls.name, "archives": Archives(crawler, arguments.warc)}
-        except SettingsError as error:
-            refuse_to_start(error)
-        return cast("type[Self]", type(cls.__name__, (_ArchiveReading, cls), own))
 
     async def _prepare_moving(self, response: Response) -> None:
         if (revisits := StoragePipeline.revisits_of(self.crawler)) is not None:
@@ -211,6 +202,10 @@ class SiteSpider(Spider):
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the requests that the crawl starts with."""
+        if self.archives is not None:
+            async for request in self._start_of_archives(self.archives):
+                yield request
+            return
         revisits = StoragePipeline.revisits_of(self.crawler)
         if revisits is not None and self.learns:
             self.address_rules.recall(await revisits.read_last_verdicts(MOST_SEEN))
@@ -225,6 +220,17 @@ class SiteSpider(Spider):
         if self.arguments.sitemaps_of_robots:
             for url in dict.fromkeys(urljoin(url, "/robots.txt") for url in self.arguments.urls):
                 yield self.make_request(ROBOTS, url)
+
+    async def _start_of_archives(self, archives: Archives) -> AsyncIterator[Request]:
+        async for url, place in archives.find_pages():
+            if isinstance(place, str):
+                skip(self.crawler, url, "damaged_record", place)
+            elif self.rules.matches(url) and (not self.allowed_domains or self.rules.is_on_site(url)):
+                request = self.make_request(ARCHIVED, url)
+                request.meta[PLACE] = place
+                yield request
+        for reason, count in archives.passed_over.items():
+            self.crawler.stats.inc_value(SKIPPED + reason, count)
 
     def _starts(self, kind: str, urls: Iterable[str]) -> Iterator[Request]:
         for url in urls:
@@ -279,17 +285,13 @@ class SiteSpider(Spider):
             skip(self.crawler, response.url, "not_html" if response.body.strip() else "empty", request=response.request)
             return
         at_the_end = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
-        read = await self.read(cast("HtmlResponse", response), with_links=not at_the_end)
+        read = await self.reader.read(cast("HtmlResponse", response), with_links=not at_the_end)
         if read.extraction.is_move:
             self._redirect(response, read.extraction.leads_to or "")
             return
         self._count(response)
         async for each in self._handle(read, depth, at_the_end=at_the_end):
             yield each
-
-    async def read(self, response: HtmlResponse, *, with_links: bool) -> ReadPage:
-        """Return what a page holds."""
-        return await self.reader.read(response, with_links=with_links)
 
     async def _handle(self, read: ReadPage, depth: int, *, at_the_end: bool) -> AsyncIterator[Page | Request]:
         """Yield a page that was read, and requests for its links."""
@@ -328,6 +330,9 @@ class SiteSpider(Spider):
     def _redirect(self, response: Response, target: str) -> None:
         """Go on to where a page leads that is none, as if its server had answered with a redirect."""
         request = cast("Request", response.request)
+        if self.archives is not None:
+            skip(self.crawler, response.url, "moved", target, request=request)
+            return
         middleware = self.crawler.get_downloader_middleware(RedirectMiddleware)
         answer = Response(response.url, 302, {"Location": target})
         try:
@@ -366,6 +371,8 @@ class SiteSpider(Spider):
     async def skip_failed(self, failure: Failure) -> None:
         """Count and name what could not be fetched; a page that is gone is dealt with as `CRAWLER_GONE` says."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
+        if self.archives is not None:
+            self.archives.leave(request)
         if request.meta.get(BY_RULE):
             return  # the frontier counts them
         error = failure.value or Exception()
@@ -388,7 +395,9 @@ class SiteSpider(Spider):
         """
         # Nothing else goes on, so that nothing has to wait for the database.
         revisits = StoragePipeline.revisits_of(self.crawler)
-        kind, visits = ("", []) if revisits is None else revisits.find_undecided()
+        if revisits is None or self.archives is not None:
+            return  # pages of archives are not asked for once more
+        kind, visits = revisits.find_undecided()
         for visit in visits:
             self.crawler.engine.crawl(self.make_request(kind, visit.url, visit.depth))
         if visits:
@@ -451,44 +460,8 @@ class SiteSpider(Spider):
             skip(self.crawler, redirected_from[0], "redirect_loop", request.url, request=request)
 
 
-class _ArchiveReading(SiteSpider):
-    """What is different where pages stand in WARC files, see `SiteSpider._reading_archives`.
-
-    They are analysed at the same time, decided in the order of the files, and not asked for once more.
-    """
-
-    name = ""  # else Scrapy would list it beside the other
-    archives: Archives
-
-    async def start(self) -> AsyncIterator[Request]:
-        async for url, place in self.archives.find_pages():
-            if isinstance(place, str):
-                skip(self.crawler, url, "damaged_record", place)
-            elif self.rules.matches(url) and (not self.allowed_domains or self.rules.is_on_site(url)):
-                request = self.make_request(ARCHIVED, url)
-                request.meta[PLACE] = place
-                yield request
-        for reason, count in self.archives.passed_over.items():
-            self.crawler.stats.inc_value(SKIPPED + reason, count)
-
-    async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
-        try:
-            async for page in super().parse(response, depth):
-                yield page
-        finally:
-            self.archives.leave(cast("Request", response.request))
-
-    def _redirect(self, response: Response, target: str) -> None:
-        skip(self.crawler, response.url, "moved", target, request=response.request)
-
-    async def read(self, response: HtmlResponse, *, with_links: bool) -> ReadPage:
-        read = await super().read(response, with_links=with_links)
-        await self.archives.wait_for_turn(cast("Request", response.request))
-        return read
-
-    async def skip_failed(self, failure: Failure) -> None:
-        self.archives.leave(failure.request)  # type: ignore[attr-defined]  # Scrapy sets it
-        await super().skip_failed(failure)
-
-    def visit_undecided(self) -> None:
-        pass
+def _open_archives(crawler: Crawler, arguments: SiteArguments) -> Archives | None:
+    try:
+        return Archives(crawler, arguments.warc) if arguments.warc else None
+    except SettingsError as error:
+        refuse_to_start(error)

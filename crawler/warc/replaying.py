@@ -10,7 +10,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from io import BufferedReader, FileIO
 from itertools import islice
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 from urllib.parse import urlsplit
 
 from scrapy import Request
@@ -199,10 +199,7 @@ class ReplayingMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        archives: Archives | None = getattr(crawler.spider, "archives", None)
-        if archives is None:
-            raise NotConfigured
-        return cls(archives)
+        return cls(_archives_of(crawler))
 
     async def process_request(self, request: Request) -> Response | None:
         place = request.meta.get(PLACE)
@@ -213,6 +210,35 @@ class ReplayingMiddleware:
             return await asyncio.to_thread(self._archives.read, request, Place(*place))
         except (BadRecordError, KeyError, OSError) as error:
             raise IgnoreRequest(f"damaged record: {error}") from error
+
+
+class ArchiveOrderMiddleware:
+    """Spider middleware: pages of WARC files are analysed at the same time, and decided in the order of the files."""
+
+    def __init__(self, archives: Archives) -> None:
+        self._archives = archives
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(_archives_of(crawler))
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        request = cast("Request", response.request)
+        try:
+            async for output in result:
+                if PLACE in request.meta:
+                    await self._archives.wait_for_turn(request)
+                yield output
+        finally:
+            if PLACE in request.meta:
+                self._archives.leave(request)
+
+
+def _archives_of(crawler: Crawler) -> Archives:
+    archives: Archives | None = getattr(crawler.spider, "archives", None)
+    if archives is None:
+        raise NotConfigured
+    return archives
 
 
 def _opened(file: CorpusFile) -> closing[BufferedReader[Any]]:
