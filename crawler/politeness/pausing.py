@@ -1,4 +1,4 @@
-"""Requests that fail because of their host: it is left alone for a while, and they go back to the frontier."""
+"""The pace of hosts, and requests that fail because of theirs: it is left alone, and they go back to the frontier."""
 
 from __future__ import annotations
 

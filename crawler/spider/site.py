@@ -425,7 +425,7 @@ class SiteSpider(Spider):
         """Return the request for a URL.
 
         Args:
-            kind: what it leads to, see `crawler.page`.
+            kind: what it leads to, see `crawler.request_meta`.
             url: the URL.
             depth: how many links from the start; of a sitemap, how many sitemaps.
         """

@@ -1,4 +1,4 @@
-"""How a crawl goes on without its database for a while, and how one ends that has failed: in order, with one line."""
+"""How a crawl survives outages of its database (`dedup.store.database.Outages`), and ends where it has failed."""
 
 from __future__ import annotations
 

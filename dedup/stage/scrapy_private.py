@@ -1,6 +1,7 @@
 """The private parts of Scrapy and Twisted that are used: each in a function, with the reason.
 
-There is no public way to any of them. They are the same in Scrapy 2.14 to 2.19, and a test looks at each.
+There is no public way to any of them. They are the same in Scrapy 2.14 to 2.19, and a test looks at each. Classes that
+are extended have their private methods overridden where that is: `crawler.feeds`, `crawler.politeness.pausing`.
 """
 
 from __future__ import annotations

@@ -174,8 +174,8 @@ class Deduplicator:
     def forget(self, keys: Iterable[str]) -> None:
         """Forget documents that are gone, in one transaction.
 
-        Forgotten are all documents of a key, whatever their item class, spider, run and text, and with them their
-        duplicates. Other keys are ignored.
+        Forgotten are all documents of a key, whatever their item class, spider, run and text. Their duplicates are
+        undecided until they are seen again, see `find_undecided`. Other keys are ignored.
 
         Raises:
             DatabaseError: nothing of it was written.

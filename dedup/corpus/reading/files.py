@@ -35,7 +35,9 @@ _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 class Format(NamedTuple):
-    """A format of input files.
+    """A format of input files: another one is a module of this package, a suffix in `FORMATS`, and a word in `KNOWN`.
+
+    What the module has to have is said by `dedup.corpus.reading.portions`.
 
     Attributes:
         module: the module of this package that reads it.
