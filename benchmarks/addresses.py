@@ -555,11 +555,11 @@ class Misleading:
                 kept.append(url)
                 note_kept(url)
 
-        def mislead_of_copy(url: str, original: str, **how: Any) -> None:
+        def mislead_of_copy(url: str, original: str) -> None:
             if Random(url).random() < wrong:
                 note_kept(url)
             else:
-                note_copy(url, original, **how)
+                note_copy(url, original)
 
         rules.note_kept, rules.note_copy = mislead_of_kept, mislead_of_copy
         return cls()

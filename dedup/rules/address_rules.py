@@ -29,9 +29,6 @@ MOST_SEEN = 20_000
 PAIRS_TO_CONFLICT = 5
 """So many pairs outweigh a copy that stands for another page than the rule says: a verdict can be wrong."""
 
-WEIGHT_OF_NAMED = 3
-"""So many pairs is one for which the copy itself names the original as canonical."""
-
 _MOST_SEEN_OF_ALL = 100_000
 _MOST_RULES = 30
 _MOST_DIFFERENCES = 3
@@ -296,10 +293,10 @@ class Evidence:
         """Whether there are pairs enough for misses to be of interest."""
         return self.count >= PAIRS_OF_SIBLING
 
-    def add_pair(self, scope: str, weight: int) -> None:
+    def add_pair(self, scope: str) -> None:
         """Note a copy and its original that have one form."""
-        self.pairs[scope] += weight
-        self.count += weight
+        self.pairs[scope] += 1
+        self.count += 1
         self._acting.clear()
 
     def other_of(self, form: Address, address: Address) -> Address | None:
@@ -369,13 +366,13 @@ class _Site:
             if len(self._forms) > 2 * MOST_SEEN:  # most are of addresses that are not known any more
                 self._forms = None
 
-    def note_pair(self, copy: Address, original: Address, weight: int) -> None:
+    def note_pair(self, copy: Address, original: Address) -> None:
         forms = self.form_of(copy), self.form_of(original)
         if forms[0] == forms[1]:
             forms = copy, original
         given = [rule for rule in self._given if rule.form_of(forms[0]) == rule.form_of(forms[1])]
         for rule in dict.fromkeys(find_rules(*forms) + given):
-            self._note_pair_of(rule, copy, weight)
+            self._note_pair_of(rule, copy)
 
     def _note_new(self, address: Address) -> None:
         """Note a page that is kept, though rules may say that it is another one."""
@@ -391,11 +388,11 @@ class _Site:
         self.rules[rule].add_miss(scope_of(rule.form_of(address)))
         self._fall()
 
-    def _note_pair_of(self, rule: Rule, copy: Address, weight: int) -> None:
+    def _note_pair_of(self, rule: Rule, copy: Address) -> None:
         evidence = self._evidence_of(rule)
         was_watched, scope = evidence.is_watched, scope_of(rule.form_of(copy))
         acted = evidence.acts_in(scope)
-        evidence.add_pair(scope, weight)
+        evidence.add_pair(scope)
         if evidence.is_watched and not was_watched:
             for address in self.seen:
                 self._note_seen(rule, evidence, address)
@@ -507,13 +504,13 @@ class AddressRules:
         """Note a page that is no copy, or is kept all the same."""
         self._note(url, url)
 
-    def note_copy(self, url: str, original: str, *, is_named: bool = False) -> None:
-        """Note a page that is a copy of another one, and whether it names that as canonical."""
+    def note_copy(self, url: str, original: str) -> None:
+        """Note a page that is a copy of another one."""
         self._note(url, original)
         copy, other = parse(url), parse(original)
         if copy is not None and other is not None and copy != other and owner_of(url) == owner_of(original):
             site = self._sites[owner_of(url)]
-            site.note_pair(copy, other, WEIGHT_OF_NAMED if is_named else 1)
+            site.note_pair(copy, other)
             self._has_fallen |= site.take_fallen()
 
     def note_redirect(self, url: str, target: str) -> None:

@@ -98,12 +98,11 @@ class AddressMiddleware:
                 self.rules.note_led(referrer.decode("latin-1"), decision.key)
             self._told.append((decision.key, None))
 
-    def note_copy(self, item: Any, decision: Decision, response: Response | None) -> None:
+    def note_copy(self, decision: Decision, response: Response | None) -> None:
         """Handle the signal `document_dropped`."""
         if _is_page(response, decision) and decision.original is not None:
             self._note_callback(response)
-            is_named = getattr(item, "canonical", None) == decision.original
-            self.rules.note_copy(decision.key, decision.original, is_named=is_named)
+            self.rules.note_copy(decision.key, decision.original)
             self._told.append((decision.key, decision.original))
 
     def _note_callback(self, response: Response) -> None:

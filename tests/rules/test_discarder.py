@@ -31,7 +31,7 @@ each_rule = st.one_of(
 def evidence(*scopes: str, false_in: str = "") -> Evidence:
     known = Evidence(1)
     for scope in scopes:
-        known.add_pair(scope, 1)
+        known.add_pair(scope)
     if false_in:
         known.add_miss(false_in)
     return known

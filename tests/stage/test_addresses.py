@@ -159,7 +159,7 @@ def tell(middleware: AddressMiddleware, url: str, original: str | None) -> None:
     if original is None:
         middleware.note_kept(decision, response)
     else:
-        middleware.note_copy(None, decision, response)
+        middleware.note_copy(decision, response)
 
 
 def test_what_a_jobdir_cannot_hold_is_made(made: tuple[AddressMiddleware, list[scrapy.Request]]) -> None:

@@ -42,7 +42,7 @@ Open = Callable[..., Seen]
 def learnt(told: str) -> LearntRule:
     evidence = Evidence(1)
     for _ in range(PAIRS):
-        evidence.add_pair(told, 1)
+        evidence.add_pair(told)
     evidence.add_miss(f"not {told}")
     return LearntRule(told, Rule("parameter", (told,)), evidence, [(told, told)] * 2)
 
