@@ -12,11 +12,12 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+import dedup.keys
 from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import keys_of
 from dedup.signature.signature import digest
-from dedup.store import key_table, schema
+from dedup.store import schema
 from tests.deciding import Crawl, empty, signature_of
 from tests.texts import all_pairs, document, edited, extended, filled_in, form
 
@@ -81,14 +82,14 @@ def written(crawl: Crawl) -> list[Any]:
     return [told, sorted((row.number, row.value, places[row.document_id]) for row in found), crawl.words()]
 
 
-@pytest.mark.parametrize("most_read", [2, key_table.MOST_READ])
+@pytest.mark.parametrize("most_read", [2, dedup.keys.MOST_READ])
 @pytest.mark.parametrize("values", [{}, {"scope": "host"}, {"scope": "spider"}, {"mode": Mode.PAPER}], ids=str)
 @pytest.mark.slow
 def test_batches_decide_and_write_what_single_documents_do(
     start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch, values: dict[str, Any], most_read: int
 ) -> None:
     # So a few documents make a key crowded.
-    monkeypatch.setattr(key_table, "MOST_READ", most_read)
+    monkeypatch.setattr(dedup.keys, "MOST_READ", most_read)
     crawl = start(**values)
     examples = 25 if crawl.database.is_sqlite else 5
 
@@ -115,7 +116,7 @@ def keys(text: str) -> set[tuple[int, int]]:
 def test_who_leaves_a_crowded_key_makes_room_in_the_same_batch(
     start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch, at_once: bool
 ) -> None:
-    monkeypatch.setattr(key_table, "MOST_READ", 1)
+    monkeypatch.setattr(dedup.keys, "MOST_READ", 1)
     crawl = start()
     first = form(200, 6, "crowded")
     second = filled_in(first)

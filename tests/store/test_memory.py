@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from dedup.rules.documents import Verdict
-from dedup.store import schema, store
+from dedup.store import schema, writing
 from dedup.store.cancelling import cancel_run
 from tests.deciding import Crawl
 from tests.texts import document, edited
@@ -103,8 +103,8 @@ def test_a_run_that_goes_on_forgets_nothing_of_its_own(start: Callable[..., Time
 def test_a_cluster_goes_with_its_leader_and_an_old_member_alone(
     start: Callable[..., Times], at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "LEADERS_AT_ONCE", at_once)
-    monkeypatch.setattr(store, "MEMBERS_AT_ONCE", at_once)
+    monkeypatch.setattr(writing, "LEADERS_AT_ONCE", at_once)
+    monkeypatch.setattr(writing, "MEMBERS_AT_ONCE", at_once)
     crawl = start()
     for key, text in (("a", TEXT), ("a copy", COPY), ("b", OTHER), ("b copy", OTHER), ("b twin", OTHER)):
         crawl.show(key, text)
