@@ -27,7 +27,7 @@ from tests.localsite import Asked, EndlessSite, LocalSite, Page, Reply, article,
 @pytest.fixture
 def unforgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of finished runs stay, for the test to look at."""
-    monkeypatch.setattr(FrontierStore, "forget", lambda self: None)
+    monkeypatch.setattr(FrontierStore, "delete_finished", lambda self: None)
 
 
 def states(database: Path) -> dict[str, str]:
