@@ -314,7 +314,8 @@ def _take_back(session: Session, document: StoredDocument, original: str) -> boo
     last = session.execute(of_document.order_by(verdicts.c.id.desc()).limit(1)).first()
     if document.leader_id is not None or document.text_digest is None or leads or last is None:
         return False
-    if not Verdict(last.verdict).is_duplicate:
+    # What came again under its own key is a copy of itself, and led by nobody.
+    if not Verdict(last.verdict).is_duplicate or last.original_id == document.id:
         return False
     leader = document_rows.find_with_leaders(session, [last.original_id])[last.original_id]
     if leader.key != original or leader.leader_id is not None or leader.text_digest is None:
