@@ -20,11 +20,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.python.failure import Failure
 
-from dedup.errors import DedupError, SettingsError
-from dedup.rules.scope import public_suffixes
-from dedup.stage.outages import CrawlStopper, close_when_forced
-from dedup.stage.project import read_item_settings
-from dedup.stage.scrapy_private import (
+from crawler.scrapy_private import (
     Connection,
     ConnectionFactory,
     connect_with,
@@ -32,6 +28,10 @@ from dedup.stage.scrapy_private import (
     is_reading_headers,
     use_public_suffixes,
 )
+from dedup.errors import DedupError, SettingsError
+from dedup.rules.scope import public_suffixes
+from dedup.stage.outages import CrawlStopper, close_when_forced
+from dedup.stage.project import read_item_settings
 from dedup.workers.pool import PRELOAD, WorkerPool, load_ahead
 
 MOST_BYTES = 6_000

@@ -132,7 +132,8 @@ class Crawl:
             assert words == {}
         clusters: dict[bytes, int] = {}
         # Of those each is a document of its own.
-        has_placeholders = any(each.rule == Rule.SAME_SHORT_TEXT.short for each in self.verdicts())
+        kept_apart = {Rule.SAME_SHORT_TEXT.short, Rule.OTHER_FIELDS.short}
+        has_placeholders = any(each.rule in kept_apart for each in self.verdicts())
         for row in stored.values():
             sketch = Sketch.from_bytes(bytes(row.sketch))
             if row.leader_id is not None:

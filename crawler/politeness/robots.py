@@ -24,8 +24,8 @@ from scrapy.utils.misc import build_from_crawler
 from crawler.politeness.hosts import Hosts, asked_to_wait, host_of
 from crawler.politeness.inner_addresses import InnerAddressError
 from crawler.reasons import ROBOTS_UNKNOWN, is_away, is_mended_by_time, reason_of
+from crawler.scrapy_private import robots_parser_of
 from dedup.console import plain
-from dedup.stage.scrapy_private import robots_parser_of
 
 logger = logging.getLogger(__name__)
 

@@ -1,34 +1,16 @@
-"""The private parts of Scrapy and Twisted that are used: each in a function, with the reason.
+"""The private parts of Scrapy's engine that are used: each in a function, with the reason.
 
-There is no public way to any of them. They are the same in Scrapy 2.14 to 2.19, and a test looks at each. Classes that
-are extended have their private methods overridden where that is: `crawler.feeds`, `crawler.politeness.pausing`.
+There is no public way to any of them. They are the same in Scrapy 2.14 to 2.19, and a test looks at each. Those of the
+downloader, which are not, stand with the crawler: of the stage any Scrapy project loads all. Classes that are extended
+have their private methods overridden where that is: `crawler.feeds`, `crawler.politeness.pausing`.
 """
 
 from __future__ import annotations
 
-from http.cookiejar import Cookie
-
 from scrapy import Request
-from scrapy.core.downloader.handlers.http11 import (
-    HTTP11DownloadHandler,
-    _LenientHTTP11ClientFactory,
-    _LenientHTTP11ClientProtocol,
-)
 from scrapy.crawler import Crawler
-from scrapy.downloadermiddlewares import cookies
-from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.http.cookies import CookieJar
-from scrapy.robotstxt import RobotParser
-from tldextract import TLDExtract
-from twisted.web._newclient import HEADER, STATUS
 
 # ruff: noqa: SLF001
-
-ConnectionFactory = _LenientHTTP11ClientFactory
-"""What makes connections; subclassed to bound the headers of a response, which Scrapy does not."""
-
-Connection = _LenientHTTP11ClientProtocol
-"""A connection; likewise."""
 
 
 def is_in_progress(crawler: Crawler, request: Request) -> bool:
@@ -69,29 +51,3 @@ def let_scraper_close(crawler: Crawler) -> None:
         wake_engine(crawler)
     elif not scraper.slot.closing.called:
         scraper._check_if_closing()
-
-
-def use_public_suffixes(split: TLDExtract) -> None:
-    """Have Scrapy's cookies go by a list of public suffixes: its own fetches one from others at the first cookie."""
-    cookies._split_domain = split
-
-
-def cookies_of(jar: CookieJar) -> dict[str, dict[str, dict[str, Cookie]]]:
-    """Return the cookies of a jar by domain, path and name; going through a jar goes through all domains."""
-    return jar._cookies
-
-
-def robots_parser_of(middleware: RobotsTxtMiddleware) -> type[RobotParser]:
-    """Return the class of `ROBOTSTXT_PARSER`, as the middleware has loaded it."""
-    parser: type[RobotParser] = middleware._parserimpl  # type: ignore[assignment]  # as Scrapy annotates it
-    return parser
-
-
-def connect_with(handler: HTTP11DownloadHandler, factory: type[ConnectionFactory]) -> None:
-    """Have a download handler make its connections with a factory."""
-    handler._pool._factory = factory
-
-
-def is_reading_headers(connection: Connection) -> bool:
-    """Say whether a connection is at the headers of a response."""
-    return connection._parser is not None and connection._parser.state in (STATUS, HEADER)

@@ -199,9 +199,10 @@ class Deduplicator:
         """
         with self.database.write() as connection:
             gone = set(document_ids)
-            for document in document_rows.find_with_leaders(connection, document_ids).values():
-                if document.id in gone:
-                    gone.update(self._writer.remove_cluster(connection, document))
+            for document_id in document_ids:
+                # Read one by one: the keys of a text may have passed from one to the next.
+                if found := document_rows.find_with_leaders(connection, [document_id]):
+                    gone.update(self._writer.remove_cluster(connection, found[document_id]))
             return writing.find_orphans(connection, run_id, gone)
 
     def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:

@@ -62,8 +62,11 @@ class DocumentWriter:
     def write(self, unit: UnitOfWork, found: Recognised, match: Match | None) -> int:
         """Store a document that is new or has changed, and is a duplicate or not; return its id."""
         identity, content, stored = found.identity, found.content, found.stored
-        is_stored_text = found.same_text is not None or (
-            match is not None and match.member.text_digest == content.text_digest
+        # A document without signature has the bytes, and so the text, of a stored one.
+        is_stored_text = (
+            found.document.signature is None
+            or found.same_text is not None
+            or (match is not None and match.member.text_digest == content.text_digest)
         )
         is_comparable_text, is_paper = self._is_comparable(content), self._settings.mode is Mode.PAPER
         # The paper's crawler forgets duplicates.
@@ -98,7 +101,6 @@ class DocumentWriter:
             }
         )
         if indexed:
-            # A document without signature has the bytes, and so the text, of a stored one.
             assert content.keys is not None
             self._keys.add(unit, document_id, content.keys)
         return document_id
@@ -312,7 +314,8 @@ def _take_back(session: Session, document: StoredDocument, original: str) -> boo
     last = session.execute(of_document.order_by(verdicts.c.id.desc()).limit(1)).first()
     if document.leader_id is not None or document.text_digest is None or leads or last is None:
         return False
-    if not Verdict(last.verdict).is_duplicate:
+    # What came again under its own key is a copy of itself, and led by nobody.
+    if not Verdict(last.verdict).is_duplicate or last.original_id == document.id:
         return False
     leader = document_rows.find_with_leaders(session, [last.original_id])[last.original_id]
     if leader.key != original or leader.leader_id is not None or leader.text_digest is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dedup.rules.documents import Kept
+from dedup.rules.documents import Kept, Verdict
 from dedup.store.writing import release, take_back
 from tests.crawls import text_of
 from tests.deciding import Crawl
@@ -74,6 +74,13 @@ def test_release_that_is_taken_back_leaves_a_copy(crawl: Crawl) -> None:
     crawl.next_run()
     assert crawl.see(COPY, CHANGED, b"bytes").original == FERRY
     assert crawl.see(FERRY, text_of(1)).original is None
+
+
+def test_item_that_came_again_under_its_key_is_no_copy_to_take_back(crawl: Crawl) -> None:
+    verdicts = [crawl.show(OTHER, text_of(2), separate=True).verdict for _ in range(2)]
+    assert verdicts == [Verdict.NEW, Verdict.EXACT_DUPLICATE]
+    assert take_back(crawl.database, [(OTHER, OTHER)]) == []
+    crawl.assert_consistent()
 
 
 def test_what_was_seen_since_its_release_is_not_taken_back(crawl: Crawl) -> None:

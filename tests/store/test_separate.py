@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dedup.errors import OutageError
 from dedup.rules.documents import Decision, Document, Verdict
+from dedup.rules.other_fields import ItemFields
 from dedup.rules.scope import host_of
 from dedup.signature.signature import digest
 from dedup.store import schema
@@ -255,3 +256,22 @@ def test_item_of_a_renamed_class_that_was_under_way_at_a_crash_passes(crawl: Cra
         crawl.reopen("later")
         assert decide(crawl, item(text, item_class="Story"))[0].verdict is UNCHANGED
     assert decide(crawl, item(text, item_class="Story"))[0].verdict is EXACT
+
+
+def fields(date: str) -> str:
+    return ItemFields("a.example", {"date": [date]}).packed()
+
+
+def test_known_bytes_of_an_item_with_other_fields_are_another_item_of_that_text(crawl: Crawl) -> None:
+    first = replace(item(A), body_digest=digest(b"page"), fields=fields("1 May"))
+    second = replace(item(A, f"{PAGE}2"), signature=None, body_digest=digest(b"page"), fields=fields("8 May"))
+    [original, similar] = decide(crawl, first, second)
+    assert (similar.verdict, similar.original) == (Verdict.SIMILAR, original.key)
+
+
+def test_two_items_of_one_text_that_are_refused_at_once_can_come_again(crawl: Crawl) -> None:
+    items = [item(A, fields=fields("1 May")), item(A, f"{PAGE}2", fields=fields("8 May"))]
+    ids = [each.document_id for each in decide(crawl, *items)]
+    crawl.deduplicator.refuse(ids, crawl.run)
+    crawl.assert_consistent()
+    assert [each.verdict for each in decide(crawl, *reversed(items))] == [NEW, Verdict.SIMILAR]
