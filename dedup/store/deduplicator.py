@@ -218,6 +218,7 @@ class Deduplicator:
         unchanged = found.stored if found.is_unchanged else None
         verdict, answer, was_kept = self._find(unit, found, unchanged)
         is_of_this_run = found.stored is not None and found.stored.last_run_id == unit.run_id
+        is_of_earlier_run = answer.match is not None and answer.match.leader.last_run_id != unit.run_id
         answer, kept = self._passed_on(answer, None if is_of_this_run else was_kept)
         may_be_unstored = unchanged is None or self._may_be_unstored(unit, unchanged)
         if unchanged is None:
@@ -232,7 +233,7 @@ class Deduplicator:
             is_separate=found.identity.is_separate,
             may_be_unstored=may_be_unstored,
             document_id=document_id,
-            is_of_earlier_run=answer.match is not None and answer.match.leader.last_run_id != unit.run_id,
+            is_of_earlier_run=is_of_earlier_run,
         )
         # A page that was under way when its crawl was killed comes again; its verdict is there already.
         if unchanged is None or not is_of_this_run or found.is_again:

@@ -130,7 +130,8 @@ class UnitOfWork:
         if stored.last_run_id != self.run_id:
             return False
         which = {"document": stored.id, "run": self.run_id, "first": self._first, "number": self._number}
-        return self.scalar(_DECIDED_BEFORE, which) is not None
+        # In earlier ones alone: of what waits here nothing is needed.
+        return self._connection.scalar(_DECIDED_BEFORE, which) is not None
 
     def finish(self) -> None:
         """Write all that waits."""
