@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as benchmarks
+from benchmarks.address_sites import KINDS, truth_of
+from benchmarks.addresses import is_true
 from benchmarks.published import SCHEMES
+from dedup.rules.address_rules import AddressRules
 from tests.report.html.browsing import needs_chromium
 from tests.report.test_evaluate import write_set
 from tests.texts import CHINESE, ENGLISH, document, edited, extended, filled_in, form
@@ -68,3 +71,13 @@ def test_fingerprints_never_change() -> None:
     # What jieba makes of a text is jieba's.
     found = {name: [f"{SCHEMES[name](text):x}" for text in (ENGLISH, CHINESE)] for name in FINGERPRINTS}
     assert found == FINGERPRINTS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rules_that_the_truth_of_a_site_teaches_are_true(kind: str) -> None:
+    truth = {address: content for address, content in truth_of(KINDS[kind]()).items() if content}
+    known, first = AddressRules(), dict[str, str]()
+    for address, content in truth.items():
+        known.recall([(address, first.get(content))])
+        first.setdefault(content, address)
+    assert [str(rule) for _, rule, evidence in known.acting() if not is_true(rule, evidence, truth)] == []
