@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections import Counter, deque
 from typing import Any, Self, TypeGuard
@@ -13,12 +14,15 @@ from scrapy.http import Response
 from scrapy.utils.request import request_from_dict
 from w3lib.url import safe_url_string
 
+from dedup.console import counted, plain
 from dedup.rules.address_rules import MOST_SEEN, AddressRules, Rule
 from dedup.rules.documents import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.stage.project import read_settings
 from dedup.stage.signals import document_dropped, document_kept
+
+logger = logging.getLogger(__name__)
 
 LAST = -1_000_000
 """The priority of what is fetched when nothing else is left."""
@@ -31,11 +35,14 @@ MOST_IGNORED = 20_000
 """So many requests of copies are remembered, for the case that a rule turns out to be false; further ones are made."""
 
 _ONE_IN = 20
+_TOLD_AT_MOST = 20
 _IGNORED = "dedup_ignored"
 _TOLD = "dedup_verdicts"
 # As Scrapy's queues on disk have it.
 _NOT_PICKLED = (pickle.PicklingError, AttributeError, TypeError)
 _REDIRECTS = (301, 302, 303, 307, 308)
+
+_Found = tuple[tuple[Rule, ...], str]
 
 
 class AddressMiddleware:
@@ -61,7 +68,9 @@ class AddressMiddleware:
     def __init__(self, crawler: Crawler, rules: AddressRules) -> None:
         self.rules = rules
         self._crawler = crawler
-        self._checks: Counter[tuple[tuple[Rule, ...], str]] = Counter()
+        self._checks: Counter[_Found] = Counter()
+        self._checked: Counter[_Found] = Counter()
+        self._passed: Counter[_Found] = Counter()
         self._ignored: list[dict[str, Any]] = []
         self._told: deque[tuple[str, str | None]] = deque(maxlen=0)
         self._callbacks: set[Any] = set()
@@ -80,6 +89,7 @@ class AddressMiddleware:
         return middleware
 
     def _learn(self) -> None:
+        self._crawler.signals.connect(self.tell, signals.spider_closed)
         self._crawler.signals.connect(self.note_kept, document_kept)
         self._crawler.signals.connect(self.note_copy, document_dropped)
 
@@ -116,13 +126,18 @@ class AddressMiddleware:
         if not self._may_be_ignored(request) or "redirect_urls" in request.meta:
             return None
         found = self.rules.find(request.url)
-        if found is None or _is_sample(request.url):
+        if found is None:
+            return None
+        if _is_sample(request.url):
+            self._checked[found] += 1
             return None
         if request.priority > LAST:
             return to_last(request)
         if self._checks[found] < CHECKS:
             self._checks[found] += 1
+            self._checked[found] += 1
         elif self._remember(request):
+            self._passed[found] += 1
             raise IgnoreRequest("a rule says that it leads to a copy")
         return None
 
@@ -143,6 +158,14 @@ class AddressMiddleware:
         self._crawler.stats.set_value("dedup/addresses_ignored", 0)
         for request in requests:
             self._crawler.engine.crawl(request)
+
+    def tell(self) -> None:
+        """Handle the signal that the crawl is over: say how many addresses each rule has saved, and has cost."""
+        for found, count in self._passed.most_common(_TOLD_AT_MOST):
+            rules, scope = found
+            told = "%s, %s: %s of copies not fetched, %d fetched to check it"
+            words = ", ".join(map(str, rules))
+            logger.info(told, plain(scope), plain(words), counted(count, "address"), self._checked[found])
 
     def _may_be_ignored(self, request: Request) -> bool:
         """Say whether a request may be put last or ignored at all."""

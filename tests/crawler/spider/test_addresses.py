@@ -103,7 +103,8 @@ def test_pattern_of_names_is_last_until_what_its_pages_lead_to_brings_something(
 @pytest.mark.parametrize("learns", [True, False])
 def test_copies_are_passed_over_and_a_rule_false_in_a_corner_loses_no_page(learns: bool, crawling: Crawling) -> None:
     with session_site() as site:
-        # Few at once: how many are fetched before a rule is learnt does not depend on the machine.
+        # Of four pages for each request at most there is no verdict yet: how many are fetched before a rule is learnt
+        # does not depend on the machine.
         outcome = crawling(site, {"CRAWLER_LEARN_ADDRESSES": learns, "CONCURRENT_REQUESTS": 2})
         fetched = sum("?sid=" in asked.path for asked in site.asked)
     assert parts_of(crawling.kept) == KEPT
