@@ -56,7 +56,7 @@ from dedup.stage.origins import Undecided
 from dedup.stage.outages import CrawlStopper, mark_failed, outages_of
 from dedup.stage.pipelines import RUN_GOES_ON
 from dedup.stage.running import refuse_to_start
-from dedup.stage.scrapy_private import has_slot, is_in_progress, wake_engine
+from dedup.stage.scrapy_private import requests_in_progress, wake_engine
 from dedup.store.database import Database
 
 logger = logging.getLogger(__name__)
@@ -215,9 +215,10 @@ class InFlight:
 
     def take_finished(self, changes: Changes) -> bool:
         """Note the rows that are done since the last call, or passed over; say whether there are any."""
-        if not has_slot(self._crawler):
+        in_progress = requests_in_progress(self._crawler)
+        if in_progress is None:
             return False
-        ended = [row for row, held in self._rows.items() if not is_in_progress(self._crawler, held.request)]
+        ended = [row for row, held in self._rows.items() if held.request not in in_progress]
         for row in ended:
             meta = self._rows.pop(row).request.meta
             if meta.get(BY_RULE):

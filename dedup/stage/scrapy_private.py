@@ -13,15 +13,13 @@ from scrapy.crawler import Crawler
 # ruff: noqa: SLF001
 
 
-def is_in_progress(crawler: Crawler, request: Request) -> bool:
-    """Say whether anything of a request is left to do; all signals come before its callback has ended."""
+def requests_in_progress(crawler: Crawler) -> set[Request] | None:
+    """Return the requests of which anything is left to do; all signals come before their callbacks have ended.
+
+    None where the engine has no spider: before and behind that nothing is known of requests.
+    """
     slot = crawler.engine._slot if crawler.engine else None
-    return slot is not None and request in slot.inprogress
-
-
-def has_slot(crawler: Crawler) -> bool:
-    """Say whether the engine has a spider: before and behind that nothing is known of requests."""
-    return crawler.engine is not None and crawler.engine._slot is not None
+    return None if slot is None else slot.inprogress
 
 
 def is_closing(crawler: Crawler) -> bool:
@@ -45,7 +43,7 @@ def items_under_way(crawler: Crawler) -> int:
 def let_scraper_close(crawler: Crawler) -> None:
     """Have the engine go on closing, now that no item is under way: it looks only when a response is done."""
     scraper = crawler.engine.scraper if crawler.engine else None
-    if scraper is None or scraper.slot is None or not has_slot(crawler):
+    if scraper is None or scraper.slot is None or requests_in_progress(crawler) is None:
         return
     if scraper.slot.closing is None:
         wake_engine(crawler)

@@ -34,9 +34,9 @@ class LookingSpider(scrapy.Spider):
     def parse(self, response: Response) -> Any:
         crawler, request = self.crawler, response.request
         self.seen.update(
-            in_progress=private.is_in_progress(crawler, request),
-            another=private.is_in_progress(crawler, scrapy.Request("http://a.example/")),
-            has_slot=private.has_slot(crawler),
+            in_progress=request in private.requests_in_progress(crawler),
+            another=scrapy.Request("http://a.example/") in private.requests_in_progress(crawler),
+            has_slot=private.requests_in_progress(crawler) is not None,
             closing=private.is_closing(crawler),
         )
         private.wake_engine(crawler)
