@@ -94,7 +94,6 @@ _LAST_VERDICT = (
     .order_by(verdicts.c.id.desc())
     .limit(1)
 )
-_LAST_VERDICT_OF_RUN = _LAST_VERDICT.where(verdicts.c.run_id == bindparam("run"))
 _BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
 _WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.MOVED, Kept.MARKED)]
 _PASSED_ON = (
@@ -322,13 +321,12 @@ def find_by_given_key(session: Session, key: str) -> list[StoredDocument]:
     return [_stored(row) for row in session.execute(_BY_GIVEN_KEY, {"key": key_digest(key)})]
 
 
-def find_last_verdict(session: Session, document_id: int, run_id: int | None = None) -> Any:
-    """Return the last verdict on a document, of any run or of one; None: there is none.
+def find_last_verdict(session: Session, document_id: int) -> Any:
+    """Return the last verdict on a document; None: there is none.
 
     Not one on the same text again, which was found by itself, and says nothing of how it was passed on.
     """
-    statement = _LAST_VERDICT if run_id is None else _LAST_VERDICT_OF_RUN
-    return session.execute(statement, {"document": document_id, "run": run_id}).first()
+    return session.execute(_LAST_VERDICT, {"document": document_id}).first()
 
 
 def find_by_digest(session: Session, digest_of_key: bytes) -> StoredDocument | None:
