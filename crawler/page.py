@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from scrapy.exceptions import (
-    DropItem,
-)
+from scrapy.exceptions import DropItem
 
 from dedup import Signature
 from dedup.signature.extraction import MainText

@@ -157,7 +157,9 @@ class AddressPatterns:
             found.in_vain = 0
             found.referrer = referrer or found.referrer
         for _ in range(_MOST_LED):
-            led = [each for pattern in patterns_of(referrer or "") if (each := self._yields.get(pattern))]
+            if referrer is None:
+                return
+            led = [each for pattern in patterns_of(referrer) if (each := self._yields.get(pattern))]
             for each in led:
                 each.in_vain = 0
             referrer = next((each.referrer for each in led if each.referrer), None)

@@ -301,9 +301,7 @@ class Evidence:
 
     def other_of(self, form: Address, address: Address) -> Address | None:
         """Note an address, by its form; return an earlier one of that form, neither of which is the form itself."""
-        if form == address:
-            return self._known.get(hash(form))
-        if len(self._known) >= MOST_SEEN:
+        if form == address or len(self._known) >= MOST_SEEN:
             return self._known.get(hash(form))
         return self._known.setdefault(hash(form), address)
 
@@ -416,24 +414,21 @@ class _Site:
         other = form if form != address and form in self.seen else evidence.other_of(form, address)
         if other is None or other not in self.seen or self.seen[other] == self.seen[address]:
             return
-        scope = scope_of(form)
-        acted = evidence.acts_in(scope)
-        if self.seen[address] == address and self.seen[other] == other:
-            evidence.add_miss(scope)
-        else:
-            evidence.add_conflict(scope)
-        if acted and not evidence.acts_in(scope):
-            self._fall()
+        are_kept = self.seen[address] == address and self.seen[other] == other
+        self._note_against(evidence, evidence.add_miss if are_kept else evidence.add_conflict, scope_of(form))
 
     def note_led(self, copy: Address, page: Address) -> None:
         for rule, evidence in self.rules.items():
-            scope = scope_of(form := rule.form_of(copy))
+            form = rule.form_of(copy)
             # Where the page is written in the same way, as with a session, the original leads there, too.
             if form != copy and rule.form_of(page) == page:
-                acted = evidence.acts_in(scope)
-                evidence.add_conflict(scope)
-                if acted and not evidence.acts_in(scope):
-                    self._fall()
+                self._note_against(evidence, evidence.add_conflict, scope_of(form))
+
+    def _note_against(self, evidence: Evidence, add: Callable[[str], None], scope: str) -> None:
+        acted = evidence.acts_in(scope)
+        add(scope)
+        if acted and not evidence.acts_in(scope):
+            self._fall()
 
     def take_fallen(self) -> bool:
         has_fallen, self.has_fallen = self.has_fallen, False
