@@ -23,7 +23,6 @@ from sqlalchemy.engine import make_url
 from crawler.page import NOT_STORED
 from crawler.politeness.hosts import Hosts
 from crawler.reasons import ROBOTS_TXT
-from crawler.request_meta import referrer_of
 from crawler.runs import line_to_continue, name_of_run
 from crawler.secrets import without_password
 from dedup.console import (
@@ -45,6 +44,7 @@ from dedup.console import (
 from dedup.errors import DatabaseError
 from dedup.report.queries import read_kept, read_largest_clusters, read_totals
 from dedup.signature.normalise import clean
+from dedup.stage.origins import referrer_of
 from dedup.stage.outages import mark_failed
 from dedup.stage.pipelines import RUN_GOES_ON, STAT_OF_KEPT, NearDuplicatePipeline
 from dedup.store.database import open_existing_database, shown_url

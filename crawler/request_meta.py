@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from scrapy import Request
-
 ROW = "frontier_row"
 """Key of a request's meta: the id of the frontier's row that it was made from."""
 
@@ -59,9 +57,3 @@ AGAIN = ("page again", "page again 2", "page again 3")
 def is_page(kind: str | None) -> bool:
     """Say whether requests of a kind lead to pages."""
     return kind in (PAGE, ARCHIVED, *AGAIN)
-
-
-def referrer_of(request: Request | None) -> str | None:
-    """Return the page whose link has led to a request; None where no page has, or it is not known."""
-    referrer = request.headers.get("Referer") if request is not None else None
-    return referrer.decode("latin-1") if referrer else None

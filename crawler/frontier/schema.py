@@ -33,10 +33,11 @@ from sqlalchemy import (
 )
 
 from crawler.politeness.hosts import FAILED, host_of
-from crawler.request_meta import ARCHIVED, GIVEN, KIND, PLACE, ROW, referrer_of
+from crawler.request_meta import ARCHIVED, GIVEN, KIND, PLACE, ROW
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
-from dedup.stage.addresses import LAST
+from dedup.stage.addresses import LAST, drawn
+from dedup.stage.origins import referrer_of
 from dedup.store.database import RowsOfRuns, TableSet
 from dedup.store.schema import Id
 
@@ -444,7 +445,7 @@ def priority_of(request: Request) -> int:
     if request.priority > LAST:
         return request.priority
     # Whatever their depth: it would put all that is found late behind what is found first.
-    return LAST - int.from_bytes(digest(request.url.encode())[:4], "big") % _LAST_PLACES
+    return LAST - drawn(request.url, _LAST_PLACES)
 
 
 def rank_of(request: Request) -> int:

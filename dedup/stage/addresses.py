@@ -19,6 +19,7 @@ from dedup.rules.address_rules import MOST_SEEN, AddressRules, Rule
 from dedup.rules.documents import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
+from dedup.stage.origins import referrer_of
 from dedup.stage.project import read_settings
 from dedup.stage.signals import document_dropped, document_kept
 
@@ -35,9 +36,9 @@ MOST_IGNORED = 20_000
 """So many requests of copies are remembered, for the case that a rule turns out to be false; further ones are made."""
 
 _ONE_IN = 20
-_TOLD_AT_MOST = 20
+_MOST_LOGGED = 20
 _IGNORED = "dedup_ignored"
-_TOLD = "dedup_verdicts"
+_VERDICTS = "dedup_verdicts"
 # As Scrapy's queues on disk have it.
 _NOT_PICKLED = (pickle.PicklingError, AttributeError, TypeError)
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -72,7 +73,7 @@ class AddressMiddleware:
         self._checked: Counter[_Found] = Counter()
         self._passed: Counter[_Found] = Counter()
         self._ignored: list[dict[str, Any]] = []
-        self._told: deque[tuple[str, str | None]] = deque(maxlen=0)
+        self._verdicts: deque[tuple[str, str | None]] = deque(maxlen=0)
         self._callbacks: set[Any] = set()
 
     @classmethod
@@ -89,31 +90,31 @@ class AddressMiddleware:
         return middleware
 
     def _learn(self) -> None:
-        self._crawler.signals.connect(self.tell, signals.spider_closed)
+        self._crawler.signals.connect(self.log_rules, signals.spider_closed)
         self._crawler.signals.connect(self.note_kept, document_kept)
         self._crawler.signals.connect(self.note_copy, document_dropped)
 
     def spider_opened(self, spider: Any) -> None:
         """Handle the signal: a rule by which requests were ignored before has to be known to turn out to be false."""
         if self._crawler.settings.get("JOBDIR") and isinstance(state := getattr(spider, "state", None), dict):
-            self._told = state.setdefault(_TOLD, deque(maxlen=MOST_SEEN))
-            self.rules.recall(self._told)
+            self._verdicts = state.setdefault(_VERDICTS, deque(maxlen=MOST_SEEN))
+            self.rules.recall(self._verdicts)
 
     def note_kept(self, decision: Decision, response: Response | None) -> None:
         """Handle the signal `document_kept`."""
         if _is_page(response, decision):
             self._note_callback(response)
             self.rules.note_kept(decision.key)
-            if response.request is not None and (referrer := response.request.headers.get("Referer")):
-                self.rules.note_led(referrer.decode("latin-1"), decision.key)
-            self._told.append((decision.key, None))
+            if referrer := referrer_of(response.request):
+                self.rules.note_led(referrer, decision.key)
+            self._verdicts.append((decision.key, None))
 
     def note_copy(self, decision: Decision, response: Response | None) -> None:
         """Handle the signal `document_dropped`."""
         if _is_page(response, decision) and decision.original is not None:
             self._note_callback(response)
             self.rules.note_copy(decision.key, decision.original)
-            self._told.append((decision.key, decision.original))
+            self._verdicts.append((decision.key, decision.original))
 
     def _note_callback(self, response: Response) -> None:
         self._callbacks.add(self._callback_of(response.request))
@@ -128,7 +129,7 @@ class AddressMiddleware:
         found = self.rules.find(request.url)
         if found is None:
             return None
-        if _is_sample(request.url):
+        if drawn(request.url, _ONE_IN) == 0:
             self._checked[found] += 1
             return None
         if request.priority > LAST:
@@ -159,13 +160,13 @@ class AddressMiddleware:
         for request in requests:
             self._crawler.engine.crawl(request)
 
-    def tell(self) -> None:
+    def log_rules(self) -> None:
         """Handle the signal that the crawl is over: say how many addresses each rule has saved, and has cost."""
-        for found, count in self._passed.most_common(_TOLD_AT_MOST):
+        line = "%s, %s: %s of copies not fetched, %d fetched to check it"
+        for found, count in self._passed.most_common(_MOST_LOGGED):
             rules, scope = found
-            told = "%s, %s: %s of copies not fetched, %d fetched to check it"
             words = ", ".join(map(str, rules))
-            logger.info(told, plain(scope), plain(words), counted(count, "address"), self._checked[found])
+            logger.info(line, plain(scope), plain(words), counted(count, "address"), self._checked[found])
 
     def _may_be_ignored(self, request: Request) -> bool:
         """Say whether a request may be put last or ignored at all."""
@@ -202,6 +203,6 @@ def _is_page(response: Response | None, decision: Decision) -> TypeGuard[Respons
     return response is not None and decision.key == clean(response.url)
 
 
-def _is_sample(url: str) -> bool:
-    """Say whether an address is fetched whatever the rules say; by a digest, so that crawls repeat."""
-    return int.from_bytes(digest(url.encode("utf-8", "surrogatepass"))[:4], "big") % _ONE_IN == 0
+def drawn(url: str, below: int) -> int:
+    """Return a number from 0 on that an address draws, by a digest, so that crawls repeat."""
+    return int.from_bytes(digest(url.encode("utf-8", "surrogatepass"))[:4], "big") % below

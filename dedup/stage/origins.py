@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 from scrapy.http import Response
@@ -286,3 +286,9 @@ class Origins:
     def _page(self, response: Response | None) -> ItemPage | None:
         # Of an errback's items it is a failure.
         return self._pages.get(response) if isinstance(response, Response) else None
+
+
+def referrer_of(request: Request | None) -> str | None:
+    """Return the page whose link has led to a request; None where no page has, or it is not known."""
+    referrer = request.headers.get("Referer") if request is not None else None
+    return referrer.decode("latin-1") if referrer else None

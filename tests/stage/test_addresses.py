@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
 from types import SimpleNamespace
@@ -19,22 +18,11 @@ from dedup.stage.addresses import CHECKS, LAST, AddressMiddleware
 from tests.crawling import Outcome, crawl_here
 from tests.localsite import Asked, LocalSite, Reply, article
 from tests.sessions import ADDRESSES, KEPT, parts_of, session_site
+from tests.stage.test_duplicate_links import PagesSpider
 
 pytestmark = pytest.mark.slow
 
 SITE = "http://shop.example"
-
-
-class Spider(scrapy.Spider):
-    name = "pages"
-
-    def __init__(self, start: str) -> None:
-        super().__init__()
-        self.start_urls = [start]
-
-    def parse(self, response: Response) -> Iterator[Any]:
-        yield {"url": response.url, "text": response.css("article p::text").get()}
-        yield from response.follow_all(css="a")
 
 
 def crawl(folder: Path, url: str, settings: dict[str, Any]) -> Outcome:
@@ -49,7 +37,7 @@ def crawl(folder: Path, url: str, settings: dict[str, Any]) -> Outcome:
         "CONCURRENT_REQUESTS": 1,
         **settings,
     }
-    return crawl_here(Spider, values, start=f"{url}/")
+    return crawl_here(PagesSpider, values, start=f"{url}/")
 
 
 def test_addresses_of_copies_are_ignored_until_a_rule_is_false_and_then_made(tmp_path: Path) -> None:
@@ -67,7 +55,7 @@ def test_addresses_of_copies_are_ignored_until_a_rule_is_false_and_then_made(tmp
 def made(request: pytest.FixtureRequest) -> tuple[AddressMiddleware, list[scrapy.Request]]:
     """A middleware that knows a rule, and the requests that it gives to the engine."""
     job = "job" if request.param == {} else None
-    crawler = get_crawler(Spider, {"DEDUP_DATABASE_URL": "sqlite://", "JOBDIR": job})
+    crawler = get_crawler(PagesSpider, {"DEDUP_DATABASE_URL": "sqlite://", "JOBDIR": job})
     crawler.spider = crawler._create_spider(f"{SITE}/")
     if request.param is not None:
         crawler.spider.state = request.param
@@ -124,7 +112,7 @@ def test_start_requests_posts_redirects_and_unremembered_callbacks_are_made(
 def test_what_was_ignored_before_a_stop_is_made_once_its_rule_is_false(tmp_path: Path) -> None:
     state: dict[str, Any] = {}
     for has_stopped in (False, True):
-        crawler = get_crawler(Spider, {"DEDUP_DATABASE_URL": "sqlite://", "JOBDIR": str(tmp_path)})
+        crawler = get_crawler(PagesSpider, {"DEDUP_DATABASE_URL": "sqlite://", "JOBDIR": str(tmp_path)})
         crawler.spider = crawler._create_spider(f"{SITE}/")
         crawler.spider.state = state
         crawled: list[scrapy.Request] = []
