@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.published import SCHEMES
-from dedup.corpus.reading.documents import CorpusDocument
-from dedup.corpus.reading.portions import read_documents
 from dedup.evaluation import LabelledDocument, LabelledSet, analyse_documents, read_set
+from dedup.files.readers.documents import CorpusDocument
+from dedup.files.readers.portions import read_documents
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.schemes import SCHEMES as OWN
 from dedup.signature.signature import BITS, Texts

@@ -42,8 +42,8 @@ from crawler.runs import CommandLine, command_to_export, file_of, name_of_run
 from crawler.secrets import without_password
 from crawler.spider.site import SiteSpider
 from crawler.warc.recording import find_target, is_warc, note_going_on
+from dedup.atomic_files import replace_file
 from dedup.errors import DatabaseError, DedupError, SettingsError
-from dedup.files import replace_file
 from dedup.report.render import csv_cell
 from dedup.rules.documents import Verdict
 from dedup.stage.outages import mark_failed, outages_of

@@ -257,9 +257,9 @@ def _of_many(
 ) -> Iterator[Decision]:
     """Yield the decisions on texts that come behind a few others."""
     require_compiler(logger.warning)
-    from dedup.corpus.batches import sign_one
-    from dedup.corpus.deciding import CorpusDeduplicator
-    from dedup.corpus.reading.documents import storable
+    from dedup.files.batches import sign_one
+    from dedup.files.deciding import CorpusDeduplicator
+    from dedup.files.readers.documents import storable
 
     with closing(CorpusDeduplicator(rules, folder)) as deduplicator:
         for key, text in few:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TextIO, TypeAlias, TypeVar
 from urllib.parse import quote, unquote_to_bytes
 
-from dedup.files import open_output
+from dedup.atomic_files import open_output
 from dedup.signature.normalise import clean, without_piles
 
 if TYPE_CHECKING:

@@ -35,13 +35,13 @@ def require_compiler(tell: Callable[[str], None]) -> None:
 
 def compile_all() -> None:
     """Call all that is compiled."""
-    from dedup.corpus.deciding import CorpusDeduplicator
-    from dedup.corpus.document_table import DocumentTable
-    from dedup.corpus.job import Job
-    from dedup.corpus.key_map import Sketches, estimate
-    from dedup.corpus.reading.documents import ReadOptions
-    from dedup.corpus.reading.files import find_files
-    from dedup.corpus.run import run_job
+    from dedup.files.deciding import CorpusDeduplicator
+    from dedup.files.document_table import DocumentTable
+    from dedup.files.job import Job
+    from dedup.files.key_map import Sketches, estimate
+    from dedup.files.readers.documents import ReadOptions
+    from dedup.files.readers.files import find_files
+    from dedup.files.run import run_job
     from dedup.rules.settings import Mode, RuleSettings
     from dedup.rules.shared_shingles import bounds, shared_tokens
     from dedup.rules.verification import Thresholds

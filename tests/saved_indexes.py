@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dedup.corpus.batches import sign_one
-from dedup.corpus.deciding import CorpusDeduplicator
-from dedup.corpus.index import AT_ONCE, SavedIndex, save
+from dedup.files.batches import sign_one
+from dedup.files.deciding import CorpusDeduplicator
+from dedup.files.index import AT_ONCE, SavedIndex, save
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme

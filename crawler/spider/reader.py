@@ -13,7 +13,7 @@ from crawler.request_meta import CUT_OFF, LAST_VISIT, NOT_MODIFIED, PASSED_OVER
 from crawler.runtime import Workers
 from crawler.spider.browser import Browser, JavaScript, RenderingError
 from crawler.warc.replaying import FLAG
-from dedup.corpus.reading.responses import ONLY_BEGINNING
+from dedup.files.readers.responses import ONLY_BEGINNING
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import digest

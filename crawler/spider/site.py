@@ -56,8 +56,8 @@ from crawler.spider.sitemaps import SitemapError, SitemapReader, has_feed, read_
 from crawler.spider.soft_errors import MAYBE_GONE, NOT_FOUND, SoftErrors
 from crawler.warc.replaying import Archives
 from dedup.console import plain
-from dedup.corpus.reading.responses import NOT_HTML
 from dedup.errors import SettingsError
+from dedup.files.readers.responses import NOT_HTML
 from dedup.rules.address_rules import MOST_SEEN, AddressRules
 from dedup.rules.documents import Decision
 from dedup.rules.setting_values import to_bool

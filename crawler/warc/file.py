@@ -23,10 +23,10 @@ from warcio.warcwriter import WARCWriter
 
 from crawler.page import Exchange, Pairs
 from crawler.request_meta import LAST_VISIT
-from dedup.corpus.reading.documents import BadRecordError
-from dedup.corpus.reading.files import check_file
-from dedup.corpus.reading.warc import find_records
 from dedup.errors import DedupError, InputError, SettingsError
+from dedup.files.readers.documents import BadRecordError
+from dedup.files.readers.files import check_file
+from dedup.files.readers.warc import find_records
 
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"

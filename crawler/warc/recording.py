@@ -29,8 +29,8 @@ from crawler.warc.file import (
     as_date,
     read_exchange,
 )
-from dedup.corpus.reading.responses import is_success
 from dedup.errors import SettingsError
+from dedup.files.readers.responses import is_success
 from dedup.rules.documents import Decision
 from dedup.rules.setting_values import to_word
 from dedup.stage.outages import CrawlStopper

@@ -22,11 +22,12 @@ from scrapy.http.headers import Headers
 from crawler.request_meta import CUT_OFF, FETCHED, PLACE, ROW
 from crawler.warc.file import MOST_PAYLOADS
 from dedup.console import counted, plain
-from dedup.corpus.reading.documents import BadRecordError, CorpusFile, storable
-from dedup.corpus.reading.files import find_files
-from dedup.corpus.reading.responses import is_success
-from dedup.corpus.reading.streams import is_url
-from dedup.corpus.reading.warc import (
+from dedup.errors import InputError, SettingsError
+from dedup.files.readers.documents import BadRecordError, CorpusFile, storable
+from dedup.files.readers.files import find_files
+from dedup.files.readers.responses import is_success
+from dedup.files.readers.streams import is_url
+from dedup.files.readers.warc import (
     Found,
     body_of,
     find_records,
@@ -35,7 +36,6 @@ from dedup.corpus.reading.warc import (
     read_record,
     target_of,
 )
-from dedup.errors import InputError, SettingsError
 
 logger = logging.getLogger(__name__)
 

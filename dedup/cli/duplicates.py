@@ -8,9 +8,9 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 
+from dedup.atomic_files import open_output
 from dedup.console import counted, readable, table, write_lines
 from dedup.errors import SettingsError
-from dedup.files import open_output
 from dedup.report.addresses import read_learnt_rules
 from dedup.report.contents import Selection
 from dedup.report.html.writing import write_in_any_format

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.cli.warm_up import compile_first, say
 from dedup.console import print_answer, program
-from dedup.corpus.outputs import FORMATS
-from dedup.corpus.reading.documents import DATE_FIELD, Keep, ReadOptions
-from dedup.corpus.reading.files import KNOWN, FoundFiles, find_files, preloads
-from dedup.corpus.reading.streams import is_url
 from dedup.errors import InputError
+from dedup.files.outputs import FORMATS
+from dedup.files.readers.documents import DATE_FIELD, Keep, ReadOptions
+from dedup.files.readers.files import KNOWN, FoundFiles, find_files, preloads
+from dedup.files.readers.streams import is_url
 from dedup.workers.loading import keep_freed_memory, without_collections
 from dedup.workers.pool import load_ahead
 
 if TYPE_CHECKING:
     # Takes a quarter of a second to load.
-    from dedup.corpus.tally import Tally
+    from dedup.files.tally import Tally
 
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
@@ -176,8 +176,8 @@ def run(options: argparse.Namespace) -> int:
 def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path]) -> int:
     """Do the job and print the report; return the exit status, see `run`."""
     with without_collections():
-        from dedup.corpus.job import Job, require_writable, summary_lines, summary_object  # noqa: PLC0415
-        from dedup.corpus.run import run_job  # noqa: PLC0415
+        from dedup.files.job import Job, require_writable, summary_lines, summary_object  # noqa: PLC0415
+        from dedup.files.run import run_job  # noqa: PLC0415
     settings = rule_settings(options)
     if found.ignored:
         say("files", f"left out {len(found.ignored):,} files of no known format, such as {found.ignored[0]}")

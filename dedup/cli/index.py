@@ -20,13 +20,13 @@ from dedup.cli.settings_options import (
 )
 from dedup.cli.warm_up import compile_first
 from dedup.console import Line, counted, in_unit, linked, plain, print_answer, shortened, similarity, table
-from dedup.corpus.index import SavedIndex, new_index, require_free
-from dedup.corpus.index_database import add_crawled, load, mode_of, scheme_of
-from dedup.corpus.index_tools import Contents, Hit, IndexQuery, find_near, read_contents
-from dedup.corpus.reading.documents import Keep
-from dedup.corpus.reading.files import KNOWN
-from dedup.corpus.tally import about_settings
 from dedup.errors import InputError, SettingsError
+from dedup.files.index import SavedIndex, new_index, require_free
+from dedup.files.index_database import add_crawled, load, mode_of, scheme_of
+from dedup.files.index_tools import Contents, Hit, IndexQuery, find_near, read_contents
+from dedup.files.readers.documents import Keep
+from dedup.files.readers.files import KNOWN
+from dedup.files.tally import about_settings
 from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Material, read_named, require_encoding
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme

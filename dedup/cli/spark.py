@@ -14,9 +14,9 @@ from dedup.cli.files import add_field_arguments, next_command, read_options, req
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.cli.warm_up import compile_first, say
 from dedup.console import plain, print_answer
-from dedup.corpus.job import summary_lines, summary_object
-from dedup.corpus.reading.files import KNOWN
 from dedup.errors import InputError
+from dedup.files.job import summary_lines, summary_object
+from dedup.files.readers.files import KNOWN
 
 _INTERRUPTED = 130
 

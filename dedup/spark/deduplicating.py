@@ -24,14 +24,14 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from dedup.corpus.batches import Signatures, WordSource
-from dedup.corpus.deciding import Clusters, Related, table_rows
-from dedup.corpus.document_table import Block, DocumentTable
-from dedup.corpus.index import rows_of
-from dedup.corpus.key_map import NULL
-from dedup.corpus.recording import RELATED, related_row
-from dedup.corpus.tally import about_settings
 from dedup.errors import InputError
+from dedup.files.batches import Signatures, WordSource
+from dedup.files.deciding import Clusters, Related, table_rows
+from dedup.files.document_table import Block, DocumentTable
+from dedup.files.index import rows_of
+from dedup.files.key_map import NULL
+from dedup.files.recording import RELATED, related_row
+from dedup.files.tally import about_settings
 from dedup.rules.documents import DUPLICATES, Rule, Verdict
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.signature.signature import BANDS
@@ -351,7 +351,7 @@ class _Task:
                 yield {"id": ids[place], **row, **leaders, "second_key": related.decision.second}
 
     def _related(self, number: int, ranked: list[int], signatures: Signatures, place: int, key: str) -> Related | None:
-        """Decide a document; see `dedup.corpus.deciding.Clusters.decide`."""
+        """Decide a document; see `dedup.files.deciding.Clusters.decide`."""
         if self._settings.mode is not Mode.PAPER:
             return self._clusters.decide(number, ranked, signatures, place, key)
         leaders = self._table.rows["leader"]

@@ -16,12 +16,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from dedup.corpus.batches import page_identity
-from dedup.corpus.reading.documents import CorpusDocument, CorpusFile, Item, ReadOptions, Rejected, Skipped
-from dedup.corpus.reading.jsonl import LineRange, find_line_ranges
-from dedup.corpus.reading.portions import has_ranges, read_file
-from dedup.corpus.recording import general_row
 from dedup.errors import InputError, reason_of
+from dedup.files.batches import page_identity
+from dedup.files.readers.documents import CorpusDocument, CorpusFile, Item, ReadOptions, Rejected, Skipped
+from dedup.files.readers.jsonl import LineRange, find_line_ranges
+from dedup.files.readers.portions import has_ranges, read_file
+from dedup.files.recording import general_row
 from dedup.signature.signature import digest, encoded
 from dedup.spark.signing import ddl_of, packed
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dedup import DedupError
+from dedup.atomic_files import open_output
 from dedup.console import in_unit, readable
-from dedup.files import open_output
 
 # Keys and numbers
 

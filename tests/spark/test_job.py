@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from dedup.corpus.reading.documents import ReadOptions
 from dedup.errors import InputError
+from dedup.files.readers.documents import ReadOptions
 from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
-from tests.corpus.test_corpus_reading import warc_record
-from tests.corpus.test_files_verdicts import corpus
+from tests.files.test_files_verdicts import corpus
+from tests.files.test_reading import warc_record
 from tests.report.html.test_model import data_in
 from tests.spark.test_spark_command import rows
 

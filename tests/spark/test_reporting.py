@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dedup.corpus.reading.documents import CorpusDocument, Position, Rejected
+from dedup.files.readers.documents import CorpusDocument, Position, Rejected
 from dedup.report import contents
 from dedup.report.contents import RelatedRow
 from dedup.rules.documents import Kept, Rule, Verdict
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 def test_spark_finds_the_same_rows_doubtful_as_a_page(spark: Any) -> None:
-    from dedup.corpus.report import row_of
+    from dedup.files.report import row_of
     from dedup.spark.job import with_doubt
 
     random = Random(1)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.commands import run_dedup
-from tests.corpus.test_files_verdicts import corpus
+from tests.files.test_files_verdicts import corpus
 from tests.report.html.test_model import data_in
 from tests.spark.properties import PROPERTIES
 from tests.texts import ENGLISH, document

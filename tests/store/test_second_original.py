@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from dedup.corpus.batches import sign_one
-from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.files.batches import sign_one
+from dedup.files.deciding import CorpusDeduplicator
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.rules.documents import Verdict, join_clusters

@@ -14,8 +14,8 @@ from backports import zstd
 
 from crawler.request_meta import CUT_OFF
 from crawler.spider.compression import CompressionMiddleware
-from dedup.corpus.reading.documents import CorpusDocument, Skipped
-from dedup.corpus.reading.portions import read_documents
+from dedup.files.readers.documents import CorpusDocument, Skipped
+from dedup.files.readers.portions import read_documents
 from dedup.signature.extraction import text_of
 from tests.crawling import crawl_site_here
 from tests.localsite import HTML, LocalSite, Reply, article

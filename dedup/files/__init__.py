@@ -1,0 +1,12 @@
+"""`dedup files`: documents from files instead of a crawl, read in any mix of formats, written as they came.
+
+    from dedup.files.readers.documents import Rejected
+    from dedup.files.readers.portions import read_documents
+
+    for item in read_documents(["crawl.warc.gz", "news/"]):
+        print(item.reason if isinstance(item, Rejected) else item.key)
+
+`readers/` makes documents of files, `batches.py` has batches of them signed in worker processes, `deciding.py` decides
+them by `document_table.py` and `key_map.py`, `recording.py` writes what is kept and dropped, `state.py` says how far a
+run is, `index.py` keeps its documents for later runs, and `run.py` is such a run.
+"""

@@ -1,0 +1,297 @@
+"""Signature to verdict for the documents of a corpus: the rules of `dedup.rules.matcher`, on documents known in arrays.
+
+The verdicts are those that `Deduplicator` gives for the same documents in the same order, if every
+document has a key of its own. Here a key is but a name: two records of one key are two documents, and
+the second one may be a copy of the first, as any other. (In a crawl a key is a page, which is looked at
+again; what a file said of a key before has been written already and cannot be taken back.)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.files.batches import Batch, Signatures, WordSource
+from dedup.files.document_table import ROW, Block, DocumentTable, sketch_of
+from dedup.files.key_map import NULL, KeyMap, find_closest
+from dedup.rules.documents import Answer, Content, Decision, Match, Rule, StoredDocument, Verdict, decision_of
+from dedup.rules.matcher import MOST_PASSED_ON, Matcher, Query
+from dedup.rules.settings import Mode, RuleSettings
+from dedup.rules.verification import Thresholds, fewest_tokens, keys_of
+
+_COPIED = ("digest", "fingerprint", "minima", "shingles", "tokens")
+
+
+def table_rows(signatures: NDArray[Any], indexed: NDArray[np.bool_] | bool) -> NDArray[Any]:
+    """Return documents as rows of a `DocumentTable`, each the leader of its own cluster.
+
+    Args:
+        signatures: of the type `dedup.signature.signature.SIGNATURE`.
+        indexed: whether they can be near-duplicates.
+    """
+    rows = np.zeros(len(signatures), ROW)
+    for name in _COPIED:
+        rows[name] = signatures[name]
+    rows["leader"], rows["indexed"] = NULL, indexed
+    return rows
+
+
+class Related(NamedTuple):
+    """A document that is a copy of one before it, or resembles one.
+
+    Attributes:
+        place: its place in the batch.
+        decision: the decision on it.
+        leader: the number of the leader of the cluster that it belongs to, or resembles.
+        second: that of the second leader that it is a copy of, if there is one.
+    """
+
+    place: int
+    decision: Decision
+    leader: int
+    second: int | None = None
+
+    @classmethod
+    def of(cls, signatures: Signatures, place: int, answer: Answer) -> Related | None:
+        """Return what an answer says of a document by its place in a batch; None: it is neither."""
+        match = answer.match or answer.similar
+        if match is None:
+            return None
+        row, size = signatures.rows[place], int(signatures.text_bytes[place])
+        content = Content(row["digest"].tobytes(), int(row["fingerprint"]), sketch_of(row), size, None, b"")
+        decision = decision_of(Verdict.NEW, content, answer)
+        return cls(place, decision, match.leader.id, None if match.second is None else match.second.id)
+
+
+class Clusters:
+    """Decides documents of a table, and says what belongs to what.
+
+    Args:
+        table: the documents.
+        settings: how matches are decided.
+        words: gives their words.
+    """
+
+    def __init__(self, table: DocumentTable, settings: RuleSettings, words: WordSource) -> None:
+        self._matcher = Matcher(settings)
+        self._table = table
+        self._source = words
+        # By their leaders: the members that are kept all the same.
+        self._passed_on: defaultdict[int, list[int]] = defaultdict(list)
+        for number in np.flatnonzero(table.rows["passed_on"]).tolist():
+            self._passed_on[table.leader_of(number)].append(number)
+
+    def decide(
+        self, number: int, candidates: list[int], signatures: Signatures, place: int, key: str
+    ) -> Related | None:
+        """Return what a document of the table is a duplicate of, or resembles, and have it belong to its cluster.
+
+        Args:
+            number: its number; all before it are decided.
+            candidates: the numbers of those that it may be a duplicate of, the most similar first.
+            signatures: those of its batch.
+            place: its place there.
+            key: what it is called.
+        """
+        row = signatures.rows[place]
+        query = Query(int(row["fingerprint"]), sketch_of(row), partial(self.words_of, number), key)
+        answer = self._matcher.find_among(query, candidates, self)
+        if answer.match is not None:
+            self._table.rows["leader"][number] = answer.match.leader.id
+        if answer.lost.is_long:
+            self._table.rows["passed_on"][number] = 1
+            self._passed_on[self._table.leader_of(number)].append(number)
+        return Related.of(signatures, place, answer)
+
+    def drop_by_paper(self, number: int, original: int, signatures: Signatures, place: int) -> Related | None:
+        """Have a document be a duplicate as in the paper's mode, in which no duplicate is found later."""
+        match = replace(self.match(original), rule=Rule.PAPER)
+        self._table.rows["leader"][number], self._table.rows["indexed"][number] = match.leader.id, 0
+        return Related.of(signatures, place, Answer(match))
+
+    def match(self, number: int) -> Match:
+        """Return a document and the leader of its cluster."""
+        member = self._table.stored(number)
+        return Match(member if member.leader_id is None else self._table.stored(member.leader_id), member)
+
+    def leader_of(self, number: int) -> int:
+        """Return the number of the leader of a document's cluster, which may be its own."""
+        return self._table.leader_of(number)
+
+    def words(self, document: StoredDocument) -> bytes:
+        """Return the words of a document; nothing where they were not kept."""
+        return self.words_of(document.id)
+
+    def words_of(self, number: int) -> bytes:
+        """Return the words of a document by its number; nothing where they were not kept."""
+        kept = self._table.words(number)
+        return kept and self._source.words(kept)
+
+    def passed_on(self, match: Match) -> Iterator[StoredDocument]:
+        """Yield the documents of a match's cluster that are kept: its leader, and the latest of the others."""
+        yield match.leader
+        if match.second is not None:
+            yield match.second
+        passed_on = self._passed_on.get(match.leader.id, ())
+        latest = sorted(passed_on, key=lambda number: (number == match.member.id, number), reverse=True)
+        yield from map(self._table.stored, latest[:MOST_PASSED_ON])
+
+    def close(self) -> None:
+        """Close the files, those of the documents too."""
+        self._table.close()
+
+
+class CorpusDeduplicator:
+    """Decides documents one after the other.
+
+    Args:
+        settings: how matches are found and decided.
+        folder: where is kept what does not stand in memory.
+        words: gives the words of documents.
+        known: documents that come before all others.
+    """
+
+    def __init__(
+        self, settings: RuleSettings, folder: Path, words: WordSource | None = None, known: Iterable[Block] = ()
+    ) -> None:
+        self._source = words or WordSource()
+        self._is_paper, self._radius = settings.mode is Mode.PAPER, settings.radius
+        self._fewest_tokens = fewest_tokens(settings)
+        self._needed = Thresholds.of(settings)
+        with ExitStack() as stack:
+            self._table = stack.enter_context(closing(DocumentTable(folder)))
+            for block in known:
+                self._table.extend(block)
+            stack.pop_all()
+        self._keys = KeyMap(keys_of(settings))
+        self._clusters = Clusters(self._table, settings, self._source)
+        rows = self._table.rows
+        self._keys.add_many(rows["fingerprint"], self._table.bands(), rows["indexed"])
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of memory the documents take, with their keys."""
+        return self._table.nbytes + self._keys.nbytes
+
+    def __len__(self) -> int:
+        """How many different contents are known."""
+        return len(self._table)
+
+    def decide(self, batch: Batch) -> list[Related]:
+        """Decide the documents of a batch, one after the other, and know them from now on.
+
+        Args:
+            batch: the documents, and their signatures.
+
+        Returns:
+            Those that are duplicates or similar to others, in their order; all others are new.
+        """
+        numbers, originals, comparable = self._enter(batch)
+        decide = self._decide_by_paper if self._is_paper else self._decide
+        return [related for related in decide(batch, numbers, originals, comparable) if related is not None]
+
+    def decide_one(self, batch: Batch) -> Decision:
+        """Decide a batch of one document, new or not, and know it from now on."""
+        for related in self.decide(batch):
+            return related.decision
+        return Decision(Verdict.NEW, text_bytes=int(batch.signatures.text_bytes[0]))
+
+    def key(self, number: int) -> str:
+        """Return the key of a document by its number."""
+        return self._table.key(number)
+
+    def keys(self, numbers: NDArray[np.int64]) -> Iterator[str]:
+        """Yield the keys of some documents by their numbers."""
+        return self._table.keys(numbers)
+
+    def blocks(self, at_once: int) -> Iterator[Block]:
+        """Yield all documents as a saved index has them, some at a time."""
+        return self._table.blocks(at_once)
+
+    def words_of(self, number: int) -> bytes:
+        """Return the words of a document by its number; nothing where they were not kept."""
+        return self._clusters.words_of(number)
+
+    def close(self) -> None:
+        """Close the files."""
+        self._source.close()
+        self._clusters.close()
+
+    def _enter(self, batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Know the documents of a batch that have new contents.
+
+        Returns:
+            Numbers and originals, as `DocumentTable.reserve` does; and which documents can be near-duplicates.
+        """
+        signatures = batch.signatures.rows
+        numbers, originals = self._table.reserve(signatures["digest"], np.logical_or(*signatures["digest"].T))
+        comparable = signatures["tokens"] >= self._fewest_tokens
+        entered = np.flatnonzero(numbers != NULL)
+        has_words = comparable[entered] & (not self._is_paper)
+        kept = batch.kept_words(entered)
+        block = Block(
+            table_rows(signatures[entered], comparable[entered]),
+            [batch.keys[place].encode() for place in entered.tolist()],
+            [words if is_kept else b"" for words, is_kept in zip(kept, has_words.tolist(), strict=True)],
+            signatures["bands"][entered],
+        )
+        self._table.commit(block)
+        return numbers, originals, comparable
+
+    def _decide(
+        self,
+        batch: Batch,
+        numbers: NDArray[np.int64],
+        originals: NDArray[np.int64],
+        comparable: NDArray[np.bool_],
+    ) -> Iterator[Related | None]:
+        """Decide the documents of a batch that have a known content, or candidates."""
+        signatures, table = batch.signatures.rows, self._table
+        hashes = self._keys.hashes(signatures["fingerprint"], signatures["bands"])
+        found = self._keys.find(hashes, numbers, comparable, table.rows["fingerprint"], table.sketches, self._needed)
+        has_candidates = np.diff(found.ends, prepend=0) > 0
+        for place in np.flatnonzero(has_candidates | (originals != NULL)).tolist():
+            if (original := int(originals[place])) != NULL:
+                yield self._copy(batch.signatures, place, original)
+            else:
+                candidates = found.of(place)
+                key = batch.keys[place]
+                yield self._clusters.decide(int(numbers[place]), candidates, batch.signatures, place, key)
+
+    def _decide_by_paper(
+        self,
+        batch: Batch,
+        numbers: NDArray[np.int64],
+        originals: NDArray[np.int64],
+        comparable: NDArray[np.bool_],
+    ) -> Iterator[Related | None]:
+        """Decide the documents of a batch one after the other: who is looked up depends on what was dropped."""
+        rows = self._table.rows
+        fingerprints, bands = batch.signatures.rows["fingerprint"], batch.signatures.rows["bands"]
+        hashes = self._keys.hashes(fingerprints, bands)
+        for place, (number, original) in enumerate(zip(numbers.tolist(), originals.tolist(), strict=True)):
+            if original != NULL:
+                yield self._copy(batch.signatures, place, original)
+            if number == NULL:
+                continue
+            closest = NULL
+            chains = self._keys.room(number + 1)
+            if comparable[place]:
+                closest = find_closest(chains, hashes[place], rows["fingerprint"], fingerprints[place], self._radius)
+            if closest != NULL:
+                yield self._clusters.drop_by_paper(number, closest, batch.signatures, place)
+            self._keys.add(number, hashes[place], is_found=bool(rows["indexed"][number]))
+
+    def _copy(self, signatures: Signatures, place: int, original: int) -> Related | None:
+        """Say that a document has the content of a known one."""
+        match = self._clusters.match(original)
+        rule = Rule.SAME_TEXT if signatures.rows["tokens"][place] else Rule.SAME_BYTES
+        return Related.of(signatures, place, Answer(replace(match, rule=rule)))

@@ -1,0 +1,263 @@
+"""A saved index from the database of a crawl, and as what such a database knows before the crawl has seen a page.
+
+The database that an index is loaded into is a new one, which no crawl opens until all is loaded. Documents are written
+in the order of their places, and then the keys of each number in their own order: how far that is says what goes on
+after an interruption.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from bisect import bisect_left
+from contextlib import closing
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from dedup.console import Progress, track
+from dedup.errors import DatabaseError
+from dedup.files.batches import identity_of
+from dedup.files.document_table import DocumentTable
+from dedup.files.index import Keyed, SavedIndex
+from dedup.files.key_map import NULL
+from dedup.rules.documents import StoredDocument
+from dedup.rules.settings import Mode, RuleSettings
+from dedup.rules.verification import is_comparable, keys_of
+from dedup.signature.analysis import bands_of
+from dedup.signature.normalise import clean
+from dedup.signature.schemes import Scheme, find_scheme, scheme_named
+from dedup.signature.signature import BANDS, Sketch, without_signs
+from dedup.store import document_rows
+from dedup.store.database import LOADING, Database, insert_into, open_dedup_database, read_properties
+from dedup.store.document_rows import Identity
+from dedup.store.key_table import fill_keys
+from dedup.store.schema import documents, properties, runs, to_signed, to_unsigned, words
+
+AT_ONCE = 5_000
+_ROWS_AT_ONCE = 1_000
+_KNOWN_KEYS = select(documents.c.key_digest)
+_COUNT = select(func.count()).select_from(documents).where(documents.c.text_digest.is_not(None))
+
+_STORED = (
+    select(
+        documents.c.id,
+        documents.c.key,
+        documents.c.text_digest,
+        documents.c.body_digest,
+        documents.c.fingerprint,
+        documents.c.sketch,
+        documents.c.leader_id,
+        words.c.words,
+    )
+    .select_from(documents.outerjoin(words, words.c.text_digest == documents.c.text_digest))
+    .where(documents.c.text_digest.is_not(None))
+    .order_by(documents.c.id)
+)
+
+
+class Loaded(NamedTuple):
+    """The outcome of loading an index into a database.
+
+    Attributes:
+        database: the database, as it may be shown.
+        run: the run that the documents belong to.
+        documents: how many of them the database knows.
+        left_out: how many have no text, and are told by the bytes of their pages, which an index does not have.
+    """
+
+    database: str
+    run: str
+    documents: int
+    left_out: int
+
+
+def load(saved: SavedIndex, url: str) -> Loaded:
+    """Make the database of a crawl that knows the documents of an index; whoever is interrupted calls it again.
+
+    Args:
+        saved: the index.
+        url: where the database will be; none is there yet, or a part of this very index.
+
+    Raises:
+        DatabaseError: it cannot be written.
+        IncompatibleDatabaseError: something else is there.
+        IndexFileError: the index is damaged.
+    """
+    scheme, design = find_scheme(saved.settings.scheme), saved.settings.tables
+    run = f"index {clean(saved.folder.resolve().name)}"
+    places, fingerprints, bands = _keyed(saved)
+    database = open_dedup_database(
+        url,
+        scheme.name,
+        str(design),
+        loading=saved.identity.hex(),
+        mode=saved.settings.mode.value,
+        radius=saved.settings.radius,
+    )
+    with closing(database):
+        _load_documents(saved, database, run)
+        fill_keys(database, keys_of(saved.settings), places + 1, fingerprints, bands)
+        with database.write() as connection:
+            connection.execute(delete(properties).where(properties.c.name == LOADING))
+            ended = {"outcome": document_rows.LOADED, "finished": time.time()}
+            connection.execute(update(runs).where(runs.c.name == run).values(ended))
+            count = connection.scalar(select(func.count()).select_from(documents)) or 0
+    return Loaded(database.name, run, count, len(saved) - count)
+
+
+def _load_documents(saved: SavedIndex, database: Database, run: str) -> None:
+    """Write the documents that are not there yet."""
+    with database.write() as connection:
+        run_id = document_rows.open_run(connection, run)
+        # Ids are places from 1.
+        loaded = connection.scalar(select(func.max(documents.c.id))) or 0
+    found = track(saved.documents(), "loading", len(saved))
+    with_text = (pair for pair in found if pair[0].id >= loaded and pair[0].sketch.tokens)
+    while some := list(islice(with_text, AT_ONCE)):
+        with database.write() as connection:
+            _write(connection, some, run_id)
+
+
+def _keyed(saved: SavedIndex) -> Keyed:
+    """Return what `SavedIndex.keyed` yields in one piece, having read all of the index: it may be damaged."""
+    all_of = np.empty(len(saved), np.int64), np.empty(len(saved), np.uint64), np.empty((len(saved), BANDS), np.uint64)
+    place = end = 0
+    for block in saved.blocks():
+        found = np.flatnonzero(block.rows["indexed"])
+        start, end = end, end + len(found)
+        some = place + found, block.rows["fingerprint"][found], block.bands[found]
+        for whole, part in zip(all_of, some, strict=True):
+            whole[start:end] = part
+        place += len(block.rows)
+    places, fingerprints, bands = all_of
+    return places[:end], fingerprints[:end], bands[:end]
+
+
+def _write(connection: Connection, some: list[tuple[StoredDocument, bytes]], run_id: int) -> None:
+    """Write documents with their words, deflated; of one key, further ones have keys of their own, as in a crawl."""
+    rows = []
+    plain = [Identity(document.key, document.key) for document, _ in some]
+    digests = [identity.key_digest for identity in plain]
+    used = {bytes(each) for each in connection.scalars(_KNOWN_KEYS.where(documents.c.key_digest.in_(digests)))}
+    for (document, _), identity, key_digest in zip(some, plain, digests, strict=True):
+        assert document.text_digest is not None
+        is_used = key_digest in used
+        used.add(key_digest)
+        own = identity.separated(document.text_digest, None, "", has_text=True) if is_used else identity
+        rows.append(_row(document, own, run_id))
+    connection.execute(insert(documents), rows)
+    with_words = [{"text_digest": document.text_digest, "words": deflated} for document, deflated in some if deflated]
+    if with_words:
+        # That no two documents of an index have the same digest is not checked.
+        connection.execute(insert_into(words, connection.dialect.name).on_conflict_do_nothing(), with_words)
+
+
+def _row(document: StoredDocument, identity: Identity, run_id: int) -> dict[str, Any]:
+    return {
+        "id": document.id + 1,
+        "key": clean(identity.key),
+        "key_digest": identity.key_digest,
+        "given_digest": identity.given_digest,
+        "text_digest": document.text_digest,
+        # An index does not have it.
+        "text_bytes": 0,
+        "fingerprint": to_signed(document.fingerprint),
+        "sketch": document.sketch.to_bytes(),
+        "indexed": int(document.indexed),
+        "leader_id": None if document.leader_id is None else document.leader_id + 1,
+        "first_run_id": run_id,
+        "last_run_id": run_id,
+        "content_run_id": run_id,
+    }
+
+
+class Imported(NamedTuple):
+    """The outcome of building an index from a database.
+
+    Attributes:
+        read: how many documents it has whose content is known.
+        added: how many of them are in the index; the others are copies of their texts to the letter, or
+            pages without text whose bytes are not known.
+    """
+
+    read: int
+    added: int
+
+
+def scheme_of(database: Database) -> Scheme:
+    """Return the scheme that a database was made with.
+
+    Raises:
+        SettingsError: this program does not know it.
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        return scheme_named(read_properties(connection)["scheme"])
+
+
+def mode_of(database: Database) -> str:
+    """Return the mode that a database was made with.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        return read_properties(connection)["mode"]
+
+
+def add_crawled(database: Database, settings: RuleSettings, table: DocumentTable) -> Imported:
+    """Add the documents of a database: first the originals, then the duplicates, each in the order of arrival.
+
+    Args:
+        database: an existing database.
+        settings: those of its crawl, with its scheme and its mode.
+        table: where they are added.
+
+    Raises:
+        DatabaseError: the database cannot be read, a duplicate has no original, or a text no words.
+    """
+    ids: list[int] = []
+    numbers: list[int] = []
+    with database.read() as connection, Progress("adding", connection.scalar(_COUNT) or 0) as progress:
+        for is_led in (False, True):
+            originals = len(ids)
+            chosen = documents.c.leader_id.is_not(None) if is_led else documents.c.leader_id.is_(None)
+            for row in connection.execute(_STORED.where(chosen), execution_options={"yield_per": _ROWS_AT_ONCE}):
+                progress.show(len(ids))
+                leader = None
+                if is_led:
+                    place = bisect_left(ids, row.leader_id, hi=originals)
+                    if place == originals or ids[place] != row.leader_id or numbers[place] == NULL:
+                        raise DatabaseError(
+                            f"database {database.name}: {row.key!r} is a duplicate of a document that leads no "
+                            "cluster; name a copy of the database that is whole, or crawl anew into a new one"
+                        )
+                    leader = numbers[place]
+                ids.append(row.id)
+                numbers.append(_add(row, leader, settings, table, database.name))
+    return Imported(len(ids), len(table))
+
+
+def _add(row: Any, leader: int | None, settings: RuleSettings, table: DocumentTable, database: str) -> int:
+    """Add a document, if none of its content is there; return the number of that, `NULL` if there can be none."""
+    sketch = Sketch.from_bytes(bytes(row.sketch))
+    body_digest = None if row.body_digest is None else bytes(row.body_digest)
+    deflated = b"" if row.words is None else bytes(row.words)
+    fingerprint = to_unsigned(row.fingerprint)
+    identity = identity_of(sketch.tokens, bytes(row.text_digest), body_digest)
+    if identity is None:
+        return NULL
+    number = table.find(identity)
+    if number is not None:
+        return number
+    is_paper = settings.mode is Mode.PAPER
+    indexed = is_comparable(sketch.tokens, settings) and not (is_paper and leader is not None)
+    if indexed and not deflated and not is_paper:
+        raise DatabaseError(
+            f"database {database}: the words of {row.key!r} are not stored; give the min_tokens of its crawl"
+        )
+    bands = bands_of(without_signs(zlib.decompress(deflated))) if deflated else None
+    return table.add(row.key, identity, fingerprint, sketch, bands, words=deflated, leader=leader, indexed=indexed)

@@ -1,0 +1,26 @@
+"""Modules that worker processes for lines share; see `dedup.workers.preloaded`."""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+from pathlib import Path
+
+from dedup.workers.loading import keep_freed_memory, keep_single_threaded, without_collections
+
+keep_single_threaded()
+keep_freed_memory()
+with without_collections():
+    from dedup.files.batches import sign_lines
+    from dedup.files.readers.documents import ReadOptions
+    from dedup.files.readers.files import find_files
+    from dedup.files.readers.jsonl import find_line_ranges
+
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "line.jsonl"
+        path.write_text('{"text": "word 1"}\n', encoding="utf-8")
+        [file] = find_files([path]).files
+        for lines in find_line_ranges(file, 0, ReadOptions(), with_words=False):
+            # Everything that is compiled is called once.
+            sign_lines(lines, "words")
+    gc.freeze()

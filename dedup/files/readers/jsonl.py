@@ -1,0 +1,277 @@
+"""JSON Lines: a JSON object a line, the document's record is the line itself."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import FileIO
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.errors import InputError
+from dedup.files.readers import documents
+from dedup.files.readers.documents import (
+    BadRecordError,
+    CorpusDocument,
+    CorpusFile,
+    Item,
+    Position,
+    ReadOptions,
+    Rejected,
+)
+from dedup.files.readers.json_arrays import begins_array, read_stream
+from dedup.files.readers.streams import BYTE_ORDER_MARK, DAMAGE, MANY_BLANK, Stream, TooLongError, why_damaged
+
+_DECODER = msgspec.json.Decoder()
+
+
+RANGE_BYTES = 1 << 21
+_LINE_FEED = b"\n"
+_SPACE = b" \t\r\n"
+_PEEKED = 64
+
+
+def read(
+    file: CorpusFile, number: int, options: ReadOptions, *, start: int = 0, lines: int = 0, end: int | None = None
+) -> Iterator[Item]:
+    """Read documents; blank lines are none. See `portions.read_file` for the other arguments and what is yielded.
+
+    Of a file that is not compressed reading begins at the byte `start`, where so many lines stand before, and stops at
+    a line that begins at the byte `end` or behind it.
+    """
+    line_number, offset, blank = lines, start, 0
+    with Stream(file, offset) as stream:
+        if not offset and begins_array(_head(stream)):
+            yield from read_stream(stream, file, number, options)
+            return
+        while end is None or offset < end:
+            line_number += 1
+            try:
+                if blank == MANY_BLANK:
+                    blank, line_number = 0, line_number + stream.skip_blank(_SPACE)
+                line = stream.read_line(options.max_bytes)
+            except TooLongError as error:
+                reason = f"a line of {error.size:,} bytes, more than {options.max_bytes:,}"
+                offset = stream.tell()
+                yield Rejected(file.name, Position(number, line_number, offset), reason)
+                continue
+            except DAMAGE as error:
+                yield Rejected(file.name, Position(number, line_number, file.size), why_damaged(error))
+                return
+            if not line:
+                return
+            offset = stream.tell()
+            item = item_of(line, file, Position(number, line_number, offset), options)
+            blank = blank + 1 if item is None else 0
+            if item is not None:
+                yield item
+
+
+def _head(stream: Stream) -> bytes:
+    try:
+        return stream.bytes.peek(_PEEKED)
+    except DAMAGE:
+        # It will be damaged again.
+        return b""
+
+
+def item_of(
+    line: bytes, file: CorpusFile, position: Position, options: ReadOptions
+) -> CorpusDocument | Rejected | None:
+    """Return the document of a line that is there with its end, or why there is none; None of a blank line."""
+    if len(line) > options.max_bytes:
+        return Rejected(file.name, position, f"a line of {len(line):,} bytes, more than {options.max_bytes:,}")
+    if line.isspace():
+        return None
+    if position.ordinal == 1:
+        line = line.removeprefix(BYTE_ORDER_MARK)
+    try:
+        return document_of(line, file, position, options)
+    except BadRecordError as error:
+        return Rejected(file.name, position, str(error))
+
+
+def document_of(line: bytes, file: CorpusFile, position: Position, options: ReadOptions) -> CorpusDocument:
+    """Return the document that a line holds.
+
+    Raises:
+        BadRecordError: it holds none.
+    """
+    return documents.document_of(fields_of(line), line.removesuffix(b"\n"), file, position, options)
+
+
+def fields_of(line: bytes) -> dict[str, object]:
+    """Return the object that a line holds.
+
+    Raises:
+        BadRecordError: it holds none.
+    """
+    try:
+        value = _DECODER.decode(line)
+    except (ValueError, RecursionError):
+        # What else Python takes for JSON, or why it does not.
+        value = _python_object(line)
+    if not isinstance(value, dict):
+        raise BadRecordError("not a JSON object; one object a line is expected")
+    return value
+
+
+def _python_object(line: bytes) -> object:
+    try:
+        # Decoded here: json would let surrogates in UTF-8 pass.
+        return json.loads(line.decode())
+    except UnicodeDecodeError:
+        raise BadRecordError("not UTF-8") from None
+    except ValueError as error:
+        raise BadRecordError(f"not JSON: {error}; one object a line is expected") from None
+    except RecursionError:
+        raise BadRecordError("not usable JSON: nested too deeply") from None
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """Some lines of a file.
+
+    Attributes:
+        file: the file, JSONL that is not compressed.
+        number: its number in the corpus.
+        options: how documents are found in lines.
+        with_words: whether the words of documents are wanted, or only where they stand.
+        after: how many lines stand before the range.
+        start: where its first line begins, in bytes.
+        end: where the first line behind it begins.
+    """
+
+    file: CorpusFile
+    number: int
+    options: ReadOptions
+    with_words: bool
+    after: int
+    start: int
+    end: int
+
+    def read(self) -> Iterator[Item]:
+        """Read the documents."""
+        try:
+            yield from read(self.file, self.number, self.options, start=self.start, lines=self.after, end=self.end)
+        except OSError as error:
+            # It was there when the range was found.
+            yield Rejected(self.file.name, Position(self.number, 0, self.file.size), why_damaged(error))
+
+    def find(self, places: NDArray[Any]) -> Iterator[CorpusDocument]:
+        """Read some documents of this range again.
+
+        Args:
+            places: where they stand, of the type `dedup.files.batches.PLACE`.
+
+        Raises:
+            InputError: the file is not what it was when it was read.
+        """
+        for (_, ordinal, offset, _), line in zip(places.tolist(), self.read_lines(places), strict=True):
+            try:
+                yield document_of(bytes(line), self.file, Position(self.number, ordinal, offset), self.options)
+            except BadRecordError:
+                raise changed(self.file.name) from None
+
+    def read_lines(self, places: NDArray[Any]) -> list[memoryview]:
+        """Read some lines of this range again, with their ends; the last line of a file need not have one.
+
+        Args:
+            places: where they stand, see `find`.
+
+        Raises:
+            InputError: the file is not what it was when it was read.
+        """
+        if not len(places):
+            return []
+        ends = places["offset"]
+        starts = ends - places["length"] - 1
+        first = max(0, int(starts[0]))
+        with open_again(self.file) as file:
+            data = os.pread(file.fileno(), int(ends[-1]) - first, first)
+        if len(data) < ends[-1] - first:
+            raise changed(self.file.name)
+        starts[-1] += not data.endswith(_LINE_FEED)
+        if starts[0] < 0:
+            raise changed(self.file.name)
+        view, spans = memoryview(data), zip((starts - first).tolist(), (ends - first).tolist(), strict=True)
+        return [view[start:end] for start, end in spans]
+
+
+def open_again(file: CorpusFile) -> FileIO:
+    """Open a file of which lines were read.
+
+    Raises:
+        InputError: it is not there any more.
+    """
+    try:
+        return FileIO(file.path)
+    except OSError:
+        raise changed(file.name) from None
+
+
+def read_line(file: FileIO, name: str, offset: int, length: int) -> bytes:
+    """Return a line without its end.
+
+    Args:
+        file: the file.
+        name: what it is called in messages.
+        offset: where the next line begins.
+        length: how many bytes the line has, without its end.
+
+    Raises:
+        InputError: there are fewer.
+    """
+    # The last line of a file need not have an end.
+    start = max(0, offset - length - 1)
+    line = os.pread(file.fileno(), offset - start, start)
+    record = line[:-1] if line.endswith(_LINE_FEED) else line[-length:]
+    if len(record) != length:
+        raise changed(name)
+    return record
+
+
+def changed(name: str) -> InputError:
+    """Say that a file is not what it was when it was read."""
+    return InputError(f"{name}: changed while it was read; run again")
+
+
+def find_line_ranges(
+    file: CorpusFile,
+    number: int,
+    options: ReadOptions,
+    *,
+    with_words: bool,
+) -> Iterator[LineRange]:
+    """Find ranges of lines of about two megabytes, in their order.
+
+    Args:
+        file: JSONL that is not compressed.
+        number: its number in the corpus.
+        options: how documents are found in lines.
+        with_words: see `LineRange`.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    ordinal = start = end = 0
+    is_end = np.empty(RANGE_BYTES, np.bool_)
+    with FileIO(file.path) as source:
+        while block := os.pread(source.fileno(), RANGE_BYTES, end):
+            size = block.rfind(_LINE_FEED) + 1
+            if not size:
+                # All of it is inside of one line.
+                end += len(block)
+                continue
+            end += size
+            yield LineRange(file, number, options, with_words, ordinal, start, end)
+            # Where lines are as short as those of documents, bytes.count takes three times as long.
+            np.equal(np.frombuffer(block, np.uint8, size), ord(_LINE_FEED), out=is_end[:size])
+            ordinal, start = ordinal + int(np.count_nonzero(is_end[:size])), end
+    if start < end:
+        yield LineRange(file, number, options, with_words, ordinal, start, end)

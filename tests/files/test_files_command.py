@@ -1,0 +1,281 @@
+"""`dedup files` as a user runs it: what it writes, prints, refuses, and how it goes on when it was stopped."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shlex
+import signal
+import subprocess
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.commands import run_dedup, run_in_process
+from tests.files.test_reading import warc_record
+from tests.texts import document, edited, filled_in, form
+
+TEXT = document(200, "text")
+NEAR = edited(TEXT, 4)
+OTHER = document(200, "other")
+FORM = form(200, 14, "form")
+LINES = [
+    {"id": "a", "text": TEXT, "n": 1},
+    {"id": "b", "text": NEAR},
+    {"id": "c", "text": OTHER},
+    {"id": "a", "text": TEXT},
+]
+
+
+def dedup(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    return run_dedup("files", *arguments, folder=folder)
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def many(count: int, seed: object = 0) -> list[dict[str, Any]]:
+    """Return documents of which a third are copies."""
+    random = Random(f"many {seed}")
+    texts: list[str] = []
+    for i in range(count):
+        copied = texts and random.random() < 0.4
+        texts.append(
+            edited(random.choice(texts), random.randrange(4), (seed, i)) if copied else document(80, (seed, i))
+        )
+    return [{"id": f"{seed}-{i}", "text": text} for i, text in enumerate(texts)]
+
+
+def test_what_is_similar_is_kept_and_named_in_a_file_of_its_own(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": FORM}, {"id": "e", "text": filled_in(FORM)}])
+    done = dedup("in.jsonl", "-o", "out", "--processes", "1", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    [row] = rows_of(tmp_path / "out/similar.jsonl")
+    assert (row["key"], row["original"], row["verdict"], row["rule"]) == ("e", "d", "similar", "replaced")
+    assert 0.55 < row["similarity"] < 0.75
+    assert row["source"] == "in.jsonl:6"
+    assert [kept["id"] for kept in rows_of(tmp_path / "out/kept.jsonl")] == ["a", "c", "d", "e"]
+    assert len(rows_of(tmp_path / "out/dropped.jsonl")) == 2
+    assert rows_of(tmp_path / "out/clusters.jsonl") == [{"leader": "a", "keys": ["a", "b", "a"]}]
+    assert "kept        4 documents   3 new, 1 similar" in done.stdout.splitlines()
+
+
+def test_similar_documents_are_counted_and_written_where_they_are_wanted(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": FORM}, {"id": "e", "text": filled_in(FORM)}])
+    done = dedup("in.jsonl", "--similar", "look.jsonl", "--json", "--processes", "1", folder=tmp_path)
+    report = json.loads(done.stdout)
+    assert (report["kept"], report["similar"], report["exact"] + report["near"]) == (4, 1, 2)
+    assert [row["key"] for row in rows_of(tmp_path / "look.jsonl")] == ["e"]
+
+
+@pytest.mark.slow
+def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES)
+    with (tmp_path / "in.jsonl").open("ab") as file:
+        file.write(b'{"text": 7}\n')
+    done = run_in_process("-m", "dedup", "files", "in.jsonl", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 3
+    named = "dedup files: 1 rejected: out/rejected.jsonl says which and why; --allow-rejects ends with status 0\n"
+    assert done.stderr == named
+    lines = (tmp_path / "in.jsonl").read_text(encoding="utf-8").splitlines()
+    assert (tmp_path / "out/kept.jsonl").read_text(encoding="utf-8").splitlines() == [lines[0], lines[2]]
+    near, exact = rows_of(tmp_path / "out/dropped.jsonl")
+    assert (near["rule"], exact["rule"]) == ("jaccard", "same_text")
+    assert (near["key"], near["original"], near["matched"], near["verdict"]) == ("b", "a", "a", "near duplicate")
+    assert 0.7 < near["similarity"] < 1
+    assert near["source"] == "in.jsonl:2"
+    # A key is a name: the second record of a key is a document like any other.
+    assert (exact["key"], exact["original"], exact["verdict"], exact["similarity"]) == ("a", "a", "exact duplicate", 1)
+    assert rows_of(tmp_path / "out/clusters.jsonl") == [{"leader": "a", "keys": ["a", "b", "a"]}]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "clusters.jsonl",
+        "dropped.jsonl",
+        "kept.jsonl",
+        "rejected.jsonl",
+        "similar.jsonl",
+    ]
+    assert rows_of(tmp_path / "out/rejected.jsonl") == [{"source": "in.jsonl:5", "reason": "'text' is not a string"}]
+    clusters, _, summary = done.stdout.partition("\n\n")
+    assert clusters == "duplicates  largest clusters\n         2  a"
+    report = summary.splitlines()
+    assert report[0] == "read        4 documents of 1 file"
+    assert report[2] == "kept        2 documents"
+    assert report[3].startswith("dropped     2 documents   1 exact, 1 near (distance ")
+    assert report[4] == "rejected    1     in.jsonl:5: 'text' is not a string"
+    # What was rejected comes before what was dropped.
+    assert report[-1] == "next        less out/rejected.jsonl"
+
+
+@pytest.mark.parametrize("options", [("-o", "out"), ("-o", "out", "--format", "parquet"), ("--dry-run",)])
+def test_the_last_line_is_a_command_that_shows_what_was_dropped(options: tuple[str, ...], tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES)
+    *_, last = dedup("in.jsonl", *options, folder=tmp_path).stdout.splitlines()
+    label, program, *arguments = shlex.split(last)
+    assert label == "next"
+    if Path(program).name == "dedup":
+        assert dedup(*arguments[1:], folder=tmp_path).returncode == 0
+        program, arguments = "less", ["dropped.jsonl"]
+    if program == "less":
+        # Which is not there everywhere.
+        shown = (tmp_path / arguments[0]).read_text(encoding="utf-8")
+    else:
+        shown = subprocess.run([program, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert [line.count("same_text") for line in shown.splitlines()] == [0, 1]
+
+
+def test_where_nothing_is_dropped_there_is_nothing_to_show(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES[:1])
+    done = dedup("in.jsonl", "-o", "out", folder=tmp_path)
+    lines = [line.split("  ")[0] for line in done.stdout.splitlines()]
+    assert lines == ["read", "time", "kept", "dropped", "written"]
+
+
+@pytest.mark.slow
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES)
+    done = dedup("in.jsonl", "--dry-run", "--json", "--limit", "2", "--processes", "1", folder=tmp_path)
+    assert done.returncode == 0
+    report = json.loads(done.stdout)
+    assert (report["documents"], report["kept"], report["near"]) == (2, 1, 1)
+    assert report["largest_clusters"] == [{"leader": "a", "duplicates": 1}]
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+@pytest.mark.slow
+def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    page = f"<html><body><article><p>{'</p><p>'.join([TEXT, OTHER])}</p></article></body></html>"
+    write(folder / "a.jsonl", LINES[:1])
+    (folder / "b.csv").write_text(f"url,text\nb,{NEAR}\n", encoding="utf-8")
+    pq.write_table(pa.table({"id": ["c", "d"], "text": [OTHER, TEXT.upper()]}), folder / "c.parquet")
+    (folder / "d.txt").write_text(document(100, "d"), encoding="utf-8")
+    (folder / "e.warc.gz").write_bytes(gzip.compress(warc_record("http://e/", page.encode())) * 2)
+    done = dedup("in", "-o", "out", "--format", "parquet", "--dropped", "dropped.jsonl", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    kept = pq.read_table(tmp_path / "out/kept.parquet").to_pylist()
+    assert [row["key"] for row in kept] == ["a", "c", "d.txt", "http://e/"]
+    assert TEXT[:50] in kept[3]["text"]
+    dropped = rows_of(tmp_path / "dropped.jsonl")
+    assert [(row["key"], row["original"]) for row in dropped] == [("b", "a"), ("d", "a"), ("http://e/", "http://e/")]
+    clusters = pq.read_table(tmp_path / "out/clusters.parquet").to_pylist()
+    assert clusters == [
+        {"leader": "a", "keys": ["a", "b", "d"]},
+        {"leader": "http://e/", "keys": ["http://e/", "http://e/"]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["in.jsonl"], "nothing to write"),
+        (["none.jsonl", "--dry-run"], "none.jsonl: cannot be read"),
+        (["in.jsonl", "--kept", "in.jsonl"], "in.jsonl: is one of the inputs"),
+        (["in.jsonl", "--kept", "link.jsonl", "--force"], "link.jsonl: is one of the inputs"),
+        (["in.jsonl", "--kept", "a.jsonl", "--dropped", "a.jsonl"], "two outputs are the same file"),
+        (["in.jsonl", "--kept", "there.jsonl"], "there.jsonl: is there already"),
+        (["in.jsonl", "--kept", "a.txt"], "a.txt: not a format to write"),
+        (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder is not there"),
+        (["in.jsonl", "-o", "out", "--dry-run"], "--dry-run writes nothing"),
+        (["in.jsonl", "--dry-run", "--limit", "0"], "--limit 0: expected more than 0"),
+        (["in.jsonl", "--dry-run", "--set", "text_field=body"], "is no setting of how"),
+        (["in.jsonl", "--dry-run", "--set", "DEDUP_OUTAGE_TIMEOUT=5"], "outage_timeout: a setting of crawls"),
+        (["in.jsonl", "--dry-run", "--set", "mark_only=on"], "mark_only: a setting of crawls"),
+        (["in.jsonl", "--dry-run", "--against", "none"], "none: no index"),
+        (["in.jsonl", "--save-index", "there.jsonl", "--force"], "there.jsonl: is there and is no index"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "in.jsonl", LINES)
+    (tmp_path / "there.jsonl").write_text("mine", encoding="utf-8")
+    (tmp_path / "link.jsonl").symlink_to("in.jsonl")
+    done = dedup(*arguments, folder=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("error: ")
+    assert message in done.stderr
+    assert (tmp_path / "there.jsonl").read_text(encoding="utf-8") == "mine"
+    assert len(rows_of(tmp_path / "in.jsonl")) == len(LINES)
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.slow
+def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
+    write(tmp_path / "old.jsonl", LINES[:1])
+    write(tmp_path / "new.jsonl", LINES[1:])
+    assert dedup("old.jsonl", "--save-index", "index", folder=tmp_path).returncode == 0
+    done = dedup("new.jsonl", "--against", "index", "-o", "out", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [row["id"] for row in rows_of(tmp_path / "out/kept.jsonl")] == ["c"]
+    dropped = rows_of(tmp_path / "out/dropped.jsonl")
+    assert [(row["key"], row["original"], row["verdict"]) for row in dropped] == [
+        ("b", "a", "near duplicate"),
+        ("a", "a", "exact duplicate"),
+    ]
+    other = dedup("new.jsonl", "--against", "index", "--dry-run", "--set", "min_jaccard=.9", folder=tmp_path)
+    assert other.returncode == 2
+    assert "made with other settings (min_jaccard 0.55 instead of 0.9)" in other.stderr
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.slow
+def test_a_run_that_was_killed_or_stopped_writes_nothing_and_the_next_one_all(
+    suffix: str, stop: signal.Signals, tmp_path: Path
+) -> None:
+    write(tmp_path / "in.jsonl", many(1500, "x"))
+    arguments = ["in.jsonl", "--format", suffix, "--processes", "1", "-o", "out"]
+    done = run_in_process("-c", STOPPED, int(stop), "files", *arguments, cwd=tmp_path)
+    assert done.returncode == (-stop if stop == signal.SIGKILL else 130)
+    assert ("stopped, and nothing is written" in done.stderr) == (stop == signal.SIGINT)
+    assert not list((tmp_path / "out").glob(f"*.{suffix}"))
+    assert dedup(*arguments, folder=tmp_path).returncode == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        f"{name}.{suffix}" for name in ("kept", "dropped", "similar", "clusters")
+    }
+
+
+# Sends itself a signal once documents are written; what is left to read are many ranges.
+STOPPED = """
+import os, sys
+from dedup.cli.main import run_and_exit
+from dedup.files.readers import jsonl
+from dedup.files.recording import Recorder
+
+jsonl.RANGE_BYTES = 20_000
+record, stop = Recorder.record, int(sys.argv.pop(1))
+
+def record_and_stop(self, batch, related):
+    Recorder.record = record
+    record(self, batch, related)
+    os.kill(os.getpid(), stop)
+
+Recorder.record = record_and_stop
+run_and_exit()
+"""
+
+
+def test_two_runs_do_not_write_the_same_outputs(tmp_path: Path) -> None:
+    import fcntl
+
+    write(tmp_path / "in.jsonl", LINES)
+    folder = tmp_path / ".kept.jsonl.work"
+    folder.mkdir()
+    with (folder / "lock").open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = dedup("in.jsonl", "--kept", "kept.jsonl", folder=tmp_path)
+    assert done.returncode == 2
+    assert "another process is at work" in done.stderr

@@ -1,0 +1,211 @@
+"""The verdicts on files are those of the crawl: the same documents in the same order, each with a key of its own."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled
+from dedup.files.batches import sign_one
+from dedup.files.deciding import CorpusDeduplicator
+from dedup.files.key_map import Sketches, rank
+from dedup.rules.documents import Decision, Document, Rule, Verdict
+from dedup.rules.matcher import Candidate, Matcher
+from dedup.rules.settings import Caution, DedupSettings, RuleSettings
+from dedup.rules.verification import Thresholds
+from dedup.signature.extraction import analyse_html
+from dedup.signature.schemes import Scheme, find_scheme
+from dedup.signature.signature import MINIMA, Sketch, digest
+from dedup.signature.signing import make_signature
+from dedup.store.deduplicator import Deduplicator
+from tests.texts import answered, chinese, chinese_words, document, edited, extended
+
+Content = str | bytes
+signed = cache(sign_one)
+signature = cache(make_signature)
+
+EMPTY_PAGES = [b"<html><body></body></html>", b"<html><head></head></html>", b"<p>!!!</p>"]
+WORDLESS = ["", " ", "!!! ...", "\0"]
+
+
+def decide(deduplicator: CorpusDeduplicator, key: str, content: Content, scheme: str = "words") -> Decision:
+    return deduplicator.decide_one(signed(key, content, scheme))
+
+
+def in_memory(contents: Sequence[Content], folder: Path, **values: Any) -> list[Decision]:
+    settings = DedupSettings(**values)
+    deduplicator = CorpusDeduplicator(settings, folder)
+    decisions = [decide(deduplicator, str(i), content, settings.scheme) for i, content in enumerate(contents)]
+    deduplicator.close()
+    return decisions
+
+
+def in_database(contents: Sequence[Content], folder: Path, **values: Any) -> list[Decision]:
+    settings = DedupSettings(database_url=f"sqlite:///{folder / 'test.db'}", **values)
+    deduplicator = Deduplicator(settings)
+    scheme = find_scheme(settings.scheme)
+    documents = [crawled(number, content, scheme) for number, content in enumerate(contents)]
+    decisions = deduplicator.decide(documents, deduplicator.open_run("test"))
+    deduplicator.database.close()
+    return [decision for decision in decisions if decision]
+
+
+def crawled(number: int, content: Content, scheme: Scheme) -> Document:
+    if isinstance(content, str):
+        return Document(str(number), signature(content, scheme), len(content.encode()))
+    text, signature_ = analyse_html(content, scheme)
+    return Document(str(number), signature_, len(text.encode()), digest(content))
+
+
+def corpus(seed: object, count: int) -> list[Content]:
+    """Return texts of all lengths, of which many are copies or edits of earlier ones."""
+    random = Random(f"corpus {seed}")
+    made: list[Content] = []
+    for number in range(count):
+        texts = [content for content in made if isinstance(content, str) and len(content.split(" ")) > 3]
+        kind = random.choice(["new", "copy", "edit", "edit", "longer", "shorter", "frame", "form", "wordless", "page"])
+        length = random.choice([3, 19, 20, 40, 63, 64, 90, 200, 400])
+        if kind == "wordless":
+            made.append(random.choice(WORDLESS))
+        elif kind == "page":
+            made.append(random.choice(EMPTY_PAGES))
+        elif kind == "new" or not texts:
+            chinese_text = chinese(chinese_words(length, (seed, number)))
+            made.append(random.choice([document(length, (seed, number)), chinese_text]))
+        else:
+            made.append(changed(random.choice(texts), kind, random, (seed, number)))
+    return made
+
+
+def changed(text: str, kind: str, random: Random, seed: object) -> str:
+    words = text.split(" ")
+    if kind == "copy":
+        return random.choice([text, text.upper(), f"  {text}\n"])
+    if kind == "edit":
+        return edited(text, random.randint(1, max(1, len(words) // 8)), seed)
+    if kind == "longer":
+        return extended(text, random.randint(1, max(1, len(words) // 4)), seed)
+    if kind == "shorter":
+        return " ".join(words[: max(1, int(len(words) * random.uniform(0.5, 1)))])
+    if kind == "form":
+        return answered(text, random.randint(1, max(1, len(words) // 12)), seed)
+    return f"{text} {document(random.choice([5, 30, 60]), seed)}"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"caution": "careful"},
+        {"caution": "eager"},
+        {"mode": "paper"},
+        {"mode": "paper", "radius": 12},
+        {"scheme": "pairs"},
+        {"tables": "4 choose 1"},
+    ],
+    ids=str,
+)
+def test_verdicts_are_those_of_the_crawl(values: dict[str, Any], tmp_path: Path) -> None:
+    contents = corpus(str(values), 240)
+    found = in_memory(contents, tmp_path, **values)
+    assert found == in_database(contents, tmp_path, **values)
+    verdicts = {decision.verdict for decision in found}
+    assert {Verdict.NEW, Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE} == verdicts - {Verdict.SIMILAR}
+    assert values.keys() - {"caution"} or Verdict.SIMILAR in verdicts
+
+
+def test_so_are_those_of_texts_too_long_to_be_compared_word_by_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RuleSettings, "max_compared", 100)
+    test_verdicts_are_those_of_the_crawl({}, tmp_path)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 40), st.integers(0, 2)), max_size=12))
+@hypothesis_settings(max_examples=25)
+def test_chains_of_edits_end_where_those_of_a_crawl_do(steps: list[tuple[int, int, int]]) -> None:
+    contents: list[Content] = [document(150, i) for i in range(5)]
+    for source, edits, seed in steps:
+        contents.append(edited(str(contents[-1 - source]), edits, seed))
+    with TemporaryDirectory() as folder:
+        assert in_memory(contents, Path(folder)) == in_database(contents, Path(folder))
+
+
+def test_pages_of_one_template_are_decided_as_in_a_crawl(tmp_path: Path) -> None:
+    # Far more share a key than are read of it, and more are candidates than are looked at.
+    base = document(60, "base") + " "
+    contents: list[Content] = [base * 3 + document(60, i) for i in range(150)]
+    contents += [edited(str(content), 4) for content in contents[::7]]
+    found = in_memory(contents, tmp_path)
+    assert found == in_database(contents, tmp_path)
+    assert [decision.original for decision in found[150:]] == [str(number) for number in range(0, 150, 7)]
+
+
+def test_other_signs_beside_the_same_words_are_similar_as_in_a_crawl(tmp_path: Path) -> None:
+    contents = [f"{document(100)} {end}" for end in ("C++ at -5", "C# at 5", "C++, at −5", "C# at 5,")]
+    decisions = in_memory(contents, tmp_path)
+    assert decisions == in_database(contents, tmp_path)
+    assert [(each.original, each.rule) for each in decisions] == [
+        (None, None),
+        ("0", Rule.SIGNS),
+        ("0", Rule.JACCARD),
+        ("1", Rule.JACCARD),
+    ]
+
+
+sketches = st.builds(
+    lambda seed, share, tokens, shingles: (seed, share, tokens, shingles),
+    st.integers(0, 50),
+    st.floats(0, 1),
+    st.integers(1, 400),
+    st.integers(0, 400),
+)
+
+
+def made_sketch(seed: int, share: float, tokens: int, shingles: int) -> Sketch:
+    """Return a sketch that has about a share of its minima in common with all others."""
+    random = np.random.default_rng(seed)
+    own = random.integers(0, 16, MINIMA)
+    minima = np.where(random.random(MINIMA) < share, 7, own).astype(np.uint8)
+    return Sketch((minima[::2] | minima[1::2] << 4).tobytes(), 0, tokens, shingles)
+
+
+shares = st.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0])
+
+
+@given(
+    st.lists(sketches, min_size=1, max_size=20),
+    sketches,
+    st.builds(DedupSettings, caution=st.sampled_from(Caution))
+    | st.builds(DedupSettings, min_jaccard=shares, caution=st.sampled_from(Caution)),
+)
+@pytest.mark.slow
+def test_many_sketches_are_ranked_as_one_is(
+    made: list[tuple[int, float, int, int]], one: Any, settings: DedupSettings
+) -> None:
+    every = [made_sketch(*each) for each in [*made, one]]
+    minima = np.array([struct.unpack("<8Q", sketch.minima) for sketch in every], np.uint64)
+    shingles = np.array([sketch.shingles for sketch in every], np.uint32)
+    tokens = np.array([sketch.tokens for sketch in every], np.uint32)
+    found = rank_compiled(np.arange(len(made)), Sketches(minima, shingles, tokens), len(made), Thresholds.of(settings))
+    candidates = [Candidate(number, 0, sketch, shares_band=True) for number, sketch in enumerate(every[:-1])]
+    assert found.tolist() == Matcher(settings).rank(every[-1], candidates)
+
+
+@compiled
+def rank_compiled(
+    candidates: NDArray[np.int64], known: Sketches, document: int, needed: Thresholds
+) -> NDArray[np.int64]:
+    return rank(candidates, known, document, needed)

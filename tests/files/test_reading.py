@@ -1,0 +1,533 @@
+"""What is written to files of any format is read back the same, and reading goes on where it was left."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import pickle
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from backports import zstd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dedup.errors import InputError
+from dedup.fields import is_placeholder
+from dedup.files.readers.documents import INNER_LINES, CorpusDocument, ParquetRow, ReadOptions, Rejected, Skipped
+from dedup.files.readers.files import find_files
+from dedup.files.readers.portions import read_documents
+
+Texts = dict[str, str]
+
+
+def write_jsonl(path: Path, texts: Texts) -> None:
+    lines = [
+        json.dumps({"url": key, "text": text}, ensure_ascii=i % 2 == 0) for i, (key, text) in enumerate(texts.items())
+    ]
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+
+
+def write_csv(path: Path, texts: Texts) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = [("url", "text"), *texts.items()]
+        if path.suffix == ".tsv":
+            file.writelines("\t".join(row) + "\n" for row in rows)
+        else:
+            csv.writer(file).writerows(rows)
+
+
+def write_parquet(path: Path, texts: Texts) -> None:
+    rows = [{"url": key, "text": text, "n": i} for i, (key, text) in enumerate(texts.items())]
+    schema = pa.schema([("url", pa.string()), ("text", pa.string()), ("n", pa.int64())])
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path, row_group_size=3)
+
+
+def warc_record(url: str, body: bytes, headers: str = "Content-Type: text/html", kind: str = "response") -> bytes:
+    block = f"HTTP/1.1 200 OK\r\n{headers}\r\n\r\n".encode() + body
+    return (
+        (
+            f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
+            f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
+        ).encode()
+        + block
+        + b"\r\n\r\n"
+    )
+
+
+def write_warc(path: Path, texts: Texts) -> None:
+    records = [warc_record(key, text.encode()) for key, text in texts.items()]
+    path.write_bytes(b"".join(map(gzip.compress, records) if path.suffix == ".gz" else records))
+
+
+def compressed(write: Callable[[Path, Texts], None]) -> Callable[[Path, Texts], None]:
+    def write_compressed(path: Path, texts: Texts) -> None:
+        plain = path.with_suffix("")
+        write(plain, texts)
+        data = plain.read_bytes()
+        plain.unlink()
+        if path.suffix == ".gz":
+            # Two members, as tools leave that append.
+            path.write_bytes(gzip.compress(data[: len(data) // 2]) + gzip.compress(data[len(data) // 2 :]))
+        else:
+            path.write_bytes(zstd.compress(data))
+
+    return write_compressed
+
+
+WRITERS: dict[str, Callable[[Path, Texts], None]] = {
+    "a.jsonl": write_jsonl,
+    "a.jsonl.gz": compressed(write_jsonl),
+    "a.jsonl.zst": compressed(write_jsonl),
+    "a.csv": write_csv,
+    "a.csv.gz": compressed(write_csv),
+    "a.tsv": write_csv,
+    "a.parquet": write_parquet,
+    "a.warc": write_warc,
+    "a.warc.gz": write_warc,
+}
+
+# What JSON and CSV hold alike: no lone carriage return at hand, which CSV readers take for a line's end.
+characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")
+contents = st.lists(st.text(characters, max_size=40), max_size=12)
+
+
+def read(*inputs: Path, options: ReadOptions | None = None) -> list[CorpusDocument]:
+    documents = []
+    for item in read_documents(inputs, options):
+        if isinstance(item, Skipped):
+            continue
+        assert isinstance(item, CorpusDocument), item
+        documents.append(item)
+    return documents
+
+
+def content(document: CorpusDocument) -> str:
+    if document.html is not None:
+        return document.html.decode()
+    assert document.text is not None
+    return document.text
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@settings(max_examples=15)
+@given(texts=contents)
+def test_what_is_written_is_read_back_in_order(name: str, texts: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        # A tab and a line end are part of no field of TSV.
+        texts = [text.replace("\t", " ").replace("\n", " ") if ".tsv" in name else text for text in texts]
+        named = {f"http://example.com/{i}": text for i, text in enumerate(texts)}
+        WRITERS[name](path, named)
+        if "warc" in name:
+            named = {key: text for key, text in named.items() if text.encode().strip()}
+        else:
+            named = {key: "" if is_placeholder(text) else text for key, text in named.items()}
+        assert [(each.key, content(each)) for each in read(path)] == list(named.items())
+
+
+def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
+    for name in ("b/2.txt", "b/10.txt", "a.txt", "c.html", ".hidden.txt", "notes.pdf", "b/.git/x.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"text of {name}", encoding="utf-8")
+    (tmp_path / "b" / "loop").symlink_to(tmp_path)
+    assert [each.key for each in read(tmp_path)] == ["a.txt", "b/10.txt", "b/2.txt", "c.html"]
+    assert [each.key for each in read(tmp_path / "b", tmp_path / "a.txt")] == [
+        str(tmp_path / "b" / "10.txt"),
+        str(tmp_path / "b" / "2.txt"),
+        str(tmp_path / "a.txt"),
+    ]
+    assert {Path(name).name for name in find_files([tmp_path]).ignored} == {"notes.pdf", "loop"}
+
+
+@pytest.mark.parametrize("name", [".", "./", "../{}", "../{}/", "{absolute}"])
+def test_a_folder_may_be_written_in_any_way(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("a", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    [document] = [*read_documents([name.format(tmp_path.name, absolute=tmp_path)])]
+    assert isinstance(document, CorpusDocument)
+    assert document.key == "a.txt"
+
+
+def test_text_files_and_pages_are_one_document_each(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfbare\r\n")
+    (tmp_path / "b.html.gz").write_bytes(gzip.compress(b"<p>caf\xe9"))
+    text, page = read(tmp_path)
+    assert (text.text, text.html, text.record) == ("bare\r\n", None, {"key": "a.txt", "text": "bare\r\n"})
+    assert (page.key, page.text, page.html, page.source) == (
+        "b.html.gz",
+        None,
+        b"<p>caf\xe9",
+        str(tmp_path / "b.html.gz"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ('{"id": 7, "url": "u", "key": "k", "text": "t"}', "u"),
+        ('{"id": 7, "url": "", "key": "k", "text": "t"}', "7"),
+        ('{"id": null, "key": "k", "text": "t"}', "k"),
+        ('{"text": "t"}', "a.jsonl:2"),
+    ],
+)
+def test_a_document_is_called_by_the_first_field_that_is_there(line: str, key: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(f"\n{line}", encoding="utf-8")
+    [document] = read(tmp_path)
+    assert document.key == key
+    assert document.source == f"{tmp_path / 'a.jsonl'}:2"
+
+
+def test_fields_can_be_named(tmp_path: Path) -> None:
+    options = ReadOptions(text_field="body", html_field="page", key_field="doi")
+    (tmp_path / "a.jsonl").write_text(
+        '{"doi": "1", "body": "b", "page": "<p>"}\n{"doi": "2", "body": "", "page": "<p>\\u00e9"}\n'
+        '{"doi": "3", "body": ""}\n',
+        encoding="utf-8",
+    )
+    pq.write_table(pa.table({"doi": [4, 5], "body": [None, "e"], "page": [b"\xff", None]}), tmp_path / "b.parquet")
+    assert [(each.key, each.text, each.html) for each in read(tmp_path, options=options)] == [
+        ("1", "b", None),
+        ("2", None, "<p>é".encode()),
+        ("3", "", None),
+        ("4", None, b"\xff"),
+        ("5", "e", None),
+    ]
+
+
+NESTED: list[dict[str, object]] = [
+    {"article": {"body": "a", "meta": {"doi": "1"}}},
+    {"article": {"body": None, "page": "<p>", "meta": {"doi": "2"}}},
+    {"article": {"body": "", "meta": {"doi": "3"}}},
+    {"article": {"body": "inside", "meta": {"doi": "4"}}, "article.body": "of this very name"},
+]
+
+
+def test_fields_inside_of_others_are_named_with_dots(tmp_path: Path) -> None:
+    options = ReadOptions(text_field="article.body", html_field="article.page", key_field="article.meta.doi")
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in NESTED), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist(NESTED[:3]), tmp_path / "b.parquet")
+    flat = {"article.body": ["of this very name"], "article.meta.doi": ["4"], "article": [{"body": "inside"}]}
+    pq.write_table(pa.table(flat), tmp_path / "c.parquet")
+    (tmp_path / "d.csv").write_text("article.meta.doi,article.body\n5,of a column\n", encoding="utf-8")
+    three = [("1", "a", None), ("2", None, b"<p>"), ("3", "", None)]
+    found = [(each.key, each.text, each.html) for each in read(tmp_path, options=options)]
+    named = ("4", "of this very name", None)
+    assert found == [*three, named, *three, named, ("5", "of a column", None)]
+
+
+def test_lists_on_the_way_are_gone_through(tmp_path: Path) -> None:
+    rows = [{"parts": [{"p": {"text": "a"}}, {"p": None}, {"p": {"text": "b"}}]}, {"parts": [{"p": {"text": "c"}}]}]
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "b.parquet")
+    options = ReadOptions(text_field="parts.p.text")
+    assert [each.text for each in read(tmp_path, options=options)] == ["a\nb", "c"] * 2
+
+
+def test_other_fields_of_a_struct_do_not_spoil_a_text(tmp_path: Path) -> None:
+    broken = pa.Array.from_buffers(pa.string(), 1, [None, *pa.array([b"\xff"]).buffers()[1:]])
+    article = pa.StructArray.from_arrays([pa.array(["a"]), broken], ["body", "title"])
+    pq.write_table(pa.table({"article": article}), tmp_path / "a.parquet")
+    assert [each.text for each in read(tmp_path, options=ReadOptions(text_field="article.body"))] == ["a"]
+    with pytest.raises(AssertionError, match="not UTF-8"):
+        read(tmp_path, options=ReadOptions(text_field="article.title"))
+
+
+def test_fields_inside_of_others_are_named_where_the_text_is_not_found(tmp_path: Path) -> None:
+    rows = [{"article": {"body": "a", "meta": {"doi": 1}}, "n": 1}]
+    (tmp_path / "a.jsonl").write_text(json.dumps(rows[0]), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "b.parquet")
+    for field in ("text", "article.text", "article.meta.doi.x", "n.x", "article."):
+        found = list(read_documents([tmp_path], ReadOptions(text_field=field)))
+        reasons = [each.reason for each in found if isinstance(each, Rejected)]
+        assert len(reasons) == 2
+        told = f"{field!r} or 'html'; there are 'article.body', 'article.meta.doi', 'n'; name that of the text"
+        assert told in reasons[0].replace(" nor ", " or ")
+        assert told in reasons[1]
+    found = list(read_documents([tmp_path], ReadOptions(text_field="article.meta")))
+    assert [each.reason for each in found if isinstance(each, Rejected)] == [
+        "'article.meta' is not a string",
+        "the column 'article.meta' is of type struct<doi: int64>, not of strings",
+    ]
+
+
+def test_a_line_is_kept_byte_for_byte(tmp_path: Path) -> None:
+    lines = [b'{ "text" : "a\\u00e9" }\r', b'{"x":1e400,"text":"b"}', b'\t{"text":"c"}  ']
+    (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines))
+    assert [each.record for each in read(tmp_path)] == lines
+
+
+def test_rows_of_csv_may_have_any_lines_in_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b'\xef\xbb\xbfid,text\r\n1,"a\r\n""b"","\r\n\r\n2,c\r\n')
+    first, second, lines = read_documents([tmp_path])
+    assert isinstance(first, CorpusDocument)
+    assert first.record == {"id": "1", "text": 'a\r\n"b",'}
+    assert isinstance(second, CorpusDocument)
+    assert (second.record, second.position.ordinal) == ({"id": "2", "text": "c"}, 5)
+    assert isinstance(lines, Skipped)
+    assert (lines.reason, lines.count) == (INNER_LINES, 1)
+
+
+MANY_LINES = 'Dear all\nthe bridge, at last, is open\nit is "17, not 18"\n'
+
+
+@pytest.mark.parametrize(
+    "rows", [[("1", MANY_LINES)], [("a, b", "17, x\n18, y"), ("c", MANY_LINES)], [(MANY_LINES, "1")]]
+)
+def test_texts_with_lines_and_commas_are_no_rows(rows: list[tuple[str, str]], tmp_path: Path) -> None:
+    with (tmp_path / "a.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("id", "text"), *rows])
+    assert [(each.key, each.text) for each in read(tmp_path)] == rows
+
+
+def test_columns_that_nobody_reads_may_have_any_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,text,,,tag,tag\n1,a,,,x,y\n", encoding="utf-8")
+    table = pa.table([["1"], ["a"], ["x"], ["y"]], names=["id", "text", "tag", "tag"])
+    pq.write_table(table, tmp_path / "b.parquet")
+    first, second = read(tmp_path)
+    assert first.record == {"id": "1", "text": "a", "": "", ".1": "", "tag": "x", "tag.1": "y"}
+    assert (second.key, second.text) == ("1", "a")
+
+
+@pytest.mark.parametrize(
+    ("row", "key", "text"),
+    [
+        ({"Title": "T", "BODY": "b", "Link": "l"}, "l", "T\nb"),
+        ({"headline": ["H"], "articleBody": ["a", "b"]}, None, "H\na\nb"),
+        ({"name": "N/A", "content": "<p>c &amp; d</p>", "sku": 7}, "7", "c & d"),
+        ({"text": 5, "content": "c"}, None, "c"),
+        ({"text": "", "content": "c", "description": "d"}, None, "c"),
+        ({"title": "T", "description": "d"}, None, "T\nd"),
+        ({"text": "", "description": "d"}, None, ""),
+        ({"text": "N/A"}, None, ""),
+        ({"description": "d", "html": "<p>h"}, None, None),
+        ({"text": "<!doctype html><p>h"}, None, None),
+        ({"Raw_HTML": ["<p>h"]}, None, None),
+    ],
+)
+def test_fields_are_found_under_the_names_that_projects_use(
+    row: dict[str, object], key: str | None, text: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "b.parquet")
+    for name, document in zip(("a.jsonl", "b.parquet"), read(tmp_path), strict=True):
+        assert (document.key, document.text) == (key or f"{name}:1", text)
+        assert (document.html is None) == (text is not None)
+
+
+def test_a_field_that_is_named_is_the_only_one(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"title": "T", "Text": "t", "body": "b"}\n{"body": "b"}', encoding="utf-8")
+    found = list(read_documents([tmp_path], ReadOptions(text_field="text")))
+    assert [getattr(each, "text", "none") for each in found] == ["t", "none"]
+
+
+@pytest.mark.parametrize(
+    ("value", "key"),
+    [
+        (["https://a/1"], "https://a/1"),
+        (3.0, "3"),
+        (0.5, "0.5"),
+        ({"$oid": "64b0"}, "64b0"),
+        (Decimal("1.50"), "1.50"),
+        (b"\x00\xff", "00ff"),
+        (b"of bytes", "of bytes"),
+        (float("nan"), None),
+        ({"a": 1, "b": 2}, None),
+        (datetime(2026, 5, 1, tzinfo=UTC), None),
+        (True, None),
+        ([], None),
+        ("", None),
+    ],
+)
+def test_a_key_is_taken_if_it_can_be(value: Any, key: str | None, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"url": pa.nulls(1), "id": [value], "text": ["t"]}), tmp_path / "a.parquet")
+    assert [each.key for each in read(tmp_path)] == [key or "a.parquet:1"]
+    [named] = read_documents([tmp_path], ReadOptions(key_field="id"))
+    assert isinstance(named, Rejected) == (key is None)
+    if not isinstance(value, (bytes, Decimal, datetime)):
+        (tmp_path / "a.parquet").write_bytes(b"")
+        (tmp_path / "a.parquet").rename(tmp_path / "a.jsonl")
+        (tmp_path / "a.jsonl").write_text(json.dumps({"url": None, "id": value, "text": "t"}), encoding="utf-8")
+        assert [each.key for each in read(tmp_path)] == [key or "a.jsonl:1"]
+
+
+def test_a_row_of_parquet_travels_alone(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"text": ["x" * 1000] * 1000, "at": pa.array(range(1000), pa.timestamp("ns"))}), tmp_path / "a.parquet"
+    )
+    record = read(tmp_path)[7].record
+    assert isinstance(record, ParquetRow)
+    sent = pickle.dumps(record)
+    assert len(sent) < 5_000
+    assert pickle.loads(sent).to_dict() == record.to_dict()
+    # A Timestamp of pandas where that is installed.
+    assert str(record.to_dict()["at"]) == "1970-01-01 00:00:00.000000007"
+
+
+def test_values_that_python_cannot_hold_are_strings(tmp_path: Path) -> None:
+    bad = pa.array([b"a\xff"]).view(pa.string())
+    pq.write_table(pa.table({"text": ["t"], "bad": bad}), tmp_path / "a.parquet")
+    record = read(tmp_path)[0].record
+    assert isinstance(record, ParquetRow)
+    assert record.to_dict() == {"text": "t", "bad": "a\ufffd"}
+
+
+def test_times_that_python_has_no_value_for_are_as_the_library_prints_them(tmp_path: Path) -> None:
+    columns = {
+        "text": ["t"],
+        "late": pa.array([10**12], pa.timestamp("s")),
+        "day": pa.array([20_000_000], pa.date32()),
+        "elsewhere": pa.array([1], pa.timestamp("s", tz="Nowhere/Land")),
+        "long": pa.array([2**50], pa.duration("s")),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    record = read(tmp_path)[0].record
+    assert isinstance(record, ParquetRow)
+    late, day, elsewhere, long = list(record.to_dict().values())[1:]
+    assert "out of range" in late
+    assert "20000000" in day
+    assert elsewhere.startswith("1970-01-01 00:00:01")
+    assert long == str(2**50)
+
+
+def test_key_that_is_a_time_is_no_string_whenever_it_is(tmp_path: Path) -> None:
+    columns = {"id": pa.array([1, 10**12], pa.timestamp("s")), "text": ["t", "u"]}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    rejected = [each for each in read_documents([tmp_path], ReadOptions(key_field="id")) if isinstance(each, Rejected)]
+    assert [each.reason for each in rejected] == ["'id' is not a string"] * 2
+
+
+def test_text_columns_may_be_of_any_kind_of_string(tmp_path: Path) -> None:
+    for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
+        pq.write_table(pa.table({"text": pa.array(["a", "b", "a"]).cast(kind)}), tmp_path / "a.parquet")
+        assert [each.text for each in read(tmp_path)] == ["a", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("missing.jsonl", None, "cannot be read (No such file"),
+        ("a.pdf", b"%PDF", "not a known format by its name"),
+        ("a.jsonl.gz", b'{"text": "a"}', "not gzip as its name says"),
+        ("a.jsonl.zst", b"\x1f\x8b", "not zstd as its name says"),
+        ("a.parquet", b"PAR1 and no more", "not a whole Parquet file"),
+        ("a.parquet", b"", "not a whole Parquet file"),
+        ("a.warc.zst", b"\x28\xb5\x2f\xfd", "a WARC file is read plain and by gzip: unpack it"),
+        ("RC_2026-01.zst", b"\x28\xb5\x2f\xfd", "name it by what is in it, such as NAME.jsonl.zst"),
+        ("a.arc.gz", b"\x1f\x8b", "an ARC file, which warcio recompress"),
+    ],
+)
+def test_an_input_that_cannot_be_read_is_refused_before_anything_is(
+    name: str, data: bytes | None, said: str, tmp_path: Path
+) -> None:
+    good = tmp_path / "good.txt"
+    good.write_text("good", encoding="utf-8")
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError) as raised:
+        read_documents([good, tmp_path / name])
+    assert said in str(raised.value)
+    assert name in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.jsonl")
+    for inputs in ([tmp_path / "a.jsonl"], [tmp_path], []):
+        with pytest.raises(InputError):
+            read_documents(inputs)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="no file of a known format"):
+        read_documents([tmp_path / "empty"])
+
+
+def test_a_file_that_goes_away_is_rejected(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "b.csv", "c.warc", "d.txt"):
+        (tmp_path / name).write_bytes(b"")
+    pq.write_table(pa.table({"text": ["a"]}), tmp_path / "e.parquet")
+    items = read_documents([tmp_path])
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert [isinstance(item, Rejected) for item in items] == [True] * 5
+
+
+def test_names_that_are_not_unicode_can_be_stored(tmp_path: Path) -> None:
+    Path(os.fsdecode(bytes(tmp_path) + b"/\xff.txt")).write_text("a", encoding="utf-8")
+    [document] = read(tmp_path)
+    assert document.key == "\\xff.txt"
+
+
+ARRAY = b'\xef\xbb\xbf \n[{"url": "a", "text": "t\\u00e9"},\n  {"text":\n "b"}  , 5, {"n": 1}\n]\n'
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.json.gz", "a.json.zst"])
+def test_an_array_is_read_element_by_element(name: str, tmp_path: Path) -> None:
+    pack = {"gz": gzip.compress, "zst": zstd.compress}.get(name.rpartition(".")[2], bytes)
+    (tmp_path / name).write_bytes(pack(ARRAY))
+    first, second, *bad = read_documents([tmp_path])
+    assert [(each.key, each.text) for each in (first, second) if isinstance(each, CorpusDocument)] == [
+        ("a", "té"),
+        (f"{name}:2", "b"),
+    ]
+    assert isinstance(second, CorpusDocument)
+    assert second.record == {"text": "b"}
+    assert [each.position.ordinal for each in bad if isinstance(each, Rejected)] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("data", "good", "reason"),
+    [
+        (b'[{"text": "a"}, {"text": "b"', 1, "not JSON: Expecting ',' delimiter; the rest is not read"),
+        (b'[{"text": "a"} {"text": "b"}]', 1, "not JSON: ',' is missing; the rest is not read"),
+        (b'[{"text": "a"}] {"text": "b"}', 1, "something stands behind the array"),
+        (b'[{"text": "a"}, {"text": "' + b"b" * 900_000 + b'"}]', 1, "an element of more than 500,000 letters"),
+        (b'[{"text": "a"}, {"text": "caf\xe9"}]', 0, "not UTF-8"),
+        (b"[" * 100_000, 0, "nested too deeply"),
+        (b"[ ]", 0, ""),
+    ],
+)
+def test_of_a_broken_array_the_beginning_is_read(data: bytes, good: int, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(data)
+    items = list(read_documents([tmp_path], ReadOptions(max_bytes=500_000)))
+    assert [isinstance(item, CorpusDocument) for item in items] == [True] * good + [False] * bool(reason)
+    assert all(reason in item.reason for item in items if isinstance(item, Rejected))
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=3), st.text(max_size=9) | st.integers() | st.floats(), max_size=3)))
+def test_any_array_is_read_back(rows: list[dict[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a.json").write_text(json.dumps(rows, indent=len(rows) % 3 or None), encoding="utf-8")
+        found = [(item.position.ordinal, getattr(item, "reason", "")) for item in read_documents([folder])]
+    assert [number for number, _ in found] == list(range(1, len(rows) + 1))
+    assert not any("JSON" in reason for _, reason in found)
+
+
+def test_an_object_with_the_documents_in_a_list_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"total": 1, "hits": [{"text": "a"}]}', encoding="utf-8")
+    [rejected] = read_documents([tmp_path])
+    assert isinstance(rejected, Rejected)
+    assert """write them alone, as jq '.["hits"]' does""" in rejected.reason
+
+
+def test_zstd_is_read_whatever_its_frames_and_windows_are(tmp_path: Path) -> None:
+    lines = b"".join(b'{"text": "%d"}\n' % number for number in range(5_000))
+    skipped = b"\x50\x2a\x4d\x18\x04\0\0\0rest"
+    parameter = zstd.CompressionParameter
+    long = {parameter.window_log: 31, parameter.enable_long_distance_matching: 1}
+    # Whose size is not known before has the window that was asked for.
+    packer = zstd.ZstdCompressor(options=long)
+    (tmp_path / "long.jsonl.zst").write_bytes(packer.compress(lines) + packer.flush())
+    frames = skipped.join([b"", zstd.compress(lines[:9]), zstd.compress(lines[9:]), b""])
+    (tmp_path / "parts.jsonl.zst").write_bytes(frames)
+    for name in ("long.jsonl.zst", "parts.jsonl.zst"):
+        assert [each.text for each in read(tmp_path / name)] == list(map(str, range(5_000)))
