@@ -44,7 +44,6 @@ def compile_all() -> None:
     from dedup.files.run import run_job
     from dedup.rules.settings import Mode, RuleSettings
     from dedup.rules.shared_shingles import bounds, shared_tokens
-    from dedup.rules.verification import Thresholds
     from dedup.signature.analysis import bands_of, find_words
     from dedup.signature.schemes import default_scheme
     from dedup.signature.signature import Sketch
@@ -57,7 +56,7 @@ def compile_all() -> None:
     # As Arrow has them: not to be written to.
     minima, counts = np.frombuffer(bytes(64), np.uint64)[np.newaxis], np.zeros(1, np.uint32)
     sketches = Sketches(minima, counts, counts)
-    estimate(sketches, sketches, Thresholds.of(RuleSettings()))
+    estimate(sketches, sketches, RuleSettings().limits)
     with tempfile.TemporaryDirectory() as name, Path(os.devnull).open("w", encoding="utf-8") as nobody:
         folder = Path(name)
         known = DocumentTable(folder)
