@@ -17,11 +17,11 @@ import numpy as np
 from dedup.errors import InputError
 
 
-def require_compiler(tell: Callable[[str], None]) -> None:
+def require_compiler(report: Callable[[str], None]) -> None:
     """Refuse to do without the compiler, and say so before anything is compiled.
 
     Args:
-        tell: takes a line for the user; it is called once, and only where something is not compiled yet.
+        report: takes a line for the user; it is called once, and only where something is not compiled yet.
 
     Raises:
         InputError: numba is not installed.
@@ -30,7 +30,7 @@ def require_compiler(tell: Callable[[str], None]) -> None:
         raise InputError("this needs numba, which is not installed: pip install 'scrapy-neardup[corpus]'")
     from dedup.compiled import when_first_compiled
 
-    when_first_compiled(lambda: tell("compiling for this machine, once, which takes some 20 seconds"))
+    when_first_compiled(lambda: report("compiling for this machine, once, which takes some 20 seconds"))
 
 
 def compile_all() -> None:

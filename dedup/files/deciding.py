@@ -291,7 +291,7 @@ class CorpusDeduplicator:
             self._keys.add(number, hashes[place], is_found=bool(rows["indexed"][number]))
 
     def _copy(self, signatures: Signatures, place: int, original: int) -> Related | None:
-        """Say that a document has the content of a known one."""
+        """Note that a document has the content of an earlier one."""
         match = self._clusters.match(original)
         rule = Rule.SAME_TEXT if signatures.rows["tokens"][place] else Rule.SAME_BYTES
         return Related.of(signatures, place, Answer(replace(match, rule=rule)))

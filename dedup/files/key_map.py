@@ -290,9 +290,9 @@ def _read(chains: Chains, hashes: NDArray[np.uint32], document: int, rarities: N
         elif count < chains.most:
             chains.heads[head] = np.uint32(own + 1)
         if len(rarities):
-            says = np.uint64(_RARITIES[count]) | (_BAND if number >= chains.tables else np.uint64(0))
+            weight = np.uint64(_RARITIES[count]) | (_BAND if number >= chains.tables else np.uint64(0))
             for place in range(end, end + count):
-                rarities[place] = rarities[place] << _RARITY_BITS | says
+                rarities[place] = rarities[place] << _RARITY_BITS | weight
             end += count
     return end
 

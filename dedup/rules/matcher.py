@@ -240,7 +240,7 @@ class Matcher:
 
 
 def _are_called_otherwise(query: Query, match: Match) -> bool:
-    """Say whether a page and its candidate are of one site, which has given them other titles: another story."""
+    """Return whether a page and its candidate are of one site, which has given them other titles: another story."""
     return all(called_otherwise(query.key, query.title, each.key, each.title) for each in (match.leader, match.member))
 
 
