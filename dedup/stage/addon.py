@@ -20,14 +20,14 @@ logger = logging.getLogger(__name__)
 OLDEST_SCRAPY = (2, 14)
 
 # Extensions are made once the reactor is installed, and before any pipeline or middleware is.
-_PLACING = "dedup.stage.placing.StagePlacing"
+_PLACING = "dedup.stage.project.StagePlacing"
 
 
 class DedupAddon:
     """Scrapy add-on: `ADDONS = {"dedup.DedupAddon": 500}`.
 
     - Puts the item pipeline before all that may store items, and the spider middleware closest to the engine, unless
-      the project names them itself: see `dedup.stage.placing`.
+      the project names them itself: see `dedup.stage.project`.
     - Everything else is `DEDUP_*` settings: `dedup.rules.settings.DedupSettings` and
       `dedup.stage.item_settings.ItemSettings`.
     """

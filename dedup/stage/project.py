@@ -10,7 +10,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
@@ -40,6 +40,8 @@ _PREFIX = "DEDUP_"
 _DATABASE = "DEDUP_DATABASE_URL"
 _FOLDER = "dedup"
 _LONGEST_NAME = 200
+# The lowest number is closest to the engine.
+_MIDDLEWARE_ORDER = 10
 
 
 def order_for(settings: BaseSettings) -> float:
@@ -252,3 +254,36 @@ def read_setting(crawler: Crawler, name: str, default: T, convert: Callable[[str
         return default if value is None else convert(name, value)
     except SettingsError as error:
         refuse_to_start(error)
+
+
+class StagePlacing:
+    """Extension that names pipeline and spider middleware in the settings, and is gone.
+
+    Their places depend on the classes of a project's pipelines. To load these is to run its modules, of which some
+    import the reactor: so not before Scrapy has installed the one that the project wants, as add-ons would.
+    """
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Name them.
+
+        Raises:
+            NotConfigured: that is all that there was to do.
+        """
+        settings = crawler.settings
+        try:
+            order = order_for(settings)
+        except SettingsError as error:
+            refuse_to_start(error)
+        _name(settings, "ITEM_PIPELINES", "dedup.stage.pipelines.NearDuplicatePipeline", order)
+        _name(
+            settings, "SPIDER_MIDDLEWARES", "dedup.stage.spidermiddlewares.DuplicateLinksMiddleware", _MIDDLEWARE_ORDER
+        )
+        raise NotConfigured
+
+
+def _name(settings: BaseSettings, setting: str, path: str, order: float) -> None:
+    """Name a component in a setting, if it is not there under whatever name."""
+    given, component = settings.getdict(setting), load_object(path)
+    if not any(load_object(each) is component for each in given):
+        settings.set(setting, {**given, path: order}, settings.getpriority(setting) or 0)
