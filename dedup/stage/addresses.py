@@ -19,9 +19,8 @@ from dedup.rules.address_rules import MOST_SEEN, AddressRules, Rule
 from dedup.rules.documents import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
-from dedup.stage.origins import referrer_of
+from dedup.stage.pending import document_dropped, document_kept
 from dedup.stage.project import read_settings
-from dedup.stage.signals import document_dropped, document_kept
 
 logger = logging.getLogger(__name__)
 
@@ -206,3 +205,9 @@ def _is_page(response: Response | None, decision: Decision) -> TypeGuard[Respons
 def drawn(url: str, below: int) -> int:
     """Return a number from 0 on that an address draws, by a digest, so that crawls repeat."""
     return int.from_bytes(digest(url.encode("utf-8", "surrogatepass"))[:4], "big") % below
+
+
+def referrer_of(request: Request | None) -> str | None:
+    """Return the page whose link has led to a request; None where no page has, or it is not known."""
+    referrer = request.headers.get("Referer") if request is not None else None
+    return referrer.decode("latin-1") if referrer else None

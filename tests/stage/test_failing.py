@@ -14,7 +14,7 @@ from scrapy.crawler import Crawler
 from dedup.errors import DatabaseError
 from dedup.rules.settings import DedupSettings
 from dedup.stage import pipelines
-from dedup.stage.signals import document_kept
+from dedup.stage.pending import document_kept
 from dedup.store import database
 from dedup.store.deduplicator import Deduplicator
 from tests.crawling import NO_NETWORK, ExitedError, Outcome

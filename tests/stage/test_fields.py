@@ -11,7 +11,7 @@ import pytest
 import scrapy
 
 from dedup.errors import SettingsError
-from dedup.stage.item_settings import FieldRule
+from dedup.stage.item_settings import FieldRule, ItemView
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Person(pydantic.BaseModel):
 
 def first_of(setting: Any, item: Any, default: tuple[str, ...] = ("text",)) -> Any:
     """Return the preferred value that a setting finds in an item, and where."""
-    return next(FieldRule.parse("DEDUP_TEXT_FIELD", setting, default).find(item), None)
+    return next(FieldRule.parse("DEDUP_TEXT_FIELD", setting, default).find(ItemView(item)), None)
 
 
 def upper_body(item: Any) -> str:
@@ -55,7 +55,7 @@ def test_one_name_or_several(setting: Any) -> None:
 
 def test_values_come_in_the_order_of_the_names() -> None:
     rule = FieldRule.parse("X", "b,a,c")
-    assert list(rule.find({"a": 1, "b": 2, "d": 3})) == [("b", 2), ("a", 1)]
+    assert list(rule.find(ItemView({"a": 1, "b": 2, "d": 3}))) == [("b", 2), ("a", 1)]
 
 
 def test_a_field_that_is_none_is_not_there() -> None:
