@@ -44,8 +44,8 @@ class ItemView:
     @cached_property
     def fields(self) -> Mapping[Any, Any]:
         """Its fields; none where it is no item."""
-        found = as_item(self.item)
-        return {} if found is None else found
+        # An adapter looks at the class of its item each time that a field is read.
+        return self.item if isinstance(self.item, dict) else dict(as_item(self.item) or {})
 
     @cached_property
     def kind(self) -> Kind:

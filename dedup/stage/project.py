@@ -24,7 +24,6 @@ from scrapy.utils.project import ENVVAR, data_path, inside_project
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from dedup.errors import DedupError, SettingsError
-from dedup.report.render import format_of
 from dedup.rules.setting_values import from_json
 from dedup.rules.settings import DedupSettings
 from dedup.stage.item_settings import ItemSettings
@@ -239,6 +238,8 @@ def require_report(settings: DedupSettings) -> None:
     """
     if not settings.report:
         return
+    from dedup.report.render import format_of  # noqa: PLC0415 -- most projects have no report written
+
     try:
         format_of(settings.report)
     except SettingsError as error:

@@ -18,8 +18,6 @@ from numbers import Number
 from typing import Any
 from unicodedata import normalize
 
-from dateutil.parser import parse
-
 from dedup.rules.other_fields import BETWEEN_KEYS, FOR_ITS_KEY, NO_FIELDS, ItemFields, words_of
 from dedup.signature.signature import Signature, digest
 from dedup.stage.item_settings import ALL_FIELDS, FieldRule, ItemView, as_item
@@ -207,7 +205,9 @@ def _days(_hour: int) -> frozenset[str]:
 
 
 def _read_moment(text: str) -> datetime | None:
-    # dateutil reads most of what people write, in fifty times the time.
+    # dateutil reads most of what people write, in fifty times the time, and takes a while to load.
+    from dateutil.parser import parse  # noqa: PLC0415
+
     for read in (datetime.fromisoformat, parsedate_to_datetime, parse):
         with suppress(ValueError, TypeError, OverflowError, ArithmeticError):
             return read(text)
