@@ -68,7 +68,7 @@ def actual_name(fields: Iterable[Any], name: str) -> Any:
 
 @lru_cache(maxsize=1_024)
 def getter_of(names: tuple[Any, ...], path: str, as_fields: AsFields = _as_mapping) -> Getter | None:
-    """Return what gets the value of a field from all that has fields of these names; None where none is that one.
+    """Return the getter of a field, for all that has fields of these names; None where none of them is that one.
 
     Args:
         names: the names of the fields.
@@ -102,7 +102,7 @@ def value_at(fields: Mapping[Any, Any], path: str, as_fields: AsFields = _as_map
 
 
 def inside(value: Any, path: str, as_fields: AsFields = _as_mapping) -> Any:
-    """Return what is at a path in a value, see `value_at`; of a list the list of what its elements have there."""
+    """Return the value at a path in a value, see `value_at`; of a list the list of those of its elements."""
     if isinstance(value, (list, tuple)):
         found = [each for each in (inside(element, path, as_fields) for element in value) if each is not None]
         return found or None
@@ -142,7 +142,7 @@ def with_title(title: str, text: str) -> str:
 
 
 def unwrapped(value: Any) -> Any:
-    """Return what is in a list that item loaders have made, or in an object such as {"$oid": "..."} of MongoDB."""
+    """Return the value in a list that item loaders have made, or in an object such as {"$oid": "..."} of MongoDB."""
     if isinstance(value, (list, tuple)) and value:
         value = value[0]
     if isinstance(value, Mapping) and len(value) == 1 and str(next(iter(value))).startswith("$"):

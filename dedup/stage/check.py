@@ -114,8 +114,8 @@ class _ItemSpider(Spider):
 
     def parse(self, response: Response) -> Iterator[Any]:
         origins = Origins.of(self.crawler)
-        for item, place in zip(self.items, self.found_in, strict=True):
-            origins.note(item, place)
+        for item, found_in in zip(self.items, self.found_in, strict=True):
+            origins.note(item, found_in)
             yield item
 
 

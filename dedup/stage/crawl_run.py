@@ -57,7 +57,7 @@ class MicroBatcher(Generic[T, R]):
         limit: how many values a batch has at most.
         patience: seconds that the first value of a batch waits for others, so that they share the
             cost of a transaction.
-        is_all: says of a number of waiting values whether others can hardly follow them, so that they need not wait.
+        is_all: whether, of a number of waiting values, others can hardly follow them, so that they need not wait.
     """
 
     def __init__(
@@ -206,14 +206,14 @@ class CrawlRun:
         while decision is not None and decision.is_dropped and await self.unstored.loses_original(decision, deadline):
             pending.decision = decision = await self._deciding.submit(pending)
 
-    async def knows_bytes(self, body_digest: bytes, key: str) -> bool:
-        """Say whether a page with these bytes was analysed before, in this run or an earlier one."""
+    async def has_seen_bytes(self, body_digest: bytes, key: str) -> bool:
+        """Whether a page with these bytes was analysed before, in this run or an earlier one."""
         run_id = await self.begin() if self._run_id is None else self._run_id
         spider = str(getattr(self._crawler.spider, "name", ""))
         return await self._recognising.submit(self._deduplicator.scoped_bytes(key, body_digest, run_id, spider))
 
     async def was_dropped(self, key: str) -> bool:
-        """Say whether the last document that came under a key was dropped as a copy."""
+        """Whether the last document that came under a key was dropped as a copy."""
         return await self._in_thread(self._deduplicator.was_dropped, clean(key))
 
     async def forget(self, keys: Sequence[str]) -> None:
@@ -266,7 +266,7 @@ class CrawlRun:
             await self._in_thread(note_skipped, self._deduplicator.database, await self.begin(), skipped)
 
     def _is_all(self, waiting: int) -> bool:
-        """Say whether everything that is under way waits for a decision, as where links are held back."""
+        """Whether everything that is under way waits for a decision, as where links are held back."""
         engine = self._crawler.engine
         slot = engine.scraper.slot if engine is not None else None
         return slot is not None and not engine.downloader.active and len(slot.active) + len(slot.queue) <= waiting
@@ -285,9 +285,9 @@ class CrawlRun:
         order = _canonical_first(documents)
         withdrawn = {each.decision.document_id for each in batch if each.decision is not None}
         # What was decided though the connection broke is found unchanged, and its verdict is kept.
-        decide = partial(self._deduplicator.decide, [documents[place] for place in order], self._run_id, withdrawn)
+        decide = partial(self._deduplicator.decide, [documents[index] for index in order], self._run_id, withdrawn)
         decisions = dict(zip(order, self._outages.survive(decide), strict=True))
-        return [decisions[place] for place in range(len(batch))]
+        return [decisions[index] for index in range(len(batch))]
 
     def _recognise(self, body_digests: list[bytes]) -> list[bool]:
         stored = self._outages.survive(partial(self._deduplicator.stored_bodies, body_digests))
@@ -309,11 +309,11 @@ class CrawlRun:
 
 
 def _canonical_first(documents: Sequence[Document]) -> list[int]:
-    """Return the places of documents, those last that name another one of them as their own address."""
+    """Return the indices of documents, those last that name another one of them as their own address."""
     keys = {document.key for document in documents}
     return sorted(
         range(len(documents)),
-        key=lambda place: documents[place].canonical != documents[place].key and documents[place].canonical in keys,
+        key=lambda index: documents[index].canonical != documents[index].key and documents[index].canonical in keys,
     )
 
 

@@ -300,7 +300,7 @@ class Examiner:
         )
         if is_signed:
             return
-        if document.body_digest is None or not await self._run.knows_bytes(document.body_digest, reading.key):
+        if document.body_digest is None or not await self._run.has_seen_bytes(document.body_digest, reading.key):
             await self._sign(pending)
 
     async def _sign(self, pending: PendingItem) -> None:

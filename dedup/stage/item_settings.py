@@ -145,7 +145,7 @@ class FieldRule:
         return rule is not None and any(actual_name(view.kind[1], name) is not None for name in rule.names)
 
     def _getters_of(self, kind: Kind) -> list[tuple[str, Getter]]:
-        """Return what gets the values of the fields that items of a kind have, by the names of the rule."""
+        """Return the getters of those fields of the rule that items of a kind have, each with its name in the rule."""
         if kind not in self._getters:
             if len(self._getters) >= _MOST_KINDS:  # items whose fields have the names of things
                 self._getters.clear()
@@ -217,7 +217,7 @@ class ItemSettings:
         title_field: the title, which is compared together with the text.
         html_field: HTML, or a response, from which the text is taken where there is none.
         key_field: the key: a URL, or an id, which counts for items of the same class and spider.
-        distinct_fields: what tells items of one text from each other; `*`: all short fields that may do so.
+        distinct_fields: in what items of one text differ; `*`: all short fields that may do so.
         mark_field: receives verdict, original, distance and similarity of each item; empty: no field does.
         same_key: another text under a key in one run: `separate`, it is another document with a key of its own;
             `update`, the document has changed.

@@ -160,7 +160,7 @@ class PendingItem(ItemView):
         document: what is compared; None until it is made, where there is nothing, and once the item has left.
         decision: the decision on it; None until there is one.
         dropped: what drops it here; None where it is kept.
-        is_reported: whether it is known what later pipelines made of it.
+        is_reported: whether Scrapy has reported what later pipelines made of it.
         is_through: set once they are done with it.
         orphans: the documents that were dropped as its copies, by id, before it was refused.
     """
@@ -199,7 +199,7 @@ _current: ContextVar[PendingItem | None] = ContextVar("_current", default=None)
 
 
 class UnstoredItems:
-    """The items of a crawl that were kept, until it is known what became of them.
+    """The items of a crawl that were kept, until it is reported what became of them.
 
     Args:
         refuse: forgets a document, and returns the ids of what was dropped because of it.

@@ -43,7 +43,7 @@ MARK = "dedup"
 
 _MOMENT = 0.05
 
-_REST = 60.0
+_RETRY_AFTER = 60.0
 """Seconds for which items pass at once when the database has failed: each would wait for it all over again."""
 
 _PASSING = "items pass undecided, and every minute one tries again; DEDUP_ON_ERROR = 'stop' would end the crawl"
@@ -82,7 +82,7 @@ class NearDuplicatePipeline:
         self._opening = asyncio.Lock()
         self._inside = 0
         self._is_watching = False
-        self._rests_until: float | None = None
+        self._retry_at: float | None = None
         self._reported: set[str] = set()
 
     @classmethod
@@ -105,24 +105,24 @@ class NearDuplicatePipeline:
 
     async def _is_ready(self) -> bool:
         """Open the database where it is not open; return whether it can be used, or has failed a short time ago."""
-        if self._rests():
+        if self._is_paused():
             return False
         await self._open()
         return self._is_open
 
-    def _rests(self) -> bool:
+    def _is_paused(self) -> bool:
         """Whether the database has failed a short time ago; then one item tries it again, and others still pass."""
         now = asyncio.get_running_loop().time()
-        if self._rests_until is None or now < self._rests_until:
-            return self._rests_until is not None
-        self._rests_until = now + _REST
+        if self._retry_at is None or now < self._retry_at:
+            return self._retry_at is not None
+        self._retry_at = now + _RETRY_AFTER
         return False
 
     async def _open(self) -> None:
-        rest = self._rests_until
+        rest = self._retry_at
         async with self._opening:
             # Who has waited while another one failed does not try again.
-            if self._is_open or self._rests_until != rest:
+            if self._is_open or self._retry_at != rest:
                 return
             crawler = self._crawler
             logger.info("%s", neighbours(crawler.settings, type(self)))
@@ -135,7 +135,7 @@ class NearDuplicatePipeline:
                 await self._run.open()
                 self._is_open = True
             except DedupError as error:
-                self._rest()
+                self._pause()
                 self._refuse_or_report(error)
 
     async def open_run(self) -> None:
@@ -221,7 +221,7 @@ class NearDuplicatePipeline:
         Raises:
             DatabaseError: the database failed.
         """
-        if is_trial := self._rests_until is not None:
+        if is_trial := self._retry_at is not None:
             # Those behind it need not wait as long as it may have to.
             await pending.wait_in_order()
         await self._examiner.examine(pending)
@@ -229,7 +229,7 @@ class NearDuplicatePipeline:
         if decision is None:
             return
         if is_trial:
-            self._rests_until = None
+            self._retry_at = None
             logger.warning("the database works again: items are decided")
         self._count(decision)
         self._mark(pending, decision)
@@ -282,7 +282,7 @@ class NearDuplicatePipeline:
         except DatabaseError as error:
             self._fail(error, "what a later pipeline has refused stays known, and its copies are dropped")
 
-    async def knows_bytes(self, body_digest: bytes, key: str) -> bool:
+    async def has_seen_bytes(self, body_digest: bytes, key: str) -> bool:
         """Whether a page of these bytes was analysed before, in this run or an earlier one.
 
         A spider that asks this first can pass an item with neither text nor signature, only with
@@ -293,7 +293,7 @@ class NearDuplicatePipeline:
             key: its URL.
         """
         try:
-            return await self._is_ready() and await self._run.knows_bytes(body_digest, key)
+            return await self._is_ready() and await self._run.has_seen_bytes(body_digest, key)
         except DatabaseError as error:
             self._fail(error)
             return False
@@ -328,7 +328,7 @@ class NearDuplicatePipeline:
         if self._items.on_error is OnError.STOP:
             self._stopper.stop(error, "database_error")
         else:
-            self._rest()
+            self._pause()
             self._report_failure(error, what_then)
 
     def _refuse_or_report(self, error: DedupError) -> None:
@@ -349,8 +349,8 @@ class NearDuplicatePipeline:
             mark_failed(self._crawler, "database_error")
             logger.log(level, "%s; %s", error, what_then)
 
-    def _rest(self) -> None:
-        self._rests_until = asyncio.get_running_loop().time() + _REST
+    def _pause(self) -> None:
+        self._retry_at = asyncio.get_running_loop().time() + _RETRY_AFTER
 
     def _count(self, decision: Decision) -> None:
         stats = self._crawler.stats

@@ -71,17 +71,17 @@ def names_around(settings: BaseSettings, stage: type) -> tuple[list[str], list[s
     """Return the names of the pipelines that run before the stage, and of those that run after it, in their order."""
     orders = _orders(settings)
     names = sorted(orders, key=orders.__getitem__)
-    place = names.index(stage)
-    before, behind = ([pipeline.__name__ for pipeline in part] for part in (names[:place], names[place + 1 :]))
+    index = names.index(stage)
+    before, behind = ([pipeline.__name__ for pipeline in part] for part in (names[:index], names[index + 1 :]))
     return before, behind
 
 
 def neighbours(settings: BaseSettings, stage: type) -> str:
-    """Say in a line what runs before the stage and what after it."""
+    """Return the line of the log that names what runs before the stage and what after it."""
     before, after = names_around(settings, stage)
     done = "marked, not dropped," if settings.getbool("DEDUP_MARK_ONLY") else "dropped"
-    told = f"duplicates are {done} before {', '.join([*after, 'the feeds'])}"
-    return f"{told}; after {', '.join(before)}" if before else told
+    line = f"duplicates are {done} before {', '.join([*after, 'the feeds'])}"
+    return f"{line}; after {', '.join(before)}" if before else line
 
 
 def _orders(settings: BaseSettings) -> dict[type, float]:
@@ -123,8 +123,8 @@ def _named(after: Any, orders: Iterable[type]) -> list[type]:
             if name in (pipeline, pipeline.__name__, f"{pipeline.__module__}.{pipeline.__qualname__}")
         ]
         if name and not fitting:
-            known = ", ".join(pipeline.__name__ for pipeline in orders) or "none"
-            raise SettingsError(f"{AFTER} names {name!r}, which is not in ITEM_PIPELINES: there are {known}")
+            named = ", ".join(pipeline.__name__ for pipeline in orders) or "none"
+            raise SettingsError(f"{AFTER} names {name!r}, which is not in ITEM_PIPELINES: there are {named}")
         found += fitting
     return found
 
@@ -141,7 +141,7 @@ def read_project_settings(settings: BaseSettings) -> DedupSettings:
 
 
 def names_database(settings: BaseSettings) -> bool:
-    """Say whether settings or a project tell where the database is; else a script may have been given them."""
+    """Whether settings or a project name the database; else a script may have been given them."""
     return settings.get(_DATABASE) is not None or inside_project()
 
 
@@ -153,11 +153,11 @@ def make_database_folder(settings: BaseSettings) -> None:
 
 def unknown_settings(settings: BaseSettings) -> Iterator[str]:
     """Yield a line for each setting of a project that looks like one of this library and is none."""
-    known = [_PREFIX + each.name.upper() for kind in (DedupSettings, ItemSettings) for each in fields(kind)]
-    known.append(AFTER)
+    names = [_PREFIX + each.name.upper() for kind in (DedupSettings, ItemSettings) for each in fields(kind)]
+    names.append(AFTER)
     for name in sorted(settings):
-        if isinstance(name, str) and name.startswith(_PREFIX) and name not in known:
-            nearest = get_close_matches(name.removeprefix(_PREFIX), [each.removeprefix(_PREFIX) for each in known], 1)
+        if isinstance(name, str) and name.startswith(_PREFIX) and name not in names:
+            nearest = get_close_matches(name.removeprefix(_PREFIX), [each.removeprefix(_PREFIX) for each in names], 1)
             yield f"{name} is no setting of dedup" + (f": is {_PREFIX}{nearest[0]} meant?" if nearest else "")
 
 

@@ -118,7 +118,7 @@ class _Fields:
         return sorted(values, key=str) if isinstance(values, (set, frozenset)) else islice(values, self._left)
 
     def _short(self, name: str, value: Any) -> str:
-        """Return a value as it is compared; empty where it says nothing."""
+        """Return a value as it is compared; empty where it is irrelevant."""
         if value is None:
             return ""
         if self._is_named:
@@ -131,7 +131,7 @@ class _Fields:
             text = _number(value)
         else:
             text = value if isinstance(value, str) else ""
-        if not text or len(text) > _LONGEST_VALUE or _says_nothing(name, text) or _is_moment(value):
+        if not text or len(text) > _LONGEST_VALUE or _is_irrelevant(name, text) or _is_moment(value):
             return ""
         return f"{BETWEEN_KEYS}{_plain(text)}" if _is_of_today(value) else _plain(text)
 
@@ -157,7 +157,7 @@ def _number(value: Any) -> str:
     return f"{number:f}" if number.is_finite() and abs(number.adjusted()) < _LONGEST_VALUE else ""
 
 
-def _says_nothing(name: str, text: str) -> bool:
+def _is_irrelevant(name: str, text: str) -> bool:
     plain = text.strip().casefold()
     if plain in _NOTHING or not plain or _ADDRESS.match(plain) or _MADE_BY_MACHINE.fullmatch(plain):
         return True
@@ -169,14 +169,14 @@ def _says_nothing(name: str, text: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _kinds_of(name: str) -> tuple[bool, bool]:
-    """Return whether a field is called as a section of a site, and as what readers have done with a thing."""
+    """Whether a field has the name of a section of a site, and whether that of what readers have done with a thing."""
     words = words_of(name.rpartition(".")[2])
     is_section = words <= _SECTIONS | _OF_SECTIONS and bool(words & _SECTIONS)
     return is_section, words <= _COUNTED | _OF_COUNTS and bool(words & _COUNTED)
 
 
 def _is_moment(value: Any) -> bool:
-    """Say whether a value is a moment of this crawl to the second, as seconds or parts of them, or as a time."""
+    """Whether a value is a moment of this crawl to the second, as seconds or parts of them, or as a time."""
     with suppress(ValueError, OverflowError, ArithmeticError, TypeError, OSError):
         return any(_STARTED - _MOMENT <= moment <= time.time() + 1 for moment in _moments(value))
     return False
@@ -194,7 +194,7 @@ def _moments(value: Any) -> Iterator[float]:
 
 
 def _is_of_today(value: Any) -> bool:
-    """Say whether a value is today's date, with a time or without: a list that is crawled daily may say so of all."""
+    """Whether a value is today's date, with a time or without: a list that is crawled daily may give it to all."""
     days = _days(int(time.time()) // 3_600)
     return str(value)[:10] in days if isinstance(value, (str, date)) else False
 

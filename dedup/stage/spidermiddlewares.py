@@ -222,7 +222,7 @@ class DuplicateLinksMiddleware:
         self._crawler = crawler
         self._follows_duplicates = follows_duplicates
         self._origins = Origins.of(crawler)
-        self._has_told = False
+        self._has_warned = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -281,13 +281,13 @@ class DuplicateLinksMiddleware:
         return page.is_duplicate
 
     def _is_in_vain(self, page: ItemPage) -> bool:
-        """Say whether it is no use to wait for the verdicts on a page's items any longer."""
+        """Whether it is no use to wait for the verdicts on a page's items any longer."""
         if items_under_way(self._crawler) == 0:
             # What was passed on has long reached the pipelines: something has left the rest out.
             return True
         silence = time.monotonic() - page.last_news
-        if silence > LONGEST_SECONDS and not self._has_told:
-            self._has_told = True
+        if silence > LONGEST_SECONDS and not self._has_warned:
+            self._has_warned = True
             logger.warning(
                 "no verdict on %s for %.0f seconds: its links are followed, as are those of other pages like it",
                 page.response,
