@@ -26,8 +26,8 @@ from dedup.errors import InputError, SettingsError
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
+from dedup.stage.pending import Origins
 from dedup.stage.pipelines import NearDuplicatePipeline
-from dedup.stage.spidermiddlewares import Origins
 from dedup.store.database import open_existing_database, url_of
 
 _MONITORED = "dedup.stage.monitoring"

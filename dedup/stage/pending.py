@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
@@ -18,6 +21,7 @@ from dedup.console import counted, logged
 from dedup.rules.documents import Decision, Document, Kept, Verdict
 from dedup.rules.other_fields import NO_FIELDS, ItemFields
 from dedup.rules.scope import owner_of
+from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.stage.item_settings import ItemView
 from dedup.store.writing import Orphan
@@ -192,6 +196,165 @@ class PendingItem(ItemView):
         finally:
             self._before = None
             self.has_left.set()
+
+
+class ItemPage:
+    """A response some of whose items are under way.
+
+    Args:
+        response: the response; it is not kept alive.
+
+    Attributes:
+        undecided: the items without a verdict so far, by id, which is unique as long as they are here.
+        is_kept: whether one of its items was kept, so that the page is no duplicate.
+        has_copy: whether an item that represents the page was dropped as a duplicate.
+        last_news: when something was last decided on it, by `time.monotonic`.
+        last_left: set once the last item that has come to the stage leaves it; None: none has come.
+    """
+
+    def __init__(self, response: Response) -> None:
+        self.undecided: dict[int, Any] = {}
+        self.is_kept = False
+        self.has_copy = False
+        self.last_news = time.monotonic()
+        self._under_way = 0
+        self.last_left: asyncio.Event | None = None
+        self._response = ref(response)
+        self._settled = asyncio.Event()
+
+    @property
+    def response(self) -> Response | None:
+        """The response, as long as Scrapy works on it."""
+        return self._response()
+
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether all that is known of its items says that the page is a duplicate."""
+        return self.has_copy and not self.is_kept
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no verdict that may still come changes anything."""
+        return self.is_kept or not self.undecided
+
+    def note(self, item: Any) -> None:
+        """Note an item that begins its way."""
+        self.undecided[id(item)] = item
+        self._under_way += 1
+
+    def settle(self, item: Any) -> None:
+        """Note that the verdict on an item is there."""
+        self.undecided.pop(id(item), None)
+        self._hear()
+
+    def end(self, item: Any) -> None:
+        """Note that an item is through all pipelines; it may be another object than the one that was noted."""
+        self.undecided.pop(id(item), None)
+        self._under_way -= 1
+        if self._under_way <= 0:
+            # What is left was replaced on its way.
+            self.undecided.clear()
+        self._hear()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until it is settled, but not longer than so many seconds."""
+        self._settled.clear()
+        if not self.is_settled:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._settled.wait()
+
+    def _hear(self) -> None:
+        self.last_news = time.monotonic()
+        if self.is_settled:
+            self._settled.set()
+
+
+_origins: WeakKeyDictionary[Crawler, Origins] = WeakKeyDictionary()
+
+
+class Origins:
+    """The responses of the items of a crawl that are under way.
+
+    The spider middleware notes what passes it; the pipeline looks it up, and notes verdicts, and what Scrapy's signals
+    tell of other components. An item is forgotten with its verdict, and at the latest when Scrapy lets go of the
+    response.
+    """
+
+    def __init__(self) -> None:
+        self._pages: WeakKeyDictionary[Response, ItemPage] = WeakKeyDictionary()
+        # Of items of `start()`, and of those whose page was not noted.
+        self.last_left: asyncio.Event | None = None
+        # A page that is in `_pages` no more is in neither.
+        self._page_of: WeakValueDictionary[int, ItemPage] = WeakValueDictionary()
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Origins:
+        """Return those of a crawl: middleware and pipeline have to have the same."""
+        if crawler not in _origins:
+            _origins[crawler] = cls()
+        return _origins[crawler]
+
+    def note(self, item: Any, response: Response) -> None:
+        """Note an item of a response that is about to leave the spider middlewares."""
+        page = self._pages.get(response)
+        if page is None:
+            page = self._pages[response] = ItemPage(response)
+        page.note(item)
+        self._page_of[id(item)] = page
+
+    def page_of(self, response: Response) -> ItemPage | None:
+        """Return the page of a response; None if it had no items so far."""
+        return self._pages.get(response)
+
+    def page_of_item(self, item: Any) -> ItemPage | None:
+        """Return the page of an item.
+
+        None where it is not known: an item of `start()`, one that another component has put in the place of another, or
+        has had its verdict.
+        """
+        page = self._page_of.get(id(item))
+        # An object that is gone may have left its id to another one.
+        return page if page is not None and page.undecided.get(id(item)) is item else None
+
+    def pending(self, item: Any) -> PendingItem:
+        """Return an item that comes to the stage now, with its response and its order among those of its page."""
+        page = self.page_of_item(item)
+        group = page or self
+        pending = PendingItem(item, None if page is None else page.response, group.last_left)
+        group.last_left = pending.has_left
+        return pending
+
+    def settle(self, pending: PendingItem) -> None:
+        """Take note of an item's verdict, or that it gets none; an item that was not noted is no error.
+
+        What is dropped and is no copy of its page, says nothing of the page.
+        """
+        page = self.page_of_item(pending.item)
+        if page is not None:
+            page.has_copy |= pending.is_page_copy
+            page.is_kept |= pending.dropped is None
+            page.settle(pending.item)
+
+    def end(
+        self, item: Any, response: Response | None, exception: BaseException | None = None, *, is_stored: bool = False
+    ) -> None:
+        """Note that an item is through all pipelines, perhaps as another object, or was refused by one.
+
+        Args:
+            item: the object that it is now.
+            response: that of the signal; of an errback's items it is a failure.
+            exception: what has dropped it, if anything has.
+            is_stored: whether no pipeline has refused it.
+        """
+        page = self._pages.get(response) if isinstance(response, Response) else None
+        if page is None or response is None:
+            return
+        page.is_kept |= is_stored
+        if id(item) in page.undecided and isinstance(exception, (ExactDuplicate, NearDuplicate)):
+            # Its verdict was on another object, which a pipeline has put in its place.
+            page.has_copy |= exception.key == clean(response.url) and exception.speaks_for_links
+        page.end(item)
 
 
 # Scrapy has an item processed, and sends its signals, in one context, whatever objects pipelines put in its place.

@@ -21,11 +21,10 @@ from dedup.stage.examiner import Examiner
 from dedup.stage.item_settings import OnError
 from dedup.stage.monitoring import ItemMonitor
 from dedup.stage.outages import CrawlStopper, close_when_forced, mark_failed
-from dedup.stage.pending import PendingItem, Undecided, document_dropped, document_kept, dropped_by
+from dedup.stage.pending import Origins, PendingItem, Undecided, document_dropped, document_kept, dropped_by
 from dedup.stage.project import names_around, neighbours, read_item_settings, read_settings, require_asyncio
 from dedup.stage.running import refuse_to_start
 from dedup.stage.scrapy_private import items_under_way, let_scraper_close
-from dedup.stage.spidermiddlewares import Origins
 from dedup.store.notes import Skipped
 from dedup.workers.pool import WorkerPool
 
@@ -95,8 +94,8 @@ class NearDuplicatePipeline:
         crawler.signals.connect(pipeline.spider_idle, signals.spider_idle)
         crawler.signals.connect(pipeline.spider_closed, signals.spider_closed)
         crawler.signals.connect(pipeline.item_scraped, signals.item_scraped)
-        crawler.signals.connect(pipeline.item_dropped, signals.item_dropped)
-        crawler.signals.connect(pipeline.item_error, signals.item_error)
+        crawler.signals.connect(pipeline.item_refused, signals.item_dropped)
+        crawler.signals.connect(pipeline.item_refused, signals.item_error)
         return pipeline
 
     async def open_spider(self) -> None:
@@ -247,7 +246,7 @@ class NearDuplicatePipeline:
 
     def item_scraped(self, item: Any, response: Response | None) -> None:
         """Handle the signal: an item is through all pipelines."""
-        self._origins.item_scraped(item, response)
+        self._origins.end(item, response, is_stored=True)
         self._run.unstored.store()
         self._wake_engine(response)
 
@@ -265,17 +264,9 @@ class NearDuplicatePipeline:
         else:
             let_scraper_close(self._crawler)
 
-    async def item_dropped(self, item: Any, response: Response | None, exception: BaseException) -> None:
-        """Handle the signal: an item was dropped by whatever pipeline."""
-        self._origins.item_dropped(item, response, exception)
-        await self._refuse(response)
-
-    async def item_error(self, item: Any, response: Response | None) -> None:
-        """Handle the signal: a pipeline failed on an item."""
-        self._origins.item_error(item, response)
-        await self._refuse(response)
-
-    async def _refuse(self, response: Response | None) -> None:
+    async def item_refused(self, item: Any, response: Response | None, exception: BaseException | None = None) -> None:
+        """Handle the signals: an item was dropped by whatever pipeline, or one failed on it."""
+        self._origins.end(item, response, exception)
         self._wake_engine(response)
         try:
             await self._run.unstored.refuse()

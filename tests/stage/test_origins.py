@@ -13,7 +13,7 @@ import scrapy
 from scrapy.crawler import Crawler
 from scrapy.http import Response, TextResponse
 
-from dedup.stage.spidermiddlewares import Origins
+from dedup.stage.pending import Origins
 from tests.crawling import Outcome, crawl_here
 from tests.localsite import LocalSite, article
 
@@ -46,7 +46,7 @@ def test_object_with_the_id_of_one_that_is_gone_is_not_taken_for_it() -> None:
     first = {"n": 1}
     origins.note(first, page)
     number = id(first)
-    origins.item_scraped({"another": "object"}, page)  # in its place, from a pipeline
+    origins.end({"another": "object"}, page, is_stored=True)  # in its place, from a pipeline
     del first
     for _ in range(1000):
         other = {"n": 2}
