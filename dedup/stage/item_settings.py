@@ -217,7 +217,7 @@ class ItemSettings:
         title_field: the title, which is compared together with the text.
         html_field: HTML, or a response, from which the text is taken where there is none.
         key_field: the key: a URL, or an id, which counts for items of the same class and spider.
-        distinct_fields: in what items of one text differ; `*`: all short fields that may do so.
+        distinct_fields: what tells items of one text from each other; `*`: all short fields that may do so.
         mark_field: receives verdict, original, distance and similarity of each item; empty: no field does.
         same_key: another text under a key in one run: `separate`, it is another document with a key of its own;
             `update`, the document has changed.

@@ -160,7 +160,7 @@ class PendingItem(ItemView):
 
     Attributes:
         has_left: set once it leaves the stage itself.
-        reading: its text, key and fields; empty until they are read, and where they cannot be.
+        reading: its text, key and fields; empty until they are read, where they cannot be, and once the item has left.
         document: what is compared; None until it is made, where there is nothing, and once the item has left.
         decision: the decision on it; None until there is one.
         dropped: what drops it here; None where it is kept.

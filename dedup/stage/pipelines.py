@@ -21,7 +21,7 @@ from dedup.stage.examiner import Examiner
 from dedup.stage.item_settings import OnError
 from dedup.stage.monitoring import ItemMonitor
 from dedup.stage.outages import CrawlStopper, close_when_forced, mark_failed
-from dedup.stage.pending import Origins, PendingItem, Undecided, document_dropped, document_kept, dropped_by
+from dedup.stage.pending import Origins, PendingItem, Reading, Undecided, document_dropped, document_kept, dropped_by
 from dedup.stage.project import names_around, neighbours, read_item_settings, read_settings, require_asyncio
 from dedup.stage.running import refuse_to_start
 from dedup.stage.scrapy_private import items_under_way, let_scraper_close
@@ -106,7 +106,8 @@ class NearDuplicatePipeline:
         """Open the database where it is not open; return whether it can be used, or has failed a short time ago."""
         if self._is_paused():
             return False
-        await self._open()
+        if not self._is_open:
+            await self._open()
         return self._is_open
 
     def _is_paused(self) -> bool:
@@ -208,8 +209,8 @@ class NearDuplicatePipeline:
                 self._wake_engine(None)
             await pending.wait_in_order()
             self._origins.settle(pending)
-            # Its words are many, and later pipelines may take long.
-            pending.document = None
+            # Text and words are large, and later pipelines may take long.
+            pending.document, pending.reading = None, Reading()
         if pending.dropped is not None:
             raise pending.dropped
         return item
