@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 OLDEST_SCRAPY = (2, 14)
 
 # Extensions are made once the reactor is installed, and before any pipeline or middleware is.
-_PLACING = "dedup.stage.project.StagePlacing"
+_COMPONENTS = "dedup.stage.project.StageComponents"
 
 
 class DedupAddon:
@@ -46,7 +46,7 @@ class DedupAddon:
         for line in unknown_settings(settings):
             logger.warning("%s", line)
         priority = settings.getpriority("EXTENSIONS") or 0
-        settings.set("EXTENSIONS", {**settings.getdict("EXTENSIONS"), _PLACING: 0}, priority)
+        settings.set("EXTENSIONS", {**settings.getdict("EXTENSIONS"), _COMPONENTS: 0}, priority)
 
 
 def _require_scrapy() -> None:

@@ -160,8 +160,8 @@ class PendingItem(ItemView):
 
     Attributes:
         has_left: set once it leaves the stage itself.
-        reading: its text, key and fields; empty until they are read, where they cannot be, and once the item has left.
-        document: what is compared; None until it is made, where there is nothing, and once the item has left.
+        reading: its text, key and fields; empty until they are read, and where they cannot be.
+        document: what is compared; None until it is made, and where there is nothing.
         decision: the decision on it; None until there is one.
         dropped: what drops it here; None where it is kept.
         is_reported: whether Scrapy has reported what later pipelines made of it.
@@ -196,6 +196,10 @@ class PendingItem(ItemView):
         finally:
             self._before = None
             self.has_left.set()
+
+    def release(self) -> None:
+        """Let go of what is large, once it has left the stage: later pipelines may take long."""
+        self.response, self.document, self.reading = None, None, Reading()
 
 
 class ItemPage:

@@ -21,7 +21,7 @@ from dedup.stage.examiner import Examiner
 from dedup.stage.item_settings import OnError
 from dedup.stage.monitoring import ItemMonitor
 from dedup.stage.outages import CrawlStopper, close_when_forced, mark_failed
-from dedup.stage.pending import Origins, PendingItem, Reading, Undecided, document_dropped, document_kept, dropped_by
+from dedup.stage.pending import Origins, PendingItem, Undecided, document_dropped, document_kept, dropped_by
 from dedup.stage.project import names_around, neighbours, read_item_settings, read_settings, require_asyncio
 from dedup.stage.running import refuse_to_start
 from dedup.stage.scrapy_private import items_under_way, let_scraper_close
@@ -209,8 +209,7 @@ class NearDuplicatePipeline:
                 self._wake_engine(None)
             await pending.wait_in_order()
             self._origins.settle(pending)
-            # Text and words are large, and later pipelines may take long.
-            pending.document, pending.reading = None, Reading()
+            pending.release()
         if pending.dropped is not None:
             raise pending.dropped
         return item

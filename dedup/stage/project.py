@@ -257,7 +257,7 @@ def read_setting(crawler: Crawler, name: str, default: T, convert: Callable[[str
         refuse_to_start(error)
 
 
-class StagePlacing:
+class StageComponents:
     """Extension that names pipeline and spider middleware in the settings, and is gone.
 
     Their places depend on the classes of a project's pipelines. To load these is to run its modules, of which some
