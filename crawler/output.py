@@ -44,7 +44,7 @@ from dedup.console import (
 from dedup.errors import DatabaseError
 from dedup.report.queries import read_kept, read_largest_clusters, read_totals
 from dedup.signature.normalise import clean
-from dedup.stage.origins import referrer_of
+from dedup.stage.addresses import referrer_of
 from dedup.stage.outages import mark_failed
 from dedup.stage.pipelines import RUN_GOES_ON, STAT_OF_KEPT, NearDuplicatePipeline
 from dedup.store.database import open_existing_database, shown_url
