@@ -171,7 +171,7 @@ def _reviewed(url: str, run: str) -> Iterator[str]:
     page = StringIO()
     with closing(open_existing_database(url)) as database:
         with open_report(database, Selection(run=run)) as report:
-            write_page_of(report, database, page, is_followed=True, is_served=True)
+            write_page_of(report, database, page, is_served=True)
         mark: Mark = lambda pairs, _: ["unknown"] * len(pairs)  # noqa: E731
         with ReviewServer(page.getvalue().encode(), mark, partial(texts_of, database)) as server:
             thread = Thread(target=server.serve_forever, daemon=True)

@@ -18,7 +18,7 @@ from dedup.report.html.full_texts import texts_of
 from dedup.report.html.serving import Pairs, ReviewServer
 from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
-from dedup.report.render import Format, selection_for
+from dedup.report.render import Format, followed, selection_for
 from dedup.store.database import Database, open_existing_database, url_or_usual
 from dedup.store.writing import release, take_back
 
@@ -63,7 +63,7 @@ def _serve(page: bytes, acts: _Acts, options: argparse.Namespace) -> None:
 def _write(database: Database, selection: Selection) -> bytes:
     page = io.StringIO()
     with open_report(database, selection) as report:
-        write_page_of(report, database, page, is_followed=True, is_served=True)
+        write_page_of(followed(report), database, page, is_served=True)
     return page.getvalue().encode()
 
 

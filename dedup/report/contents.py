@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedup.report.addresses import LearntRule
 from dedup.rules.documents import Kept, Rule, Verdict
+
+if TYPE_CHECKING:
+    # What compares words takes time to load.
+    from dedup.report.words import WordDiff
 
 FEWEST_PLACES = 3
 """Where document and original each say what the other does not in so many places, it may be another thing."""
@@ -15,8 +20,8 @@ FEWEST_PLACES = 3
 SURE_SIMILARITY = 0.75
 """From this similarity on a near-duplicate is not doubtful whose words were not compared, as in the paper's mode."""
 
-_SHORT = Rule.SHORT_ALIKE.short
 _UNCHECKED = Rule.PAPER.short
+_FLAGGED, _UNKNOWN, _KEPT, _SURE, _EXACT = range(5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +124,8 @@ class OverLimit:
     duplicates: int
 
 
-class RelatedRow(NamedTuple):
-    """One duplicate and its original; or one document that is none, and what it resembles.
+class Row(NamedTuple):
+    """One duplicate and its original, or one document that is kept and what it resembles.
 
     Attributes:
         verdict: exact or near duplicate; of a document that is none similar, or updated if its key was known.
@@ -141,6 +146,7 @@ class RelatedRow(NamedTuple):
         original_title: likewise, of the original.
         second: the key of a second original that the document is a copy of, too: their clusters are counted as one.
         has_changed: whether one of the two has another text since, which a later run found.
+        difference: the words that differ; None where they were not compared.
     """
 
     verdict: Verdict
@@ -159,20 +165,58 @@ class RelatedRow(NamedTuple):
     original_title: str = ""
     second: str | None = None
     has_changed: bool = False
+    difference: WordDiff | None = None
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the document was dropped."""
+        return self.verdict.is_duplicate and self.kept is None
+
+    @property
+    def is_flagged(self) -> bool:
+        """Whether a person should look at it: it was dropped, and may say another thing than its original."""
+        if self.verdict is not Verdict.NEAR_DUPLICATE or self.kept is not None:
+            return False
+        if self.difference is not None:
+            return self.difference.weight > 0
+        if self.rule == _UNCHECKED:
+            return self.similarity < SURE_SIMILARITY
+        return (self.places or 0) >= FEWEST_PLACES
+
+    @property
+    def review_order(self) -> tuple[int, float, float, int]:
+        """What rows are sorted by: flagged drops, those that may be once they are compared, what was kept, the rest."""
+        weight = 0.0 if self.difference is None else self.difference.weight
+        if self.verdict is Verdict.EXACT_DUPLICATE:
+            group = _EXACT
+        elif self.verdict is not Verdict.NEAR_DUPLICATE:
+            group = _KEPT
+        elif self.is_flagged:
+            group = _FLAGGED
+        else:
+            group = _SURE if self.kept or self.difference or (self.lost, self.places) == (0, 0) else _UNKNOWN
+        return group, -weight, self.similarity, -self.distance
+
+    def as_object(self) -> dict[str, Any]:
+        """Return it for a program, without the words that differ."""
+        return {name: value for name, value in self._asdict().items() if name != "difference"}
+
+
+Compare = Callable[[Sequence[Row]], Iterator["WordDiff | None"]]
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Rows that are not in a report, all of them less doubtful than those that are: see `dedup.report.contents`.
+    """Rows that are not in a report, all of them behind those that are, see `Row.review_order`.
 
     Attributes:
         rows: how many they are.
-        doubtful: how many of them are worth a person's look all the same.
+        flagged: how many of them are flagged all the same.
         similar: how many of them were kept.
     """
 
     rows: int = 0
-    doubtful: int = 0
+    flagged: int = 0
     similar: int = 0
 
 
@@ -233,6 +277,8 @@ class Report:
         explaining: the command that explains a dropped page, whose key is its last word; empty: `dedup explain`.
         address_rules: by which addresses lead to copies, as all runs have taught them; only a page has them.
         left_out: what is missing among the duplicates and the similar ones, where they are more than can be held.
+        compare: says of rows, in their order, which words differ; None where that is not known. Only while the report
+            is open.
     """
 
     runs: Sequence[str]
@@ -247,31 +293,12 @@ class Report:
     not_examined: Sequence[NotExamined] = ()
     skip_counts: Mapping[str, int] = field(default_factory=dict)
     max_skipped: int = 0
-    duplicates: Iterator[RelatedRow] = field(default_factory=lambda: iter(()))
-    similar: Iterator[RelatedRow] = field(default_factory=lambda: iter(()))
+    duplicates: Iterator[Row] = field(default_factory=lambda: iter(()))
+    similar: Iterator[Row] = field(default_factory=lambda: iter(()))
     skipped: Iterator[SkippedPage] = field(default_factory=lambda: iter(()))
     moments: Iterator[tuple[float, Verdict]] = field(default_factory=lambda: iter(()))
     database: str = ""
     explaining: Sequence[str] = ()
     address_rules: Sequence[LearntRule] = ()
     left_out: LeftOut = LeftOut()
-
-
-def is_doubtful(row: RelatedRow) -> bool:
-    """Say whether a row is a drop that a person should look at."""
-    if row.verdict is not Verdict.NEAR_DUPLICATE or row.kept is not None:
-        return False
-    if row.rule == _UNCHECKED:
-        return row.similarity < SURE_SIMILARITY
-    return row.rule == _SHORT or (row.places or 0) >= FEWEST_PLACES
-
-
-def order_of_doubt(row: RelatedRow) -> tuple[int, float, int]:
-    """Return what rows are sorted by so that the most doubtful come first: drops, what was kept, exact duplicates."""
-    if row.verdict is Verdict.EXACT_DUPLICATE:
-        group = 3
-    elif row.verdict is not Verdict.NEAR_DUPLICATE:
-        group = 1
-    else:
-        group = 0 if is_doubtful(row) else 2
-    return group, row.similarity, -row.distance
+    compare: Compare = field(default=lambda rows: repeat(None, len(rows)), repr=False)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -30,8 +31,8 @@ from dedup.report.contents import (
     HostTotal,
     NotExamined,
     OverLimit,
-    RelatedRow,
     Report,
+    Row,
     Selection,
     SkippedPage,
     Total,
@@ -42,6 +43,9 @@ from dedup.rules.settings import DedupSettings
 from dedup.store.database import Database
 from dedup.store.runs import no_run
 from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
+
+if TYPE_CHECKING:
+    from dedup.report.words import WordDiff
 
 _ROWS_AT_ONCE = 1000
 
@@ -172,11 +176,12 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 not_examined=[] if selection.host else read_not_examined(connection, run),
                 skip_counts=count_skipped(connection, run, selection.host),
                 max_skipped=selection.max_skipped,
-                duplicates=_related(connection, where & _is_duplicate),
-                similar=_similar(connection, where),
+                duplicates=read_rows(connection, where & _is_duplicate),
+                similar=read_rows(connection, where & ~_is_duplicate),
                 skipped=skipped,
                 moments=read_moments(connection, where),
                 database=database.name,
+                compare=partial(_compare, connection, database.name),
             )
 
 
@@ -361,13 +366,14 @@ def _first_members(connection: Connection, where: ColumnElement[bool], leaders: 
     return members
 
 
-def _similar(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
-    # Updated documents are among them, whose verdict says nothing of what they resemble.
-    for row in _related(connection, where & ~_is_duplicate):
-        yield row._replace(kept=Verdict.SIMILAR.value)
+def _compare(connection: Connection, database: str, rows: Sequence[Row]) -> Iterator[WordDiff | None]:
+    # What compares words takes time to load.
+    from dedup.report.texts import stored_differences  # noqa: PLC0415
+
+    return stored_differences(connection, database, rows)
 
 
-def _related(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
+def read_rows(connection: Connection, where: ColumnElement[bool]) -> Iterator[Row]:
     """Yield the documents of which verdicts name an original, those with the same one together."""
     statement = (
         select(
@@ -379,7 +385,8 @@ def _related(connection: Connection, where: ColumnElement[bool]) -> Iterator[Rel
             _matches.c.key,
             runs.c.name,
             verdicts.c.decided,
-            verdicts.c.kept,
+            # Updated documents are among them, whose verdict says nothing of what they resemble.
+            case((_is_duplicate, verdicts.c.kept), else_=Verdict.SIMILAR.value),
             verdicts.c.rule,
             verdicts.c.lost,
             verdicts.c.places,
@@ -398,7 +405,7 @@ def _related(connection: Connection, where: ColumnElement[bool]) -> Iterator[Rel
         .order_by(verdicts.c.original_id, verdicts.c.id)
     )
     for verdict, *rest in _stream(connection, statement):
-        yield RelatedRow(Verdict(verdict), *rest)
+        yield Row(Verdict(verdict), *rest)
 
 
 def _stream(connection: Connection, statement: Any) -> Iterator[Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 
@@ -11,6 +11,7 @@ from dedup.console import (
     EXACT,
     HEADING,
     NEAR,
+    QUIET,
     SIMILAR,
     WARNING,
     Line,
@@ -28,11 +29,10 @@ from dedup.console import (
     styled,
     table,
 )
-from dedup.report.contents import RelatedRow, Report, Total, is_doubtful, order_of_doubt
+from dedup.report.contents import Report, Row, Total
+from dedup.report.examining import MOST_COMPARED, Shortlist, examined
+from dedup.report.words import order_of_place, place_text
 from dedup.rules.documents import Kept, Verdict
-
-KEPT = "*"
-"""Marks a duplicate that was passed on all the same."""
 
 STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.SIMILAR: SIMILAR}
 """How a terminal shows what was decided."""
@@ -41,27 +41,44 @@ STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.
 _FEWEST_LOST = 20
 
 _WHY_KEPT = {
-    Kept.SAYS_MORE: "since they say more",
-    Kept.MOVED: "since they have moved",
+    Kept.NEW_TEXT: "for new text",
+    Kept.MOVED: "as moved",
     Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
 }
-_DOUBTFUL = 5
+_FLAGGED = 10
+_ORIGIN = re.compile("https?://[^/?#]+", re.IGNORECASE)
+_PLACES = 2
+# Characters of a passage.
+_PASSAGE = 160
 
 
-def pair_lines(rows: Iterable[RelatedRow]) -> Iterator[Line]:
-    """Write pairs: each original, then a line for each document that is a duplicate of it, or resembles it."""
+def pair_lines(rows: Iterable[Row]) -> Iterator[Line]:
+    """Write pairs: each original, then a line for each document that is a duplicate of it, or resembles it.
+
+    Below a row that was compared the most decisive differences are shown.
+    """
     original = None
     for row in rows:
         if row.original != original:
             original = row.original
             yield linked(original)
-        kind = row.verdict.split()[0] + KEPT * (row.verdict.is_duplicate and row.kept is not None)
+        kind = row.verdict.split()[0] + (" kept" if row.verdict.is_duplicate and row.kept is not None else "")
         lost = f" +{row.lost:,} words" if row.lost and row.lost >= _FEWEST_LOST else ""
         rule = f"{row.rule or '-'}{lost}"
         figures = f"{similarity(row.similarity):>4} {counted(row.distance, 'bit'):>7}  {rule:<11}  "
         # Such addresses look the same here.
         escaped = " (escaped otherwise)" if readable(row.dropped) == readable(original) else ""
-        yield joined("  ", styled(f"{kind:<8}", STYLES.get(row.verdict, "")), figures, linked(row.dropped), escaped)
+        shown = linked(row.dropped, _without_origin(row.dropped, original))
+        yield joined("  ", styled(f"{kind:<9}", STYLES.get(row.verdict, "")), figures, shown, escaped)
+        if row.difference is not None:
+            for place in sorted(row.difference.places, key=order_of_place)[:_PLACES]:
+                yield joined("    ", styled(f"{place.kind:<9}", QUIET), place_text(place, _PASSAGE))
+
+
+def _without_origin(key: str, other: str) -> str:
+    """Return a key as a row shows it: without scheme and host where another one begins with them, too."""
+    origin = _ORIGIN.match(key)
+    return readable(key[origin.end() :] if origin and other.startswith(origin[0]) else key)
 
 
 def more(count: int, what: str) -> Iterator[str]:
@@ -84,46 +101,40 @@ def table_lines(report: Report) -> Iterator[Line]:
         return
     yield from _hosts(report)
     yield from _clusters(report)
-    doubtful: list[RelatedRow] = []
+    near = Shortlist(MOST_COMPARED)
     duplicates = sum(total.documents for verdict, total in report.totals.items() if verdict.is_duplicate)
     if duplicates:
         yield styled("originals and their duplicates, with similarity, distance and rule", HEADING)
-        yield from pair_lines(_ranked(report.duplicates, doubtful))
+        yield from pair_lines(near.passing(report.duplicates))
         yield ""
-    yield from similar_lines(_ranked(report.similar, doubtful))
+    yield from similar_lines(report.similar)
     yield from _noted(report)
-    named = list(filter(is_doubtful, doubtful))
-    # Of few all are before one's eyes.
-    if named and duplicates > _DOUBTFUL:
-        yield styled("the most doubtful of what was dropped", WARNING)
-        yield from pair_lines(named)
+    rows = examined(near.rows(), report.compare)
+    flagged = [row for row in rows if row.is_flagged]
+    if flagged:
+        yield styled("flagged for review: near-duplicates that may say another thing", WARNING)
+        yield from pair_lines(flagged[:_FLAGGED])
+        yield from more(len(flagged) - _FLAGGED, "flagged page")
         yield ""
     yield from _over_limit(report)
     yield from _totals(report.totals)
     yield ""
-    yield from _summary(report)
-    if doubtful and report.database:
-        key = plain(doubtful[0].dropped)
+    yield from _summary(report, len(flagged))
+    explained = rows[0] if rows else near.first
+    if explained is not None and report.database:
+        key = plain(explained.dropped)
         usual = [program("dedup"), "explain", "--dropped", key, "--database", report.database]
         words = [*report.explaining, key] if report.explaining else usual
         yield joined(styled("next", HEADING), f"  {shlex.join(words)}")
 
 
-def similar_lines(rows: Iterator[RelatedRow]) -> Iterator[Line]:
+def similar_lines(rows: Iterator[Row]) -> Iterator[Line]:
     """Write what was kept and resembles another document, an empty line last, if there is any."""
     first = next(rows, None)
     if first is not None:
         yield styled("similar pages, kept; please review", SIMILAR)
         yield from pair_lines(chain([first], rows))
         yield ""
-
-
-def _ranked(rows: Iterable[RelatedRow], doubtful: list[RelatedRow]) -> Iterator[RelatedRow]:
-    """Pass on rows, and collect the most doubtful of them, the most doubtful first."""
-    for row in rows:
-        insort(doubtful, row, key=order_of_doubt)
-        del doubtful[_DOUBTFUL:]
-        yield row
 
 
 def _about(report: Report) -> str:
@@ -178,7 +189,7 @@ def _over_limit(report: Report) -> Iterator[Line]:
         yield ""
 
 
-def _summary(report: Report) -> Iterator[Line]:
+def _summary(report: Report, flagged: int) -> Iterator[Line]:
     totals = report.totals
     exact, near = totals[Verdict.EXACT_DUPLICATE], totals[Verdict.NEAR_DUPLICATE]
     documents, size = _everything(totals)
@@ -187,9 +198,13 @@ def _summary(report: Report) -> Iterator[Line]:
     counts = exact_and_near(*dropped, near.distances, near.similarities)
     told = f"{sum(dropped):,} of {documents:,} documents dropped"
     yield joined(styled(told, HEADING), f": {counts}" if counts else "")
+    if near.documents > near.kept:
+        yield (
+            styled(f"{flagged:,} flagged for review", WARNING) if flagged else styled("none flagged for review", QUIET)
+        )
     if kept:
-        duplicates = "1 duplicate was" if kept == 1 else f"{kept:,} duplicates were"
-        yield f"{KEPT} {duplicates} kept: {', '.join(why for kept, why in _WHY_KEPT.items() if report.kept[kept])}"
+        reasons = ", ".join(f"{count:,} {_WHY_KEPT[why]}" for why, count in report.kept.items() if count)
+        yield f"{counted(kept, 'duplicate')} kept anyway: {reasons}"
     saved = exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes
     lost = f"; lost {lost_text(near.lost_bytes)}" if near.lost_bytes else ""
     if saved:

@@ -22,7 +22,7 @@ from dedup.signature.normalise import clean
 logger = logging.getLogger(__name__)
 
 _WHY_KEPT = {
-    Kept.SAYS_MORE: "it says more",
+    Kept.NEW_TEXT: "it says more",
     Kept.MOVED: "it has moved",
     Kept.MARKED: "nothing is dropped (DEDUP_MARK_ONLY)",
 }
@@ -87,7 +87,7 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | 
     if decision.verdict is Verdict.NEAR_DUPLICATE:
         reason += _how_close(decision)
     if kept:
-        more = f" (+{counted(decision.lost.words, 'word')})" if kept is Kept.SAYS_MORE else ""
+        more = f" (+{counted(decision.lost.words, 'word')})" if kept is Kept.NEW_TEXT else ""
         # Of a site that has moved that is every item.
         level = logging.DEBUG if kept is Kept.MOVED else logging.INFO
         logger.log(level, "kept %s: %s, but %s%s", shown, reason, _WHY_KEPT[kept], more)

@@ -31,7 +31,7 @@ from dedup.workers.pool import WorkerPool
 logger = logging.getLogger(__name__)
 
 STAT_OF_KEPT = {
-    Kept.SAYS_MORE: "kept_as_more",
+    Kept.NEW_TEXT: "kept_for_new_text",
     Kept.MOVED: "kept_as_moved",
     Kept.MARKED: "marked",
 }
@@ -61,7 +61,7 @@ class NearDuplicatePipeline:
     - Signals: `dedup.stage.signals`.
     - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
       `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
-      as `dedup/kept_as_more`, `dedup/kept_as_moved` or `dedup/marked`; what is lost with those that are dropped as
+      as `dedup/kept_for_new_text`, `dedup/kept_as_moved` or `dedup/marked`; what is lost with those that are dropped as
       `dedup/lost_bytes`. `dedup/clusters_over_limit`, `dedup/hosts_over_limit`; `dedup/not_decided`.
     """
 

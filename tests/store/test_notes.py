@@ -182,7 +182,7 @@ def test_what_is_only_marked_is_kept_and_said_so(start: Callable[..., Crawl]) ->
     crawl.show("http://news.example/2", TEXT)
     assert "* 1 duplicate was kept: as nothing is dropped (DEDUP_MARK_ONLY)" in written(crawl)
     facts = json.loads(written(crawl, Format.JSON))
-    assert facts["kept"] == {"says more": 0, "moved": 0, "marked": 1}
+    assert facts["kept"] == {"new text": 0, "moved": 0, "marked": 1}
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,11 @@ from markupsafe import Markup
 
 from dedup.console import in_unit
 from dedup.report.contents import Report
-from dedup.report.html.model import Compare, page_of
+from dedup.report.html.model import page_of
 
 _STYLES = ("page.css", "list.css", "charts.css")
 _SCRIPTS = (
     "text.js",
-    "unpack.js",
-    "differences.js",
-    "dialog.js",
     "list.js",
     "data.js",
     "marks.js",
@@ -50,17 +47,16 @@ class _Inline:
         return cls(Markup(text), f"'sha256-{digest}'")  # noqa: S704 -- files of this package
 
 
-def write_page(report: Report, compare: Compare, stream: TextIO, about: str = "", *, is_served: bool = False) -> None:
+def write_page(report: Report, stream: TextIO, about: str = "", *, is_served: bool = False) -> None:
     """Write an open report, whose rows are used up, as one page that needs nothing else.
 
     Args:
         report: what it shows.
-        compare: says which words of rows' documents differ.
         stream: where it is written.
         about: what the report is about; empty: its runs.
         is_served: whether it is served by `dedup.report.html.serving`, so that marks act at once.
     """
-    data = page_of(report, compare)
+    data = page_of(report)
     data["is_served"] = is_served
     # What is about files says so, and has no database that `dedup review` could ask.
     data["has_database"] = not about
