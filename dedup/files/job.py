@@ -178,7 +178,7 @@ def _notes(tally: Tally) -> str:
     if tally.similar:
         notes.append(f"{tally.similar:,} similar")
     if tally.new_text:
-        notes.append(f"{tally.new_text:,} near that say{'s' * (tally.new_text == 1)} more")
+        notes.append(f"{tally.new_text:,} kept for new text")
     if tally.wordless:
         notes.append(f"{counted(tally.wordless, 'document')} without words")
     return f"   {', '.join(notes)}" if notes else ""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dedup.console import counted, plain, readable
 from dedup.report.addresses import LearntRule
 from dedup.rules.documents import Kept, Rule, Verdict
 
@@ -18,9 +21,10 @@ FEWEST_PLACES = 3
 """Where document and original each say what the other does not in so many places, it may be another thing."""
 
 SURE_SIMILARITY = 0.75
-"""From this similarity on a near-duplicate is not doubtful whose words were not compared, as in the paper's mode."""
+"""From this similarity on a near-duplicate of the paper's mode is not flagged where its words were not compared."""
 
 _UNCHECKED = Rule.PAPER.short
+_NAMED_BY_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _FLAGGED, _UNKNOWN, _KEPT, _SURE, _EXACT = range(5)
 
 
@@ -277,6 +281,7 @@ class Report:
         explaining: the command that explains a dropped page, whose key is its last word; empty: `dedup explain`.
         address_rules: by which addresses lead to copies, as all runs have taught them; only a page has them.
         left_out: what is missing among the duplicates and the similar ones, where they are more than can be held.
+        started: when the first and the last of the runs started, in seconds since 1970; 0: of no runs.
         compare: says of rows, in their order, which words differ; None where that is not known. Only while the report
             is open.
     """
@@ -301,4 +306,20 @@ class Report:
     explaining: Sequence[str] = ()
     address_rules: Sequence[LearntRule] = ()
     left_out: LeftOut = LeftOut()
+    started: tuple[float, float] = (0.0, 0.0)
     compare: Compare = field(default=lambda rows: repeat(None, len(rows)), repr=False)
+
+    @property
+    def title(self) -> str:
+        """What it is about, for people: the site, the day, and the run if a person has named it."""
+        largest = max(self.hosts, key=lambda host: host.kept + host.dropped, default=None)
+        site = self.host or (largest.host if largest else "")
+        others = 0 if self.host or not site else self.host_count - 1
+        sites = f"{readable(site)} and {counted(others, 'other host')}" if others else readable(site)
+        first, last = (f"{datetime.fromtimestamp(moment, UTC):%-d %B %Y, %H:%M} UTC" for moment in self.started)
+        if len(self.runs) > 1:
+            named, when = f"{len(self.runs):,} runs", f"{first} to {last}"
+        else:
+            # Without a name a run is called by its time.
+            named, when = "" if _NAMED_BY_TIME.fullmatch(self.runs[0]) else f"run {plain(self.runs[0])}", first
+        return ", ".join(filter(None, (sites, named, when if all(self.started) else "")))

@@ -16,7 +16,7 @@ from dedup.rules.scope import host_of
 from dedup.rules.word_comparison import shingles_of
 
 MOST_COMPARED = 10_000
-"""Of how many rows, the most doubtful first, the words are compared."""
+"""Of how many rows, the first in the order of review, the words are compared."""
 
 # Pages of a host, with other originals each, from which on what differs is a part of all its pages.
 _FEWEST_OF_FRAME = 3

@@ -45,9 +45,9 @@ _BEFORE_CHECK = (Rule.SAME_TEXT, Rule.TOO_SHORT, Rule.PAPER, Rule.TOO_FAR, Rule.
 _BEYOND_TEXTS = (Rule.SAME_SHORT_TEXT.short, Rule.UPDATED.short)
 
 _KEPT = {
-    Kept.NEW_TEXT: "It was kept all the same, because it says more than what was stored before.",
-    Kept.MOVED: "It was kept all the same, because it has another address than in an earlier run.",
-    Kept.MARKED: "It was kept all the same, as nothing was dropped in this run (DEDUP_MARK_ONLY).",
+    Kept.NEW_TEXT: "It was kept for new text: it has a passage found nowhere else.",
+    Kept.MOVED: "It was kept as moved: it had another address in an earlier run.",
+    Kept.MARKED: "It was kept because nothing is dropped in this run (DEDUP_MARK_ONLY).",
 }
 _OUTCOMES = {
     Verdict.NEW: "no duplicate: B is kept beside A",

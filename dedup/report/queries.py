@@ -158,13 +158,14 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
         DatabaseError: the database cannot be read.
     """
     with database.read() as connection:
-        names = _names_of_runs(connection, database.name, selection)
-        run = None if selection.all_runs else names[0]
+        selected = _selected_runs(connection, database.name, selection)
+        run = None if selection.all_runs else selected[0].name
         where = _condition(run, selection.host)
         hosts, groups = _hosts(connection, where), _groups(connection, where)
         with closing(read_skipped(connection, run, selection.host)) as skipped:
             yield Report(
-                runs=names,
+                runs=[each.name for each in selected],
+                started=(selected[0].started, selected[-1].started),
                 host=selection.host,
                 totals=_totals(connection, where),
                 hosts=hosts[: selection.max_hosts],
@@ -210,17 +211,16 @@ def _batched(values: Iterable[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _names_of_runs(connection: Connection, database_name: str, selection: Selection) -> list[str]:
-    known = list(connection.scalars(select(runs.c.name).order_by(runs.c.started, runs.c.id)))
-    if not known:
-        raise no_run(database_name, "", known)
-    if selection.all_runs:
-        return known
-    if not selection.run:
-        return [last_run(connection)]
-    if selection.run not in known:
-        raise no_run(database_name, selection.run, known)
-    return [selection.run]
+def _selected_runs(connection: Connection, database_name: str, selection: Selection) -> list[Any]:
+    """Return the rows of the runs that a report is about, in the order in which they started."""
+    known = connection.execute(select(runs.c.name, runs.c.started).order_by(runs.c.started, runs.c.id)).all()
+    name = selection.run
+    if known and not name and not selection.all_runs:
+        name = last_run(connection)
+    found = [run for run in known if selection.all_runs or run.name == name]
+    if not found:
+        raise no_run(database_name, name, [run.name for run in known])
+    return found
 
 
 def _condition(run: str | None, host: str = "") -> ColumnElement[bool]:

@@ -90,9 +90,9 @@ def more(count: int, what: str) -> Iterator[str]:
 def table_lines(report: Report) -> Iterator[Line]:
     """Write a report line by line; its rows are used up.
 
-    What is read first when it has been written stands last: the most doubtful drops, the totals, what to do next.
+    What is read first when it has been written stands last: the flagged drops, the totals, what to do next.
     """
-    yield _about(report)
+    yield report.title
     yield ""
     if not any(total.documents for total in report.totals.values()):
         yield "no documents"
@@ -135,12 +135,6 @@ def similar_lines(rows: Iterator[Row]) -> Iterator[Line]:
         yield styled("similar pages, kept; please review", SIMILAR)
         yield from pair_lines(chain([first], rows))
         yield ""
-
-
-def _about(report: Report) -> str:
-    first, last = plain(report.runs[0]), plain(report.runs[-1])
-    about = f"run {first}" if len(report.runs) == 1 else f"{len(report.runs):,} runs, {first} to {last}"
-    return f"{about}, host {plain(report.host)}" if report.host else about
 
 
 def _totals(totals: Mapping[Verdict, Total]) -> Iterator[Line]:

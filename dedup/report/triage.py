@@ -60,6 +60,8 @@ _WEIGHTS = {
 
 # Tokens.
 _LONGEST_NAME, _LONGEST_NEGATION, _LONGEST_VALUE, _SHORTEST_PASSAGE = 4, 8, 24, 40
+# Bytes; shorter ones are articles and the like.
+_SHORTEST_WORD = 4
 # At its ends a page has dates, bylines and links that are no part of what it is about.
 _EDGE = 8
 # From so many misspellings on, where they are half of all, the text was read by a machine, digits too.
@@ -141,15 +143,25 @@ def _kind_of(own: _Own, names: Set[bytes], *, is_misread: bool) -> Kind:
     negations = [Counter(token for token in tokens if token in NEGATIONS) for tokens in (a, b)]
     if negations[0] != negations[1] and own.longer <= _LONGEST_NEGATION and (is_replaced or not is_edge):
         return Kind.NEGATION
-    if is_replaced and own.longer <= _LONGEST_VALUE and values[0] != values[1]:
-        if all(values):
-            return Kind.DATE if any(map(_is_date, (*a, *b))) else Kind.NUMBER
-        if any(token in FREE_WORDS for token in (*a, *b)):
-            return Kind.PRICE
-    if is_replaced and own.longer <= _LONGEST_NAME:
-        is_chinese = all(_HAN_NAME.fullmatch(b"".join(tokens).decode()) for tokens in (a, b))
-        return Kind.NAME if is_chinese or any(token in names for token in a) else Kind.WORDS
+    if is_replaced:
+        return _kind_of_replaced(own, values, names)
     return Kind.PASSAGE if len(b) >= _SHORTEST_PASSAGE and not is_edge else Kind.OTHER
+
+
+def _kind_of_replaced(own: _Own, values: Sequence[Counter[bytes]], names: Set[bytes]) -> Kind:
+    both = *own.a, *own.b
+    if own.longer <= _LONGEST_VALUE and values[0] != values[1]:
+        if all(values):
+            return Kind.DATE if any(map(_is_date, both)) else Kind.NUMBER
+        if any(token in FREE_WORDS for token in both):
+            return Kind.PRICE
+    if own.longer > _LONGEST_NAME:
+        return Kind.PASSAGE if len(own.b) >= _SHORTEST_PASSAGE and not own.is_edge else Kind.OTHER
+    if any(token in names for token in own.a) or all(
+        _HAN_NAME.fullmatch(b"".join(side).decode()) for side in (own.a, own.b)
+    ):
+        return Kind.NAME
+    return Kind.WORDS if any(len(token) >= _SHORTEST_WORD for token in both) else Kind.OTHER
 
 
 def _is_date(token: bytes) -> bool:

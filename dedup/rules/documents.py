@@ -246,7 +246,7 @@ NOTHING_ALIKE = Answer()
 class Kept(StrEnum):
     """Why a duplicate is passed on all the same.
 
-    NEW_TEXT: it has a long stretch of text that nothing stored has.
+    NEW_TEXT: it has a long stretch of text found in nothing stored.
     MOVED: its site has moved, and what an earlier run has seen under the old address has another one now. MARKED:
     nothing is dropped, duplicates are only told of.
     """

@@ -22,7 +22,7 @@ from dedup.signature.normalise import clean
 logger = logging.getLogger(__name__)
 
 _WHY_KEPT = {
-    Kept.NEW_TEXT: "it says more",
+    Kept.NEW_TEXT: "it has new text",
     Kept.MOVED: "it has moved",
     Kept.MARKED: "nothing is dropped (DEDUP_MARK_ONLY)",
 }

@@ -259,7 +259,7 @@ def test_why_a_copy_was_kept_is_told(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: f"{TEXT} {document(80, 'update')}"}])
     content = data(tmp_path, "--dropped", NEAR)
     assert (content["verdict"], content["record"]["kept"]) == ("near duplicate", "new text")
-    assert content["notes"] == ["It was kept all the same, because it says more than what was stored before."]
+    assert content["notes"] == ["It was kept for new text: it has a passage found nowhere else."]
     assert set(_KEPT) == set(Kept)
 
 

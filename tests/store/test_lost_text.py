@@ -97,8 +97,8 @@ def test_the_report_says_so(crawl: Crawl) -> None:
     write_report(replace(report, duplicates=iter(rows), similar=iter([]), skipped=iter([])), Format.TABLE, stream)
     shown = stream.getvalue()
     assert "jaccard +80 words" in shown
-    assert "* 1 duplicate was kept: since they say more" in shown
-    assert f"lost {lost} B of text that nothing stored has" in shown
+    assert "1 duplicate kept anyway: 1 for new text" in shown
+    assert f"lost {lost} B of text found nowhere else" in shown
 
 
 @pytest.mark.parametrize(

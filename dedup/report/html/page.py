@@ -53,7 +53,7 @@ def write_page(report: Report, stream: TextIO, about: str = "", *, is_served: bo
     Args:
         report: what it shows.
         stream: where it is written.
-        about: what the report is about; empty: its runs.
+        about: what the report is about; empty: its title.
         is_served: whether it is served by `dedup.report.html.serving`, so that marks act at once.
     """
     data = page_of(report)
@@ -65,8 +65,7 @@ def write_page(report: Report, stream: TextIO, about: str = "", *, is_served: bo
     shown = {
         "is_served": is_served,
         "counts": data["counts"],
-        "about": about or _run_of(report),
-        "host": report.host,
+        "about": about or report.title,
         "saved": in_unit(saved, total),
         "total": in_unit(total),
         "licence": (_ASSETS / "chartist.LICENSE").read_text(encoding="utf-8").strip(),
@@ -75,11 +74,6 @@ def write_page(report: Report, stream: TextIO, about: str = "", *, is_served: bo
     loader = PackageLoader("dedup.report.html", "assets")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     stream.writelines(environment.get_template("page.html.j2").generate(values))
-
-
-def _run_of(report: Report) -> str:
-    first, last = report.runs[0], report.runs[-1]
-    return f"run {first}" if len(report.runs) == 1 else f"{len(report.runs):,} runs, {first} to {last}"
 
 
 def _compressed(data: dict[str, Any]) -> str:

@@ -191,7 +191,7 @@ class PairDialog extends RowDialog {
         fact("Verdict", pair.kept && pair.kept !== "similar" ? `${pair.verdict}, kept anyway: ${pair.kept}` : pair.verdict),
         fact("Alike", `${Math.round(pair.similarity * 100)}%`),
         ...(pair.lost ? [fact(this.pairs.isDropped(pair.row) ? "Lost" : "New text", `${counted(pair.lost, "word")} found nowhere else`)] : []),
-        ...(pair.places ? [fact("Different", `they differ in ${counted(pair.places, "place")} or more`)] : []),
+        ...(pair.places ? [fact("Different", `they differ in ${whole(pair.places)} or more places`)] : []),
         fact("Why", this.pairs.plainRule(pair.rule) || "decided in an earlier run"),
       ),
       make(
