@@ -24,8 +24,8 @@ _INTERRUPTED = 130
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = (
-        "Keep one document of each group of near-duplicates in files, by a job of Spark: the same ones as `dedup files` keeps. What is "
-        "written is Parquet. With `spark-submit`, on many machines: all of them need the same paths, or URLs of inputs "
+        "Keep one document of each group of near-duplicates in files, by a job of Spark: the same ones as `dedup files` "
+        "keeps. What is written is Parquet. With `spark-submit`, on many machines: all of them need the same paths, or URLs of inputs "
         "that fsspec reads and of outputs that Spark writes."
     )
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}")

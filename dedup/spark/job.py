@@ -1,4 +1,4 @@
-"""One run of `dedup spark`: files in, what became of their documents out, with a report on the pairs to review first."""
+"""One run of `dedup spark`: files in, what became of their documents out, with a report."""
 
 from __future__ import annotations
 
