@@ -82,7 +82,7 @@ def _without_origin(key: str, other: str) -> str:
 
 
 def more(count: int, what: str) -> Iterator[str]:
-    """Say how many more there are than were named, if there are any."""
+    """Return how many more there are than were named, if there are any."""
     if count > 0:
         yield f"and {count:,} more {what}{'s' if count > 1 else ''}"
 

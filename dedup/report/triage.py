@@ -69,6 +69,8 @@ _FEWEST_MISSPELT = 3
 # In so few places the words that gave way are all that the second text can be about.
 _FEW_PLACES = 2
 
+# At the ends of a text a date with its year says when it was written.
+_YEAR = regex.compile(rb"(?:19|20)\d\d")
 _HAN_NUMBER = regex.compile(r"\d*[一二三四五六七八九十百千万亿两零〇]+[元年月日号时点分个名人次岁]?")
 _MONEY = regex.compile(r"\p{Sc}|\b(?:euros?|eur|dollars?|usd|pounds?|gbp|francs?|chf|pesos?)\b|[元块]")
 _HAN_NAME = regex.compile(r"\p{Han}{2,}")
@@ -151,7 +153,7 @@ def _kind_of(own: _Own, names: Set[bytes], *, is_misread: bool) -> Kind:
 def _kind_of_replaced(own: _Own, values: Sequence[Counter[bytes]], names: Set[bytes]) -> Kind:
     both = *own.a, *own.b
     if own.longer <= _LONGEST_VALUE and values[0] != values[1]:
-        if all(values):
+        if all(values) and not (own.is_edge and all(any(map(_YEAR.fullmatch, tokens)) for tokens in (own.a, own.b))):
             return Kind.DATE if any(map(_is_date, both)) else Kind.NUMBER
         if any(token in FREE_WORDS for token in both):
             return Kind.PRICE

@@ -66,8 +66,6 @@ _NO_SERVER = "check that the server runs and that the URL is right"
 # What tables of others are called among the properties of a database: their version, and which rows belong to runs.
 _TABLES = "tables of the "
 
-_OF_PROJECT = ".scrapy/dedup/*.db"
-USUAL_DATABASE = "crawl.db, or that of the Scrapy project that is here"
 """Which database commands read that are given none, for their help."""
 
 _POLL_SECONDS = 0.05
@@ -361,19 +359,6 @@ def url_of(name: str) -> str:
     return name if "://" in name else URL.create("sqlite", database=name).render_as_string()
 
 
-def url_or_usual(name: str | None) -> str:
-    """Return the URL of the database that a command names, or of the one that it reads where it names none."""
-    return url_of(name or usual_database())
-
-
-def usual_database() -> str:
-    """Return the file that is read where no database is named: crawl.db, or that of the Scrapy project that is here."""
-    usual = Path("crawl.db")
-    # Without a scrapy.cfg it is beside the settings.
-    found = [usual] if usual.is_file() else [*Path().glob(_OF_PROJECT)] or [*Path().glob(f"*/{_OF_PROJECT}")]
-    return str(found[0] if len(found) == 1 else usual)
-
-
 def parse_url(url: str) -> URL:
     """Return a database URL, with the driver that is used for it.
 
@@ -495,7 +480,7 @@ def _log_ahead(connection: sqlite3.Connection, deadline: float) -> None:
 
 
 def is_outage(error: BaseException) -> bool:
-    """Say whether an error tells of a server that is away, so that the same may succeed later.
+    """Return whether an error tells of a server that is away, so that the same may succeed later.
 
     A file of SQLite is never away: ask it of databases on PostgreSQL.
     """

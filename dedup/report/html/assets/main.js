@@ -171,7 +171,7 @@ class ReportPage {
     byId("marks").hidden = !count;
     byId("undo").hidden = !this.marks.last.length;
     const where = this.marks.isKept ? "saved in this browser." : "not saved when this page is closed: save them first.";
-    const [next, command] = this.marks.acts ? ["Pages marked \u201cnot a duplicate\u201d have been released. To measure:", "dedup evaluate marks.jsonl --database DATABASE"] : ["Next:", "dedup release DATABASE --marks marks.jsonl"];
+    const [next, command] = this.marks.acts ? ["Pages marked \u201cnot a duplicate\u201d have been released. To measure:", "dedup evaluate marks.jsonl --database DATABASE"] : ["Next:", "dedup release --marks marks.jsonl"];
     byId("marks-told").replaceChildren(`${counted(count, "mark")} ${where} ${next} `, make("code", {}, command));
     for (const list of [this.list, this.clusterList]) {
       if (!list) continue;
