@@ -74,7 +74,7 @@ def run(*, out: Path | None = None) -> None:
 def _picture_of_readme(browser: Browser, report: Path, output: Path) -> None:
     tab = browser.new_page(viewport={"width": 1200, "height": 860}, color_scheme="light")
     _open(tab, report.as_uri())
-    tab.click("#tab-dropped")
+    tab.click("#tab-look")
     tab.screenshot(path=output)
     print(f"written: {output}")
 

@@ -71,7 +71,8 @@ def pair_lines(rows: Iterable[Row]) -> Iterator[Line]:
         shown = linked(row.dropped, _without_origin(row.dropped, original))
         yield joined("  ", styled(f"{kind:<9}", STYLES.get(row.verdict, "")), figures, shown, escaped)
         if row.difference is not None:
-            for place in sorted(row.difference.places, key=order_of_place)[:_PLACES]:
+            telling = [place for place in row.difference.places if place.kind.weight]
+            for place in sorted(telling, key=order_of_place)[:_PLACES]:
                 yield joined("    ", styled(f"{place.kind:<9}", QUIET), place_text(place, _PASSAGE))
 
 

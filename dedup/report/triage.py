@@ -153,7 +153,9 @@ def _kind_of(own: _Own, names: Set[bytes], *, is_misread: bool) -> Kind:
 def _kind_of_replaced(own: _Own, values: Sequence[Counter[bytes]], names: Set[bytes]) -> Kind:
     both = *own.a, *own.b
     if own.longer <= _LONGEST_VALUE and values[0] != values[1]:
-        if all(values) and not (own.is_edge and all(any(map(_YEAR.fullmatch, tokens)) for tokens in (own.a, own.b))):
+        if own.is_edge and all(any(map(_YEAR.fullmatch, tokens)) for tokens in (own.a, own.b)):
+            return Kind.OTHER
+        if all(values):
             return Kind.DATE if any(map(_is_date, both)) else Kind.NUMBER
         if any(token in FREE_WORDS for token in both):
             return Kind.PRICE

@@ -10,7 +10,7 @@ const VIEWS = [
   { id: "numbers", title: "Numbers", panel: "numbers", count: () => null },
 ];
 const ABOUT = {
-  look: "Near-duplicates that may say another thing: a number, price, date, name or negation changed, or the dropped page has a long passage of its own. What three or more pages of a site share is grey and does not count. Open a pair to see all differences, or to mark it as not a duplicate.",
+  look: "Near-duplicates that may say another thing, the most decisive first. Differences that many pages of a site share are grey and do not count. Open a pair to see all of them, or to mark it as not a duplicate.",
   dropped: "Every duplicate, with its original and the rule that decided.",
   similar: "Kept: these resemble another page, but differ in something that may matter.",
 };
