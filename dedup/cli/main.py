@@ -23,8 +23,9 @@ _COMMANDS = {
     "review": "review them in a browser and restore pages",
     "index": "keep what is known of files for a later run: saved indexes",
     "spark": "do what files does on a cluster, by a job of Spark",
-    "runs": "list the runs of a database, or take one back",
+    "runs": "list the runs of a database, or roll one back",
     "release": "restore pages that were dropped wrongly",
+    "prune": "remove old runs, and what only they have seen, from a database",
     "warm-up": "compile now, such as when an image is made",
     "completion": "let the Tab key complete commands and options",
 }

@@ -59,7 +59,7 @@ def test_chinese_numbers_dates_and_negations() -> None:
         assert [place.kind for place in difference(stored, dropped, story, story[::-1]).places] == [kind]
 
 
-def test_what_moved_is_misspelt_or_says_when_a_text_was_written_is_nothing_of_its_own() -> None:
+def test_what_moved_is_misspelt_or_dates_a_text_says_nothing() -> None:
     moved = document(20, "moved")
     assert difference(f"{moved} {BEFORE}", f"{BEFORE} {moved}").weight == 0
     words = document(60, "scan").split()
@@ -68,7 +68,7 @@ def test_what_moved_is_misspelt_or_says_when_a_text_was_written_is_nothing_of_it
     assert difference("4 May 2025", "9 June 2026", start="").weight == 0
 
 
-def test_what_three_pages_of_a_site_share_is_its_frame_and_the_same_of_one_original_is_not() -> None:
+def test_what_pages_with_three_originals_share_is_the_frame_of_their_site() -> None:
     def flagged(host: str, originals: int) -> list[bool]:
         keys = [
             (f"https://{host}.example/copy/{number}", f"https://{host}.example/{number % originals}")
