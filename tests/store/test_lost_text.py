@@ -90,15 +90,15 @@ def test_the_report_says_so(crawl: Crawl) -> None:
     crawl.see(COPY, text([*STORY, *words(9, "few")]))
     with open_report(crawl.database, Selection()) as report:
         rows = list(report.duplicates)
+        stream = io.StringIO()
+        shown = replace(report, duplicates=iter(rows), similar=iter([]), skipped=iter([]))
+        write_report(shown, Format.TABLE, stream)
     assert [(row.kept, row.lost) for row in rows] == [("new text", 80), (None, 9)]
     lost = report.totals[Verdict.NEAR_DUPLICATE].lost_bytes
     assert lost == len("".join(words(9, "few")))
-    stream = io.StringIO()
-    write_report(replace(report, duplicates=iter(rows), similar=iter([]), skipped=iter([])), Format.TABLE, stream)
-    shown = stream.getvalue()
-    assert "jaccard +80 words" in shown
-    assert "1 duplicate kept anyway: 1 for new text" in shown
-    assert f"lost {lost} B of text found nowhere else" in shown
+    assert "jaccard +80 words" in stream.getvalue()
+    assert "1 duplicate kept anyway: 1 for new text" in stream.getvalue()
+    assert f"lost {lost} B of text found nowhere else" in stream.getvalue()
 
 
 @pytest.mark.parametrize(
