@@ -23,8 +23,8 @@ from benchmarks.texts import chinese, english
 from dedup import DedupSettings, make_signature
 from dedup.report.contents import Selection
 from dedup.report.html.full_texts import texts_of
+from dedup.report.html.page import write_page_of
 from dedup.report.html.serving import Mark, ReviewServer
-from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
 from dedup.rules.documents import Document
 from dedup.store.database import open_existing_database

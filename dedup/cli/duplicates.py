@@ -14,7 +14,7 @@ from dedup.console import counted, readable, table, write_lines
 from dedup.errors import SettingsError
 from dedup.report.addresses import read_learnt_rules
 from dedup.report.contents import Selection
-from dedup.report.html.writing import write_in_any_format
+from dedup.report.html.page import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, format_of, selection_for
 from dedup.rules.discarder import to_discarder

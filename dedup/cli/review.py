@@ -16,8 +16,8 @@ from dedup.console import write_lines
 from dedup.errors import DedupError, SettingsError
 from dedup.report.contents import Selection
 from dedup.report.html.full_texts import texts_of
+from dedup.report.html.page import write_page_of
 from dedup.report.html.serving import Pairs, ReviewServer
-from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, selection_for
 from dedup.store.database import Database, open_existing_database

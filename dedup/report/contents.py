@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dedup.console import counted, plain, readable
 from dedup.report.addresses import LearntRule
+from dedup.report.words import WordDiff
 from dedup.rules.documents import Kept, Rule, Verdict
-
-if TYPE_CHECKING:
-    # What compares words takes time to load.
-    from dedup.report.words import WordDiff
 
 FEWEST_PLACES = 3
 """Where document and original each say what the other does not in so many places, it may be another thing."""
@@ -206,7 +203,7 @@ class Row(NamedTuple):
         return {name: value for name, value in self._asdict().items() if name != "difference"}
 
 
-Compare = Callable[[Sequence[Row]], Iterator["WordDiff | None"]]
+Compare = Callable[[Sequence[Row]], Iterator[WordDiff | None]]
 
 
 @dataclass(frozen=True, slots=True)

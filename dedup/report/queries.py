@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -31,21 +31,18 @@ from dedup.report.contents import (
     NotExamined,
     OverLimit,
     Report,
-    Row,
     Selection,
     SkippedPage,
     Total,
 )
 from dedup.report.rows import decided, found, is_duplicate, is_found, originals, read_rows, stream
+from dedup.report.texts import stored_differences
 from dedup.rules.documents import Kept, Verdict, join_clusters
 from dedup.rules.scope import BEFORE_HOST, host_of
 from dedup.rules.settings import DedupSettings
 from dedup.store.database import Database
 from dedup.store.runs import no_run
 from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
-
-if TYPE_CHECKING:
-    from dedup.report.words import WordDiff
 
 _ROWS_AT_ONCE = 1000
 
@@ -163,7 +160,7 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 skipped=skipped,
                 moments=read_moments(connection, where),
                 database=database.name,
-                compare=partial(_compare, connection, database.name),
+                compare=partial(stored_differences, connection, database.name),
             )
 
 
@@ -343,10 +340,3 @@ def _first_members(connection: Connection, where: ColumnElement[bool], leaders: 
     ):
         members[leader].append(key)
     return members
-
-
-def _compare(connection: Connection, database: str, rows: Sequence[Row]) -> Iterator[WordDiff | None]:
-    # What compares words takes time to load.
-    from dedup.report.texts import stored_differences  # noqa: PLC0415
-
-    return stored_differences(connection, database, rows)

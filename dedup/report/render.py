@@ -10,17 +10,15 @@ from dataclasses import asdict, replace
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from dedup.console import track, write_lines
 from dedup.errors import SettingsError
 from dedup.report.contents import Report, Row, Selection
+from dedup.report.examining import MOST_COMPARED, Shortlist, examined
 from dedup.report.table import table_lines
+from dedup.report.words import WordDiff
 from dedup.signature.normalise import clean
-
-if TYPE_CHECKING:
-    # What compares words takes time to load.
-    from dedup.report.words import WordDiff
 
 # What Excel, LibreOffice and Google Sheets take for the beginning of a formula, wide letters too.
 _LONE_RETURN = re.compile("\r(?!\n)")
@@ -120,9 +118,6 @@ def _write_json(report: Report, stream: TextIO) -> None:
         "not_examined": [asdict(each) for each in report.not_examined],
         "skip_counts": report.skip_counts,
     }
-    # What compares words takes time to load.
-    from dedup.report.examining import MOST_COMPARED, Shortlist, examined  # noqa: PLC0415
-
     near = Shortlist(MOST_COMPARED)
 
     def flagged() -> Iterator[dict[str, Any]]:

@@ -17,7 +17,7 @@ from scrapy.crawler import Crawler
 from dedup.atomic_files import open_output, replace_file
 from dedup.console import counted
 from dedup.errors import DatabaseError, DedupError
-from dedup.report.html.writing import write_in_any_format
+from dedup.report.html.page import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import format_of, selection_for
 from dedup.rules.documents import Decision, Document
