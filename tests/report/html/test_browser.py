@@ -50,7 +50,7 @@ def learnt(told: str) -> LearntRule:
 
 @pytest.fixture
 def open_page(open_file: OpenFile, tmp_path: Path) -> Open:
-    def open_it(report: Report, difference: WordDiff = FERRY, **options: Any) -> Seen:
+    def open_it(report: Report, difference: WordDiff | None = FERRY, **options: Any) -> Seen:
         return open_file(write(tmp_path, report, difference), **options)
 
     return open_it
@@ -84,8 +84,11 @@ def test_titles_of_both_pages_are_in_the_row_and_once_where_they_are_equal(open_
     seen.open_row(places["sure"])
     assert seen.page.locator("dialog .sides p.title").all_text_contents() == ["The Ferry"] * 2
     assert "they differ in" not in seen.page.inner_text("dialog")
-    seen.page.keyboard.press("Escape")
-    seen.open_row(places["doubtful"])
+
+
+def test_pair_whose_words_are_not_known_says_in_how_many_places_they_differ(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS), difference=None)
+    seen.open_row(0)
     assert "they differ in 4 or more places" in seen.page.inner_text("dialog")
 
 

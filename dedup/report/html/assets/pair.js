@@ -156,7 +156,7 @@ class PairDialog extends RowDialog {
     const pair = this.pairs.get(row);
     const isDropped = this.pairs.isDropped(row);
     const texts = this.pairs.isMarkable(row) ? fullTextsOf(this.pairs, pair, ["original", isDropped ? "dropped" : "kept"]) : null;
-    return [this.sides(pair), this.facts(pair), this.differences(pair), ...(texts ? [texts] : []), this.foot(row)];
+    return [this.sides(pair), this.differences(pair), ...(texts ? [texts] : []), this.facts(pair), this.foot(row)];
   }
 
   mark(said) {
@@ -191,7 +191,7 @@ class PairDialog extends RowDialog {
         fact("Verdict", pair.kept && pair.kept !== "similar" ? `${pair.verdict}, kept anyway: ${pair.kept}` : pair.verdict),
         fact("Alike", `${Math.round(pair.similarity * 100)}%`),
         ...(pair.lost ? [fact(this.pairs.isDropped(pair.row) ? "Lost" : "New text", `${counted(pair.lost, "word")} found nowhere else`)] : []),
-        ...(pair.places ? [fact("Different", `they differ in ${whole(pair.places)} or more places`)] : []),
+        ...(pair.places && !pair.difference ? [fact("Different", `they differ in ${whole(pair.places)} or more places`)] : []),
         fact("Why", this.pairs.plainRule(pair.rule) || "decided in an earlier run"),
       ),
       make(
