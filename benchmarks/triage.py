@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.quality import sets_in
 from dedup.evaluation import LabelledDocument, LabelledPair, LabelledSet, analyse_documents, half_of, read_set
-from dedup.report.contents import Row
+from dedup.report.contents import Report, Row
 from dedup.report.examining import examined
 from dedup.report.triage import names_in
 from dedup.report.words import WordDiff, diff_words, rejoin, tokens_of
@@ -127,7 +127,7 @@ def _reviewed(sets: Sequence[LabelledSet]) -> list[Reviewed]:
             row.is_flagged,
             place,
         )
-        for place, row in enumerate(examined(rows, compare))
+        for place, row in enumerate(examined(rows, Report([], "", {}, compare=compare)))
     ]
 
 

@@ -17,6 +17,9 @@ from dedup.rules.documents import Kept, Rule, Verdict
 FEWEST_PLACES = 3
 """Where document and original each say what the other does not in so many places, it may be another thing."""
 
+MOST_COMPARED = 10_000
+"""How many rows of a report are compared word by word."""
+
 SURE_SIMILARITY = 0.75
 """From this similarity on a near-duplicate of the paper's mode is not flagged where its words were not compared."""
 
@@ -279,6 +282,7 @@ class Report:
         address_rules: by which addresses lead to copies, as all runs have taught them; only a page has them.
         left_out: what is missing among the duplicates and the similar ones, where they are more than can be held.
         started: when the first and the last of the runs started, in seconds since 1970; 0: of no runs.
+        most_compared: how many rows are compared at most, the first in the order of review.
         compare: says of rows, in their order, which words differ; None where that is not known. Only while the report
             is open.
     """
@@ -304,6 +308,7 @@ class Report:
     address_rules: Sequence[LearntRule] = ()
     left_out: LeftOut = LeftOut()
     started: tuple[float, float] = (0.0, 0.0)
+    most_compared: int = MOST_COMPARED
     compare: Compare = field(default=lambda rows: repeat(None, len(rows)), repr=False)
 
     @property

@@ -8,15 +8,12 @@ from dataclasses import replace
 
 import regex
 
-from dedup.report.contents import Compare, Row
+from dedup.report.contents import Report, Row
 from dedup.report.triage import Kind
 from dedup.report.words import Place
 from dedup.rules.documents import Verdict
 from dedup.rules.scope import host_of
 from dedup.rules.word_comparison import shingles_of
-
-MOST_COMPARED = 10_000
-"""Of how many rows, the first in the order of review, the words are compared."""
 
 # Pages of a host, with other originals each, from which on what differs is a part of all its pages.
 _FEWEST_OF_FRAME = 3
@@ -70,18 +67,19 @@ class Shortlist:
         del self._rows[self._most :]
 
 
-def examined(rows: Sequence[Row], compare: Compare) -> list[Row]:
+def examined(rows: Sequence[Row], report: Report) -> list[Row]:
     """Return rows with the words that differ, in the order of review.
 
     Args:
         rows: in the order of review before they are compared.
-        compare: says of rows which words differ.
+        report: an open report, which compares them.
     """
-    numbers = [number for number, row in enumerate(rows) if row.verdict is not Verdict.EXACT_DUPLICATE][:MOST_COMPARED]
+    numbers = [number for number, row in enumerate(rows) if row.verdict is not Verdict.EXACT_DUPLICATE]
+    del numbers[report.most_compared :]
     # Rows of one original share its text.
     numbers.sort(key=lambda number: rows[number].original)
     found = list(rows)
-    for number, difference in zip(numbers, compare([rows[each] for each in numbers]), strict=True):
+    for number, difference in zip(numbers, report.compare([rows[each] for each in numbers]), strict=True):
         found[number] = rows[number]._replace(difference=difference)
     frames = _frames(found)
     for number in numbers:

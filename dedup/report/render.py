@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from dedup.console import track, write_lines
 from dedup.errors import SettingsError
 from dedup.report.contents import Report, Row, Selection
-from dedup.report.examining import MOST_COMPARED, Shortlist, examined
+from dedup.report.examining import Shortlist, examined
 from dedup.report.table import table_lines
 from dedup.report.words import WordDiff
 from dedup.signature.normalise import clean
@@ -118,10 +118,10 @@ def _write_json(report: Report, stream: TextIO) -> None:
         "not_examined": [asdict(each) for each in report.not_examined],
         "skip_counts": report.skip_counts,
     }
-    near = Shortlist(MOST_COMPARED)
+    near = Shortlist(report.most_compared)
 
     def flagged() -> Iterator[dict[str, Any]]:
-        rows = (row for row in examined(near.rows(), report.compare) if row.is_flagged)
+        rows = (row for row in examined(near.rows(), report) if row.is_flagged)
         yield from (row.as_object() | {"difference": row.difference and asdict(row.difference)} for row in rows)
 
     lists = {

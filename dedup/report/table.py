@@ -30,7 +30,7 @@ from dedup.console import (
     table,
 )
 from dedup.report.contents import Report, Row, Total
-from dedup.report.examining import MOST_COMPARED, Shortlist, examined
+from dedup.report.examining import Shortlist, examined
 from dedup.report.words import order_of_place, place_text
 from dedup.rules.documents import Kept, Verdict
 
@@ -102,7 +102,7 @@ def table_lines(report: Report) -> Iterator[Line]:
         return
     yield from _hosts(report)
     yield from _clusters(report)
-    near = Shortlist(MOST_COMPARED)
+    near = Shortlist(report.most_compared)
     duplicates = sum(total.documents for verdict, total in report.totals.items() if verdict.is_duplicate)
     if duplicates:
         yield styled("originals and their duplicates, with similarity, distance and rule", HEADING)
@@ -110,7 +110,7 @@ def table_lines(report: Report) -> Iterator[Line]:
         yield ""
     yield from similar_lines(report.similar)
     yield from _noted(report)
-    rows = examined(near.rows(), report.compare)
+    rows = examined(near.rows(), report)
     flagged = [row for row in rows if row.is_flagged]
     if flagged:
         yield styled("flagged for review: near-duplicates that may say another thing", WARNING)

@@ -41,6 +41,7 @@ from dedup.spark.signing import signatures_of
 _LARGEST = 5
 # Longer ones are not compared word by word.
 _LONGEST_TEXT = 1_000_000
+_MOST_COMPARED = 1_000
 _SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule", "kept", "lost", "places")
 
 
@@ -137,7 +138,9 @@ def write_report_of_job(path: Path, files: Sequence[str], written: Written, tall
         tally.similar - sum(not row.verdict.is_duplicate for row in rows),
     )
     compare = partial(_compare, written, scheme_name)
-    write_report(path, report_of(name, tally, iter(rows), compare, left_out))
+    report = report_of(name, tally, iter(rows), compare, left_out)
+    # Their texts come to the driver.
+    write_report(path, replace(report, most_compared=_MOST_COMPARED))
 
 
 def with_review_order(related: DataFrame) -> DataFrame:

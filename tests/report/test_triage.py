@@ -9,7 +9,7 @@ from dedup.report.triage import Kind, names_in
 from dedup.report.words import WordDiff, diff_words, rejoin, tokens_of
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signing import make_signature
-from tests.report.html.reports import row
+from tests.report.html.reports import report_of, row
 from tests.texts import document
 
 BEFORE, AFTER = document(30, "before"), document(30, "after")
@@ -75,7 +75,9 @@ def test_what_pages_with_three_originals_share_is_the_frame_of_their_site() -> N
             for number in range(3)
         ]
         rows = [row(key, original, places=1) for key, original in keys]
-        found = examined(rows, lambda rows: (difference("views 12 today", "views 13 today") for _ in rows))
+        found = examined(
+            rows, report_of(compare=lambda rows: (difference("views 12 today", "views 13 today") for _ in rows))
+        )
         return [each.is_flagged for each in found]
 
     assert flagged("frame", 3) == [False] * 3
@@ -89,5 +91,6 @@ def test_most_decisive_come_first() -> None:
         "c": ("the ferry strike begins", "the ferry strike called off"),
         "d": ("prices rose by 2.9 per cent", "prices rose by 3.9 per cent"),
     }
-    found = examined([row(key, key) for key in texts], lambda rows: (difference(*texts[each.dropped]) for each in rows))
+    report = report_of(compare=lambda rows: (difference(*texts[each.dropped]) for each in rows))
+    found = examined([row(key, key) for key in texts], report)
     assert [each.dropped for each in found] == list("cdab")

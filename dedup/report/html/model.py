@@ -11,7 +11,7 @@ from typing import Any
 
 from dedup.console import readable
 from dedup.report.contents import Report, Row
-from dedup.report.examining import MOST_COMPARED, Shortlist, examined
+from dedup.report.examining import Shortlist, examined
 from dedup.report.words import WordDiff, order_of_place
 from dedup.rules.documents import Rule, Verdict, join_clusters
 from dedup.rules.scope import host_of
@@ -75,7 +75,7 @@ def page_of(report: Report) -> dict[str, Any]:
     passed = Shortlist(MOST_ROWS, are_exact_held=True)
     for _ in passed.passing(chain(report.duplicates, report.similar)):
         pass
-    rows = examined(passed.rows(), report.compare)
+    rows = examined(passed.rows(), report)
     texts = Texts()
     columns = _columns(rows, texts)
     return {
@@ -89,7 +89,7 @@ def page_of(report: Report) -> dict[str, Any]:
         "differences": {
             number: difference_of(row.difference) for number, row in enumerate(rows) if row.difference is not None
         },
-        "most_compared": MOST_COMPARED,
+        "most_compared": report.most_compared,
         "longest_key": LONGEST_KEY,
         "hosts": [[host.host, host.kept, host.exact, host.near] for host in report.hosts],
         "host_count": report.host_count,

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from dedup.report import examining
 from dedup.report.contents import Row, SkippedPage
 from dedup.report.html import model
 from dedup.report.html.model import page_of
@@ -84,9 +83,8 @@ def test_rows_that_may_be_flagged_stay_where_there_are_too_many(monkeypatch: pyt
     assert data["counts"]["dropped"] == 31
 
 
-def test_only_the_first_pairs_in_the_order_of_review_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examining, "MOST_COMPARED", 2)
-    data = page_on(*ROWS)
+def test_only_the_first_pairs_in_the_order_of_review_are_compared() -> None:
+    data = page_on(*ROWS, most_compared=2)
     assert list(data["differences"]) == [0, 3]
     assert data["differences"][0]["shown"] == [["at noon the", "ferry", "night bus", "leaves", 1, 2, "name"]]
 
