@@ -140,7 +140,7 @@ class Row(NamedTuple):
         matched: the key of the member of the cluster that it was found by.
         run: the name of the run that decided it.
         decided: when, in seconds since 1970.
-        kept: why it was passed on all the same, a value of `dedup.rules.documents.Kept`, if it was; `similar` of one
+        kept: why it was kept anyway, a value of `dedup.rules.documents.Kept`, if it was; `similar` of one
             that is no duplicate.
         rule: what decided, the short name of a `dedup.rules.documents.Rule`; None of an earlier decision.
         lost: how many words the document says that nothing stored does, where it is a near-duplicate.
@@ -170,11 +170,6 @@ class Row(NamedTuple):
     second: str | None = None
     has_changed: bool = False
     difference: WordDiff | None = None
-
-    @property
-    def is_dropped(self) -> bool:
-        """Whether the document was dropped."""
-        return self.verdict.is_duplicate and self.kept is None
 
     @property
     def is_flagged(self) -> bool:
@@ -266,7 +261,7 @@ class Report:
         clusters: the largest, largest first.
         cluster_count: how many clusters there are in all.
         over_limit: clusters and hosts that are over a limit.
-        kept: how many duplicates were passed on all the same, by the reasons.
+        kept: how many duplicates were kept anyway, by the reasons.
         not_examined: what was not examined; nothing where the report is confined to a host.
         skip_counts: how many pages were skipped, by reasons, the most frequent first.
         max_skipped: how many of these a table names at most.

@@ -77,9 +77,9 @@ def pair_lines(rows: Iterable[Row]) -> Iterator[Line]:
 
 
 def _without_origin(key: str, other: str) -> str:
-    """Return a key as a row shows it: without scheme and host where another one begins with them, too."""
-    origin = _ORIGIN.match(key)
-    return readable(key[origin.end() :] if origin and other.startswith(origin[0]) else key)
+    """Return a key as a row shows it: without scheme and host where another one has the same."""
+    own, others = _ORIGIN.match(key), _ORIGIN.match(other)
+    return readable(key[own.end() :] if own and others and own[0] == others[0] else key)
 
 
 def more(count: int, what: str) -> Iterator[str]:
