@@ -16,10 +16,10 @@ from dedup.console import write_lines
 from dedup.errors import DedupError, SettingsError
 from dedup.report.contents import Selection
 from dedup.report.html.full_texts import texts_of
+from dedup.report.html.page import write_page_of
 from dedup.report.html.serving import Pairs, ReviewServer
-from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
-from dedup.report.render import Format, selection_for
+from dedup.report.render import Format, followed, selection_for
 from dedup.store.database import Database, open_existing_database
 from dedup.store.writing import release, take_back
 
@@ -64,7 +64,7 @@ def _serve(page: bytes, acts: _Acts, options: argparse.Namespace) -> None:
 def _write(database: Database, selection: Selection) -> bytes:
     page = io.StringIO()
     with open_report(database, selection) as report:
-        write_page_of(report, database, page, is_followed=True, is_served=True)
+        write_page_of(followed(report), database, page, is_served=True)
     return page.getvalue().encode()
 
 

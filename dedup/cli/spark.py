@@ -24,9 +24,9 @@ _INTERRUPTED = 130
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = (
-        "Keep one of all near-duplicates in files, by a job of Spark: the same ones as `dedup files` keeps. What is "
-        "written is Parquet. With `spark-submit`, on many machines: all of them need the same paths, or URLs of inputs "
-        "that fsspec reads and of outputs that Spark writes."
+        "Keep one document of each group of near-duplicates in files, by a job of Spark: the same as `dedup files` "
+        "keeps. What is written is Parquet. With `spark-submit`, on many machines: all need the same paths, or URLs of "
+        "inputs that fsspec reads and of outputs that Spark writes."
     )
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where it is written, a folder or its URL")

@@ -173,12 +173,12 @@ def _skipped(counts: dict[str, int]) -> Iterator[str]:
 
 def _notes(tally: Tally) -> str:
     notes = []
-    if tally.similar or tally.says_more:
-        notes.append(f"{tally.kept - tally.similar - tally.says_more:,} new")
+    if tally.similar or tally.new_text:
+        notes.append(f"{tally.kept - tally.similar - tally.new_text:,} new")
     if tally.similar:
         notes.append(f"{tally.similar:,} similar")
-    if tally.says_more:
-        notes.append(f"{tally.says_more:,} near that say{'s' * (tally.says_more == 1)} more")
+    if tally.new_text:
+        notes.append(f"{tally.new_text:,} kept for new text")
     if tally.wordless:
         notes.append(f"{counted(tally.wordless, 'document')} without words")
     return f"   {', '.join(notes)}" if notes else ""

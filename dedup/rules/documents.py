@@ -248,12 +248,12 @@ NOTHING_ALIKE = Answer()
 class Kept(StrEnum):
     """Why a duplicate is passed on all the same.
 
-    SAYS_MORE: it has a long stretch of text that nothing stored has.
+    NEW_TEXT: it has a long stretch of text found in nothing stored.
     MOVED: its site has moved, and what an earlier run has seen under the old address has another one now. MARKED:
     nothing is dropped, duplicates are only told of.
     """
 
-    SAYS_MORE = "says more"
+    NEW_TEXT = "new text"
     MOVED = "moved"
     MARKED = "marked"
 
@@ -398,6 +398,6 @@ def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Ans
         rule=match.rule,
         text_bytes=content.text_bytes,
         lost=answer.lost,
-        kept=Kept.SAYS_MORE if answer.lost.is_long else None,
+        kept=Kept.NEW_TEXT if answer.lost.is_long else None,
         second=match.second and match.second.key,
     )

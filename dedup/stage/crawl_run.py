@@ -345,7 +345,7 @@ def write_report_of_run(settings: DedupSettings, run: str) -> None:
         DedupError: it cannot be written.
     """
     # Most crawls write none, and it takes a while to load.
-    from dedup.report.html.writing import write_in_any_format  # noqa: PLC0415
+    from dedup.report.html.page import write_in_any_format  # noqa: PLC0415
     from dedup.report.queries import open_report  # noqa: PLC0415
     from dedup.report.render import format_of, selection_for  # noqa: PLC0415
 

@@ -37,7 +37,7 @@ document_dropped = object()
 _ORPHANS_NAMED = 5
 _NAMED_BYTES = 6
 _WHY_KEPT = {
-    Kept.SAYS_MORE: "it says more",
+    Kept.NEW_TEXT: "it has new text",
     Kept.MOVED: "it has moved",
     Kept.MARKED: "nothing is dropped (DEDUP_MARK_ONLY)",
 }
@@ -98,7 +98,7 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | 
     if decision.verdict is Verdict.NEAR_DUPLICATE:
         reason += _how_close(decision)
     if kept:
-        more = f" (+{counted(decision.lost.words, 'word')})" if kept is Kept.SAYS_MORE else ""
+        more = f" (+{counted(decision.lost.words, 'word')})" if kept is Kept.NEW_TEXT else ""
         # Of a site that has moved that is every item.
         level = logging.DEBUG if kept is Kept.MOVED else logging.INFO
         logger.log(level, "kept %s: %s, but %s%s", logged(key), reason, _WHY_KEPT[kept], more)

@@ -14,7 +14,7 @@ from scrapy.http import Response
 
 from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
-from dedup.rules.documents import Decision, Kept
+from dedup.rules.documents import Decision
 from dedup.rules.settings import DedupSettings
 from dedup.stage.crawl_run import CrawlRun, write_report_of_run
 from dedup.stage.examiner import Examiner
@@ -25,17 +25,11 @@ from dedup.stage.pending import Origins, PendingItem, Undecided, document_droppe
 from dedup.stage.project import names_around, neighbours, read_item_settings, read_settings, require_asyncio
 from dedup.stage.running import refuse_to_start
 from dedup.stage.scrapy_private import items_under_way, let_scraper_close
+from dedup.stage.summary import STAT_OF_KEPT, summary_of_stage
 from dedup.store.notes import Skipped
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
-
-STAT_OF_KEPT = {
-    Kept.SAYS_MORE: "kept_as_more",
-    Kept.MOVED: "kept_as_moved",
-    Kept.MARKED: "marked",
-}
-"""The names by which duplicates are counted that are kept all the same, behind `dedup/`."""
 
 MARK = "dedup"
 """The key of a response's meta with the marks, by the items' keys."""
@@ -63,8 +57,8 @@ class NearDuplicatePipeline:
     - Where the database fails for good, the crawl stops, or items pass undecided (DEDUP_ON_ERROR).
     - Signals: `document_kept`, `document_dropped` of `dedup.stage.pending`.
     - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
-      `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is kept all the same counts as
-      `dedup/kept_as_more`, `dedup/kept_as_moved` or `dedup/marked`; what is lost with those that are dropped as
+      `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is kept anyway counts
+      as `dedup/kept_for_new_text`, `dedup/kept_as_moved` or `dedup/marked`; what is lost with those that are dropped as
       `dedup/lost_bytes`. `dedup/clusters_over_limit`, `dedup/hosts_over_limit`; `dedup/not_decided`.
     """
 
@@ -173,10 +167,17 @@ class NearDuplicatePipeline:
             await self._run.end(reason, list(unexamined.rows()), goes_on=goes_on)
             if not goes_on:
                 await self._write_report()
+                self._tell_summary()
         except DatabaseError as error:
             self._fail(error, "the end of the run is not written")
         finally:
             await self._run.close()
+
+    def _tell_summary(self) -> None:
+        """Log what was kept and dropped, if anything was decided."""
+        stats = self._crawler.stats
+        if stats.get_value("dedup/run"):
+            logger.info("duplicates:\n%s", summary_of_stage(stats, self.settings.database_url))
 
     async def _write_report(self) -> None:
         """Write the report that the project wants, of a run in which anything was seen."""

@@ -273,10 +273,10 @@ class Deduplicator:
             return answer, None
         if self._settings.mark_only:
             return answer, Kept.MARKED
-        if was_kept in (Kept.SAYS_MORE, Kept.MOVED):
+        if was_kept in (Kept.NEW_TEXT, Kept.MOVED):
             return Answer(similar=answer.match, lost=answer.lost), was_kept
         if answer.lost.is_long:
-            return answer, Kept.SAYS_MORE
+            return answer, Kept.NEW_TEXT
         return answer, Kept.MOVED if answer.has_moved else None
 
     def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
@@ -328,7 +328,7 @@ def _former_answer(unit: UnitOfWork, stored: StoredDocument, content: Content) -
     if row is not None and row.rule is not None:
         kept = row.kept and Kept(row.kept)
         rule = Rule.of(row.rule)
-        lost = LostText(row.lost or 0, row.lost_bytes or 0, kept is Kept.SAYS_MORE, row.places or 0)
+        lost = LostText(row.lost or 0, row.lost_bytes or 0, kept is Kept.NEW_TEXT, row.places or 0)
     if content.sketch.tokens > 0 and stored.text_digest == leader.text_digest:
         rule, lost = Rule.SAME_TEXT, NOTHING_LOST
     return Answer(Match(leader, leader, rule=rule), lost=lost), kept

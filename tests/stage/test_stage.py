@@ -116,7 +116,7 @@ def test_warning_names_the_field_in_which_there_is_no_text(pass_on: PassOn) -> N
         {"title": "T", "files": []},
         {"title": "Summer", "text": None, "body": [], "story": A},
     ]
-    told = [message for message in pass_on(items).messages if "not examined" in message]
+    told = [message for message in pass_on(items).messages if "was not examined" in message]
     assert told == [
         f"1 item (of 4 items in all) was not examined for duplicates: no text in {empty}. Their fields: {fields}. "
         "If the text is in another one, name that: DEDUP_TEXT_FIELD = 'NAME'"
