@@ -98,8 +98,11 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
     defaults = ReadOptions()
     parser.add_argument(
         "--text-field",
+        action="append",
+        default=[],
         metavar="NAME",
-        help="field of the text, such as article.body; default: title and text, by their usual names",
+        help="field of the text, such as article.body; given again, a part of the text; text,body: the first of them "
+        "that has any; default: title and text, by their usual names",
     )
     parser.add_argument("--html-field", metavar="NAME", help="of HTML without a text; default: html, raw_html, ...")
     parser.add_argument("--key-field", metavar="NAME", help="of the key; default: url, id, ..., else file and line")
@@ -109,7 +112,7 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
 
 def read_options(options: argparse.Namespace) -> ReadOptions:
     """Return how documents are found in files, of the arguments that `add_field_arguments` adds."""
-    return ReadOptions(options.text_field, options.html_field, options.key_field, options.max_bytes)
+    return ReadOptions(tuple(options.text_field), options.html_field, options.key_field, options.max_bytes)
 
 
 def status_of(command: str, rejected: int, path: object, *, are_allowed: bool) -> int:
