@@ -64,8 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which of a group of copies; longest and newest read all before they decide",
     )
     parser.add_argument("--date-field", metavar="NAME", help="of the date, for --keep newest; default: date")
-    parser.add_argument("--against", type=local, metavar="INDEX", help="documents of this index are known already")
-    parser.add_argument("--save-index", type=local, metavar="INDEX", help="keep what is known for a later --against")
+    parser.add_argument("--against", type=local, metavar="INDEX", help="compare with the documents of this index, too")
+    parser.add_argument(
+        "--save-index",
+        type=local,
+        metavar="INDEX",
+        help="save all documents for a later --against; the index of --against is updated",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
     add_settings_arguments(parser)
 
@@ -184,7 +189,7 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
     settings = rule_settings(options)
     if found.ignored:
         say("files", f"left out {len(found.ignored):,} files of no known format, such as {found.ignored[0]}")
-    require_writable(outputs, options.save_index, found.files, force=options.force)
+    require_writable(outputs, options.save_index, options.against, found.files, force=options.force)
     job = Job(
         files=found.files,
         options=read_options(options),

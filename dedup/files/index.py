@@ -139,9 +139,9 @@ def require_free(target: Path, *, force: bool) -> None:
     if not target.exists():
         return
     if not _is_index(target):
-        raise InputError(f"{target}: is there and is no index; give another name")
+        raise InputError(f"{target}: exists and is no index; choose another path")
     if not force:
-        raise InputError(f"{target}: is there already; write elsewhere, or give --force to overwrite it")
+        raise InputError(f"{target}: already exists; choose another path or pass --force")
 
 
 @contextmanager

@@ -57,13 +57,19 @@ class Job:
 
 
 def require_writable(
-    outputs: dict[str, Path], save_index: Path | None, files: Iterable[CorpusFile], *, force: bool
+    outputs: dict[str, Path],
+    save_index: Path | None,
+    against: Path | None,
+    files: Iterable[CorpusFile],
+    *,
+    force: bool,
 ) -> None:
     """Refuse to write where something is that must not be lost.
 
     Args:
         outputs: where is written, by what goes into it.
         save_index: where an index is written, if one is.
+        against: the index that is read, if one is; to write it is to update it.
         files: what is read.
         force: whether outputs are overwritten.
 
@@ -81,9 +87,10 @@ def require_writable(
             raise InputError(f"{path}: is one of the inputs; write to another file")
     for path in outputs.values():
         if path.exists() and not force:
-            raise InputError(f"{path}: is there already; write elsewhere, or give --force to overwrite it")
+            raise InputError(f"{path}: already exists; choose another path or pass --force")
     if save_index is not None:
-        require_free(save_index, force=force)
+        is_update = against is not None and against.resolve() == save_index.resolve()
+        require_free(save_index, force=force or is_update)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, aclosing, closing, contextmanager
@@ -13,13 +14,15 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TextIO
 
-from dedup.console import Progress, counted
+import numpy as np
+
+from dedup.console import Progress, counted, plain
 from dedup.files.batches import Batch, Portion, WordSource, sign_all
 from dedup.files.deciding import CorpusDeduplicator, Related
 from dedup.files.document_table import Block
 from dedup.files.index import AT_ONCE, SavedIndex, save
 from dedup.files.job import Job, Result
-from dedup.files.readers.documents import Keep, Position
+from dedup.files.readers.documents import Keep, Position, Rejected
 from dedup.files.readers.files import preloads
 from dedup.files.readers.portions import first_documents, gather, read_files, read_portions
 from dedup.files.recording import Recorder
@@ -32,6 +35,7 @@ InFlight = tuple[Batch, "Future[list[Related]]"]
 """Documents, and what will say which of them are duplicates or similar."""
 
 _LARGEST = 5
+_FIRST_REJECTED = 100
 # A page that takes trafilatura longer than all others of its chunk together is not worth it.
 _CHUNK_SECONDS = 120.0
 
@@ -119,6 +123,8 @@ class _Run:
         self._position: Position | None = None
         self._ends = list(accumulate((file.size for file in job.files), initial=0))
         self._sorted_documents: int | None = None
+        self._judged_files: set[int] = set()
+        self._rejected: Counter[int] = Counter()
         words = WordSource(job.files, job.options, job.settings.scheme)
         known = () if job.against is None else _known_from(job.against, job.settings)
         with ExitStack() as stack:
@@ -138,7 +144,7 @@ class _Run:
         decider = ThreadPoolExecutor(1)
         under_way: InFlight | None = None
         try:
-            batches = sign_all(self._portions(), pool, job.processes, job.settings.scheme)
+            batches = self._watched(sign_all(self._portions(), pool, job.processes, job.settings.scheme), stream)
             if is_sorted:
                 batches = self._sorted(batches, stream)
             async with aclosing(batches):
@@ -179,6 +185,24 @@ class _Run:
         if job.limit is not None:
             return gather(first_documents(read_files(job.files, job.options), job.limit))
         return read_portions(job.files, job.options, with_words=job.save_index is not None)
+
+    async def _watched(self, batches: AsyncGenerator[Batch, None], stream: TextIO) -> AsyncGenerator[Batch, None]:
+        """Yield all, and say at once of which files the first records are all rejected."""
+        async with aclosing(batches):
+            async for batch in batches:
+                self._judged_files.update(np.unique(batch.places["file"]).tolist())
+                for each in batch.rejected:
+                    self._say_if_only_rejected(each, stream)
+                yield batch
+
+    def _say_if_only_rejected(self, rejected: Rejected, stream: TextIO) -> None:
+        file = rejected.position.file
+        self._rejected[file] += file not in self._judged_files
+        if self._rejected[file] == _FIRST_REJECTED and file not in self._judged_files:
+            self._judged_files.add(file)
+            why = f"its first {_FIRST_REJECTED} records are rejected, this one: {rejected.reason}"
+            stream.write(f"dedup files: {plain(rejected.source)}: {plain(why)}\n")
+            stream.flush()
 
     async def _sorted(self, batches: AsyncGenerator[Batch, None], stream: TextIO) -> AsyncGenerator[Batch, None]:
         """Yield all documents in the order that says which is kept, once they are read."""

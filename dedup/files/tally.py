@@ -18,6 +18,9 @@ from dedup.signature.schemes import find_scheme
 NAMED = 5
 """So many of what was rejected, or could not be analysed, are named."""
 
+# What says by which keys a document is found, if by any.
+_OF_KEYS = ("scheme", "mode", "tables", "min_tokens")
+
 T = TypeVar("T", int, float)
 
 
@@ -142,7 +145,7 @@ def about_settings(settings: RuleSettings) -> dict[str, str]:
 
 
 def require_made_with(index: str, saved: dict[str, str], settings: RuleSettings) -> None:
-    """Refuse to begin with an index that was made with other settings.
+    """Refuse to begin with an index whose keys were made with other settings; whatever else decides may differ.
 
     Args:
         index: where it is, for the message.
@@ -150,9 +153,9 @@ def require_made_with(index: str, saved: dict[str, str], settings: RuleSettings)
         settings: those that are wanted.
 
     Raises:
-        InputError: they are not the same.
+        InputError: the keys are others.
     """
-    wanted = about_settings(settings)
+    wanted = {name: value for name, value in about_settings(settings).items() if name in _OF_KEYS}
     if settings_differ := differing_settings(saved, wanted):
         raise InputError(f"{index}: made with other settings ({settings_differ}); give the same ones")
 

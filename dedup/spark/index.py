@@ -31,7 +31,7 @@ def require_free_index(spark: SparkSession, path: str) -> None:
         InputError: something is there, or it cannot be reached.
     """
     if reading.exists(spark, path):
-        raise InputError(f"{path}: is there already; remove it, or give it as --against too, to add to it")
+        raise InputError(f"{path}: already exists; remove it, or give it as --against too, to add to it")
 
 
 def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = None) -> None:

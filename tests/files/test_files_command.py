@@ -56,6 +56,15 @@ def many(count: int, seed: object = 0) -> list[dict[str, Any]]:
     return [{"id": f"{seed}-{i}", "text": text} for i, text in enumerate(texts)]
 
 
+def test_a_file_whose_first_records_are_all_rejected_is_named_at_once(tmp_path: Path) -> None:
+    write(tmp_path / "bad.jsonl", [{"words": TEXT}] * 250)
+    write(tmp_path / "good.jsonl", [{"words": TEXT}] * 99 + LINES + [{"words": TEXT}] * 250)
+    done = dedup("bad.jsonl", "good.jsonl", "--dry-run", "--processes", "1", folder=tmp_path)
+    [said] = [line for line in done.stderr.splitlines() if "its first 100 records are rejected" in line]
+    assert said.startswith("dedup files: bad.jsonl:100: ")
+    assert said.endswith("has neither 'text' nor 'html'; there are 'words'; name that of the text by --text-field")
+
+
 def test_what_is_similar_is_kept_and_named_in_a_file_of_its_own(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": FORM}, {"id": "e", "text": filled_in(FORM)}])
     done = dedup("in.jsonl", "-o", "out", "--processes", "1", folder=tmp_path)
@@ -183,7 +192,7 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--kept", "in.jsonl"], "in.jsonl: is one of the inputs"),
         (["in.jsonl", "--kept", "link.jsonl", "--force"], "link.jsonl: is one of the inputs"),
         (["in.jsonl", "--kept", "a.jsonl", "--dropped", "a.jsonl"], "two outputs are the same file"),
-        (["in.jsonl", "--kept", "there.jsonl"], "there.jsonl: is there already"),
+        (["in.jsonl", "--kept", "there.jsonl"], "there.jsonl: already exists; choose another path or pass --force"),
         (["in.jsonl", "--kept", "a.txt"], "a.txt: not a format to write"),
         (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder is not there"),
         (["in.jsonl", "-o", "out", "--dry-run"], "--dry-run writes nothing"),
@@ -194,7 +203,7 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--dry-run", "--set", "DEDUP_OUTAGE_TIMEOUT=5"], "outage_timeout: a setting of crawls"),
         (["in.jsonl", "--dry-run", "--set", "mark_only=on"], "mark_only: a setting of crawls"),
         (["in.jsonl", "--dry-run", "--against", "none"], "none: no index"),
-        (["in.jsonl", "--save-index", "there.jsonl", "--force"], "there.jsonl: is there and is no index"),
+        (["in.jsonl", "--save-index", "there.jsonl", "--force"], "there.jsonl: exists and is no index"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(
@@ -227,9 +236,21 @@ def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
         ("b", "a", "near duplicate"),
         ("a", "a", "exact duplicate"),
     ]
-    other = dedup("new.jsonl", "--against", "index", "--dry-run", "--set", "min_jaccard=.9", folder=tmp_path)
+    other = dedup("new.jsonl", "--against", "index", "--dry-run", "--set", "min_tokens=9", folder=tmp_path)
     assert other.returncode == 2
-    assert "made with other settings (min_jaccard 0.55 instead of 0.9)" in other.stderr
+    assert "made with other settings (min_tokens 20 instead of 9)" in other.stderr
+
+
+def test_an_index_serves_other_thresholds_and_is_updated_without_force(tmp_path: Path) -> None:
+    write(tmp_path / "old.jsonl", LINES[:1])
+    write(tmp_path / "new.jsonl", [{"id": "b", "text": edited(TEXT, 8)}, *LINES[2:]])
+    assert dedup("old.jsonl", "--save-index", "index", folder=tmp_path).returncode == 0
+    update = ("--against", "index", "--save-index", "./index", "--threshold", "1", "--json")
+    report = json.loads(dedup("new.jsonl", *update, folder=tmp_path).stdout)
+    assert (report["kept"], report["similar"], report["known"]) == (2, 1, 3)
+    report = json.loads(dedup("new.jsonl", *update, folder=tmp_path).stdout)
+    assert (report["kept"], report["exact"], report["known"]) == (0, 3, 3)
+    assert dedup("new.jsonl", "--save-index", "index", folder=tmp_path).returncode == 2
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])

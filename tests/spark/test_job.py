@@ -52,7 +52,7 @@ def test_an_index_grows_from_job_to_job(spark: Any, tmp_path: Path) -> None:
     of_files, of_spark = (data_in(tmp_path / f"{name}.html")["differences"] for name in ("files", "spark"))
     assert of_files
     assert of_files.items() <= of_spark.items()
-    with pytest.raises(InputError, match="known: is there already; remove it, or give it as --against"):
+    with pytest.raises(InputError, match="known: already exists; remove it, or give it as --against"):
         run(spark, first, output=str(tmp_path / "out"), save_index=index)
 
 
