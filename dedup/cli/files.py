@@ -7,9 +7,14 @@ import gc
 import json
 import os
 import shlex
+import shutil
 import sys
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,24 +33,28 @@ if TYPE_CHECKING:
     # Takes a quarter of a second to load.
     from dedup.files.tally import Tally
 
+STANDARD_INPUT = "-"
+
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
 
 _REJECTED, _INTERRUPTED = 3, 130
+_PAGERS = {".gz": "zless", ".zst": "zstdless"}
+
+
+INPUTS_HELP = f"files, folders, patterns such as 'dumps/*.jsonl', URLs, or - for JSON lines on standard input: {KNOWN}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.usage = "%(prog)s INPUT ... -o DIR [options]"
-    parser.add_argument(
-        "inputs", nargs="+", type=path_or_url, metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}"
-    )
+    parser.add_argument("inputs", nargs="+", type=path_or_url, metavar="INPUT", help=INPUTS_HELP)
     parser.add_argument(
         "-o", "--output", type=local, metavar="DIR", help="write kept, dropped, similar, clusters and rejected into DIR"
     )
     parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="of the files in DIR; default: jsonl")
     parser.add_argument(
-        "--kept", type=local, metavar="FILE", help="write kept documents as they came: .jsonl, .parquet"
+        "--kept", type=local, metavar="FILE", help=f"write kept documents as they came: .{', .'.join(FORMATS)}"
     )
     parser.add_argument(
         "--dropped", type=local, metavar="FILE", help="write dropped ones, with original and similarity"
@@ -152,7 +161,7 @@ def next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[str
     if not wanted or "://" in path:
         return ""
     if path and Path(path).suffix not in ("", ".parquet"):
-        return shlex.join(["less", path])
+        return shlex.join([_PAGERS.get(Path(path).suffix, "less"), path])
     if path:
         rows = f"p.read_table({json.dumps(path)}).slice(0, 20).to_pylist()"
         code = f'import pyarrow.parquet as p; print(*{rows}, sep="\\n")'
@@ -172,13 +181,28 @@ def run(options: argparse.Namespace) -> int:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected more than 0")
     if options.date_field is not None and options.keep != Keep.NEWEST:
         raise InputError("--date-field goes with --keep newest")
-    found = find_files(options.inputs)
-    outputs = _outputs(options)
-    compile_first("files")
-    keep_freed_memory()
-    # Both take most of a second: what the workers need is loaded while this process loads the rest.
-    load_ahead(preloads(found.files, read_options(options)))
-    return _deduplicate(options, found, outputs)
+    with input_files(options.inputs) as found:
+        outputs = _outputs(options)
+        compile_first("files")
+        keep_freed_memory()
+        # Both take most of a second: what the workers need is loaded while this process loads the rest.
+        load_ahead(preloads(found.files, read_options(options)))
+        return _deduplicate(options, found, outputs)
+
+
+@contextmanager
+def input_files(inputs: Sequence[str | Path]) -> Iterator[FoundFiles]:
+    """Find the files that arguments name; standard input, of which workers read parts, is one as long as it lasts."""
+    if Path(STANDARD_INPUT) not in inputs:
+        yield find_files(inputs)
+        return
+    with tempfile.NamedTemporaryFile(prefix="dedup-", suffix=".jsonl") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        found = find_files([Path(file.name) if each == Path(STANDARD_INPUT) else each for each in inputs])
+        renamed = partial(replace, name=STANDARD_INPUT, key_start=0)
+        files = [renamed(each) if each.path == file.name else each for each in found.files]
+        yield found._replace(files=files)
 
 
 def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path]) -> int:

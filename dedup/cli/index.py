@@ -25,7 +25,6 @@ from dedup.files.index import SavedIndex, new_index, require_free
 from dedup.files.index_database import add_crawled, load, mode_of, scheme_of
 from dedup.files.index_tools import Contents, Hit, IndexQuery, find_near, read_contents
 from dedup.files.readers.documents import Keep
-from dedup.files.readers.files import KNOWN
 from dedup.files.tally import about_settings
 from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Material, read_named, require_encoding
 from dedup.rules.settings import RuleSettings
@@ -70,9 +69,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "inputs", nargs="*", type=files.path_or_url, metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}"
-    )
+    parser.add_argument("inputs", nargs="*", type=files.path_or_url, metavar="INPUT", help=files.INPUTS_HELP)
     parser.add_argument(
         "--database",
         metavar="URL",

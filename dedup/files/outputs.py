@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import math
 import os
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from datetime import date, datetime, time
+from io import BufferedIOBase
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,13 +20,13 @@ import msgspec
 from dedup.atomic_files import replace_file
 from dedup.errors import InputError
 from dedup.files.readers.documents import MEGABYTE, ParquetRow
-from dedup.files.readers.streams import load_pyarrow
+from dedup.files.readers.streams import load_pyarrow, load_zstd
 
 # Lines of JSON without the end of the last one, values by column, or a row that goes from Parquet to Parquet.
 Row = bytes | dict[str, Any] | ParquetRow
 
 
-_HAVE_COLUMNS = {".jsonl": False, ".ndjson": False, ".parquet": True}
+_HAVE_COLUMNS = {".jsonl": False, ".ndjson": False, ".jsonl.gz": False, ".jsonl.zst": False, ".parquet": True}
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in _HAVE_COLUMNS)
 """What the name of a file of rows can end in, the usual one first."""
@@ -35,6 +37,7 @@ MOST_WAITING = 1 << 20
 _encode = msgspec.json.Encoder().encode
 
 
+_GZIP_LEVEL = 6
 _ROWS_A_BLOCK = 1_000
 _GROUP_BYTES = 64 * MEGABYTE
 _MOST_ROWS = 1_000_000
@@ -94,7 +97,7 @@ def open_output(path: Path, columns: Any) -> Output:
     """Open a file for rows.
 
     Args:
-        path: what it will be called, ending in `.jsonl`, `.ndjson` or `.parquet`.
+        path: what it will be called, which ends in one of `FORMATS`.
         columns: those of a Parquet file: a `pyarrow.Schema`, or names of types by column, as
             `pyarrow.type_for_alias` knows them, and `strings` for lists of them.
 
@@ -105,7 +108,7 @@ def open_output(path: Path, columns: Any) -> Output:
         raise InputError(f"{path}: its folder is not there or cannot be written; make it first")
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name a file")
-    if path.suffix.lower() not in _HAVE_COLUMNS:
+    if not path.name.lower().endswith(tuple(_HAVE_COLUMNS)):
         raise InputError(f"{path}: not a format to write; its name must end in .{', .'.join(FORMATS)}")
     return ParquetOutput(path, columns) if has_columns(path) else JsonlOutput(path)
 
@@ -115,24 +118,52 @@ def has_columns(path: Path) -> bool:
     return _HAVE_COLUMNS.get(path.suffix.lower(), False)
 
 
+def _compressed(file: BufferedIOBase, path: Path) -> BufferedIOBase:
+    """Return what compresses into a file as its name says; the file itself where that says nothing."""
+    match path.suffix.lower():
+        case ".gz":
+            return gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0)
+        case ".zst":
+            compressed: BufferedIOBase = load_zstd(str(path)).ZstdFile(file, "wb")
+            # What nothing was ever written to becomes no frame.
+            compressed.write(b"")
+            return compressed
+    return file
+
+
 class JsonlOutput(Output):
     """A JSONL file; lines are written as they are."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._waiting = bytearray()
+        self._stream = _compressed(self._file, path)
 
     def write(self, row: Row) -> None:
         """Write a row."""
         self._waiting += row if isinstance(row, bytes) else to_json(row)
         self._waiting += b"\n"
         if len(self._waiting) >= MOST_WAITING:
-            self.finish()
+            self._flush()
 
     def finish(self) -> None:
         """Write what waits to be written."""
-        waiting, self._waiting = self._waiting, bytearray()
-        self._file.write(waiting)
+        self._flush()
+        if self._stream is not self._file:
+            self._stream.close()
+
+    def discard(self) -> None:
+        """Remove what was written, unless it has got its name."""
+        if self._stream is not self._file:
+            # It would write to the file when it is collected.
+            with suppress(OSError):
+                self._stream.close()
+        super().discard()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            waiting, self._waiting = self._waiting, bytearray()
+            self._stream.write(waiting)
 
 
 def to_json(row: dict[str, Any] | ParquetRow) -> bytes:

@@ -291,6 +291,17 @@ run_and_exit()
 """
 
 
+def test_standard_input_is_read_and_what_is_written_is_compressed_by_its_name(tmp_path: Path) -> None:
+    lines = "".join(json.dumps(row) + "\n" for row in [*LINES, {"text": OTHER}])
+    command = ("files", "-", "--kept", "kept.jsonl.gz", "--dropped", "dropped.jsonl")
+    done = run_in_process("-m", "dedup", *command, cwd=tmp_path, input=lines)
+    assert (done.returncode, done.stderr) == (0, "")
+    with gzip.open(tmp_path / "kept.jsonl.gz", "rt", encoding="utf-8") as kept:
+        assert [json.loads(line)["id"] for line in kept] == ["a", "c"]
+    *_, last = rows_of(tmp_path / "dropped.jsonl")
+    assert (last["key"], last["source"], last["original"]) == ("-:5", "-:5", "c")
+
+
 def test_two_runs_do_not_write_the_same_outputs(tmp_path: Path) -> None:
     import fcntl
 

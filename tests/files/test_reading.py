@@ -148,6 +148,12 @@ def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
         str(tmp_path / "a.txt"),
     ]
     assert {Path(name).name for name in find_files([tmp_path]).ignored} == {"notes.pdf", "loop"}
+    assert [each.file for each in read(tmp_path / "b" / "*.txt")] == [
+        each.file for each in read(tmp_path / "b" / "10.txt", tmp_path / "b" / "2.txt")
+    ]
+    assert [each.file for each in read(tmp_path / "[ab]*")] == [each.file for each in read(tmp_path)][:3]
+    with pytest.raises(InputError, match="cannot be read"):
+        read(tmp_path / "*.csv")
 
 
 @pytest.mark.parametrize("name", [".", "./", "../{}", "../{}/", "{absolute}"])
