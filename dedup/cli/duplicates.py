@@ -110,8 +110,8 @@ def _require_one_view(options: argparse.Namespace, output_format: Format) -> Non
 def _write_report(database: Database, selection: Selection, output: str, output_format: Format) -> None:
     with open_report(database, selection) as report, open_output(output) as stream:
         is_followed = not stream.isatty()
-        told = followed(report) if is_followed else report
-        write_in_any_format(told, database, output_format, stream, is_followed=is_followed)
+        shown = followed(report) if is_followed else report
+        write_in_any_format(shown, database, output_format, stream, is_followed=is_followed)
 
 
 def _write_changes(database: Database, options: argparse.Namespace, output_format: Format) -> None:

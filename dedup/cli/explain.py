@@ -74,8 +74,8 @@ def run(options: argparse.Namespace) -> int:
     if options.dropped is not None and options.documents:
         raise InputError("--dropped explains one page of the database: give no other documents")
     explanation = _explain_pair(options, given) if options.dropped is None else _explain_dropped(options, given)
-    told = lines(explanation, with_bits=options.bits)
-    print_answer(as_object(explanation), told, as_json=options.json)
+    shown = lines(explanation, with_bits=options.bits)
+    print_answer(as_object(explanation), shown, as_json=options.json)
     return 0
 
 

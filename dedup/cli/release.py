@@ -13,7 +13,7 @@ from dedup.evaluation import read_pairs
 from dedup.store.database import open_existing_database, url_of
 from dedup.store.writing import Released, release
 
-_TOLD = {
+_MESSAGES = {
     "released": "kept when seen again",
     "kept": "no copies as the database has them: nothing to be done",
     "moved": "copies of another page by now: left as they are",
@@ -53,10 +53,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _lines(outcome: Released) -> Iterator[str]:
-    for name, told in _TOLD.items():
+    for name, message in _MESSAGES.items():
         keys: list[str] = getattr(outcome, name)
         if keys:
-            yield f"{name:<10}{counted(len(keys), 'page')}: {told}"
+            yield f"{name:<10}{counted(len(keys), 'page')}: {message}"
             yield from (f"{'':10}{readable(plain(key))}" for key in keys)
     if outcome.released:
         yield ""

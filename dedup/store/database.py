@@ -495,7 +495,7 @@ def _log_ahead(connection: sqlite3.Connection, deadline: float) -> None:
 
 
 def is_outage(error: BaseException) -> bool:
-    """Say whether an error tells of a server that is away, so that the same may succeed later.
+    """Return whether an error tells of a server that is away, so that the same may succeed later.
 
     A file of SQLite is never away: ask it of databases on PostgreSQL.
     """

@@ -125,7 +125,7 @@ class Deduplicator:
             return {bytes(row[0]) for row in found}
 
     def was_dropped(self, key: str) -> bool:
-        """Say whether the last document that came under a key was dropped as a copy."""
+        """Return whether the last document that came under a key was dropped as a copy."""
         with self.database.read() as connection:
             last = connection.execute(_LAST_OF_KEY, {"key": document_rows.key_digest(key)}).first()
         return last is not None and Verdict(last.verdict).is_duplicate and last.kept is None
@@ -305,7 +305,7 @@ class Deduplicator:
         return arriving
 
     def _may_be_unstored(self, unit: UnitOfWork, stored: StoredDocument) -> bool:
-        """Say whether neither the run that brought a document's content has ended in order, nor the last to see it."""
+        """Whether neither the run that brought a document's content has ended in order, nor the last to see it."""
         if stored.last_run_id in self._ended_runs:
             return False
         ended = unit.scalars(_ENDED_OF_DOCUMENT, {"document": stored.id}).all()

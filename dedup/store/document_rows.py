@@ -194,10 +194,10 @@ class Identity(NamedTuple):
 
         Documents without text are told apart by their bytes.
         """
-        kind, told = ("text", text_digest) if has_text or body_digest is None else ("bytes", body_digest)
+        kind, content_digest = ("text", text_digest) if has_text or body_digest is None else ("bytes", body_digest)
         if fields:
-            told = digest(told + fields.encode("utf-8", "replace"))
-        return self._replace(key=f"{self.given_key} ({kind} {told.hex()[:_DIGITS]})")
+            content_digest = digest(content_digest + fields.encode("utf-8", "replace"))
+        return self._replace(key=f"{self.given_key} ({kind} {content_digest.hex()[:_DIGITS]})")
 
 
 def plain_class_of(session: Session, item_class: str) -> str:
@@ -215,7 +215,7 @@ def given_key_of(key: str) -> str:
 
 
 def is_same(stored: StoredDocument, content: Content) -> bool:
-    """Say whether a document holds what it held before; without text it is told by its bytes."""
+    """Return whether a document holds what it held before; without text it is told by its bytes."""
     if stored.text_digest != content.text_digest or have_changed(stored.fields, content.fields):
         return False
     return bool(content.sketch.tokens) or stored.body_digest == content.body_digest
@@ -349,7 +349,7 @@ def find_passed_on(session: Session, match: Match, most: int) -> list[StoredDocu
 
 
 def is_seen_since(session: Session, leader_id: int, run_id: int) -> bool:
-    """Say whether a document was seen, or one of its duplicates passed on, by a run or one that ended in its time."""
+    """Whether a document was seen, or one of its duplicates passed on, by a run or one that ended in its time."""
     return session.execute(_SEEN_SINCE, {"leader": leader_id, "run": run_id}).first() is not None
 
 
