@@ -39,6 +39,8 @@ OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
 
 _REJECTED, _INTERRUPTED = 3, 130
+# A source of which more goes is warned of: it may be made by a template. So many are named.
+_MUCH, _NAMED = 0.5, 5
 _PAGERS = {".gz": "zless", ".zst": "zstdless"}
 
 
@@ -61,10 +63,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--similar", type=local, metavar="FILE", help="write kept ones that are similar to others")
     parser.add_argument("--clusters", type=local, metavar="FILE", help="write clusters: leader and keys")
+    parser.add_argument("--pairs", type=local, metavar="FILE", help="write each copy or similar one with its original")
     parser.add_argument("--rejected", type=local, metavar="FILE", help="write what could not be read, and why")
     parser.add_argument("--report", type=local, metavar="FILE", help="write a report as an HTML page; .html")
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs")
+    parser.add_argument(
+        "--max-dropped",
+        type=float,
+        metavar="SHARE",
+        help="write nothing if more than this share of a source is dropped, such as .5",
+    )
     add_reading_arguments(parser)
     parser.add_argument(
         "--keep",
@@ -225,6 +234,7 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
         save_index=options.save_index,
         keep=Keep(options.keep),
         date_field=options.date_field or DATE_FIELD,
+        max_dropped=options.max_dropped,
     )
     # What was loaded stays: a look through all of it for what can be thrown away takes a tenth of a second.
     gc.freeze()
@@ -236,6 +246,8 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
         return _INTERRUPTED
     if not result.tally.documents:
         print_message("files", "there are no documents in the inputs: what is written is empty")
+    for source in result.tally.mostly_dropped(_MUCH)[:_NAMED]:
+        print_message("files", f"{source}; look at them before you use what is kept")
     seconds = time.monotonic() - started
     rejected = result.tally.rejected
     # On a terminal the command to give next shall be the last line.
@@ -251,7 +263,7 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
 
 def _outputs(options: argparse.Namespace) -> dict[str, Path]:
     """Return the files that are to be written, by what goes into them."""
-    named = {name: path for name in (*OUTPUTS, "report") if (path := getattr(options, name)) is not None}
+    named = {name: path for name in (*OUTPUTS, "pairs", "report") if (path := getattr(options, name)) is not None}
     if "report" in named:
         require_page(options.report)
     if options.dry_run:

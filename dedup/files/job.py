@@ -18,6 +18,7 @@ from dedup.rules.settings import RuleSettings
 _LABEL = 10
 _REASON = 120
 _MOST_REASONS = 8
+_MOST_SOURCES = 5
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,15 @@ class Job:
         files: what documents are read from.
         options: how documents are found in them.
         settings: how they are decided.
-        outputs: where `kept`, `dropped`, `similar`, `clusters`, `rejected` and `report` are written, those that are
-            wanted.
+        outputs: where `kept`, `dropped`, `similar`, `clusters`, `rejected`, `pairs` and `report` are written, those
+            that are wanted.
         processes: how many make signatures.
         limit: how many documents at most are read.
         against: a saved index, whose documents count as known.
         save_index: where one is written, once all is decided.
         keep: which document of a group of copies is kept.
         date_field: the field that says when a document was made, for `Keep.NEWEST`.
+        max_dropped: the largest share of a source that may be dropped; None: any.
     """
 
     files: list[CorpusFile]
@@ -48,6 +50,7 @@ class Job:
     save_index: Path | None = None
     keep: Keep = Keep.FIRST
     date_field: str = DATE_FIELD
+    max_dropped: float | None = None
 
     @property
     def folder(self) -> Path | None:
@@ -132,6 +135,16 @@ def summary_lines(
     yield _row("kept", f"{counted(tally.kept, 'document')}{_notes(tally)}")
     counts = exact_and_near(tally.exact, tally.near, tally.distances, tally.similarities)
     yield _row("dropped", f"{counted(tally.exact + tally.near, 'document')}   {counts}".rstrip())
+    if len(tally.histogram) > 1:
+        yield _row(
+            "similarity", ", ".join(f"{count:,} from {tenth}" for tenth, count in sorted(tally.histogram.items()))
+        )
+    dropped = [
+        (each["dropped"], each["documents"], source) for source, each in tally.sources.items() if each["dropped"]
+    ]
+    if dropped and len(tally.sources) > 1:
+        most = sorted(dropped, key=lambda each: -each[0] / each[1])[:_MOST_SOURCES]
+        yield _row("of sources", ", ".join(f"{count:,} of {all_:,} in {plain(source)}" for count, all_, source in most))
     yield from _named("rejected", tally.rejected, tally.first_rejected)
     yield from _skipped(dict(tally.skipped))
     yield from _named("unanalysed", tally.unanalysed, tally.first_unanalysed)

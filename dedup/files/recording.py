@@ -45,12 +45,17 @@ RELATED = {
 CLUSTERS = {"leader": "string", "keys": "strings"}
 """The columns of clusters."""
 
+_OF_DOCUMENTS = {"key", "original", "matched", "source"}
+PAIRS = {"a": "string", "b": "string", **{name: RELATED[name] for name in RELATED if name not in _OF_DOCUMENTS}}
+"""The columns of pairs, `b` a duplicate of `a` or similar to it: as `dedup evaluate` reads them with a label."""
+
 _COLUMNS = {
     "kept": KEPT,
     "dropped": RELATED,
     "similar": RELATED,
     "clusters": CLUSTERS,
     "rejected": {"source": "string", "reason": "string"},
+    "pairs": PAIRS,
     "report": RELATED,
 }
 
@@ -218,6 +223,9 @@ class Recorder:
     def __init__(self, job: Job, folder: Path) -> None:
         self.tally = Tally()
         self._paths = job.outputs
+        self._files = [file.name for file in job.files]
+        # By the numbers of the files: documents, and dropped ones.
+        self._counts = np.zeros((len(job.files), 2), np.int64)
         self._outputs: dict[str, Output] = {}
         # Of each document that is a copy of two leaders both.
         self._seconds = array("q")
@@ -248,6 +256,7 @@ class Recorder:
         for place, decision, leader, second in related:
             row = {**related_row(batch.keys[place], decision), "source": batch.source_of(place)}
             self._write("report", row)
+            self._write("pairs", {"a": decision.original, "b": batch.keys[place], **decision.columns()})
             if decision.verdict.is_duplicate:
                 self._members.add(leader, batch.keys[place])
                 if second is not None:
@@ -259,6 +268,7 @@ class Recorder:
             is_new[place] = False
             self.tally.count_duplicate(decision, has_words=bool(tokens[place]))
             self._write("dropped", row)
+        np.add.at(self._counts, batch.places["file"], np.stack([np.ones_like(is_new), ~is_new], axis=1))
         if "kept" in self._outputs:
             self._write_kept(batch, np.flatnonzero(is_new))
         is_new[list(signatures.unanalysed)] = False
@@ -278,6 +288,7 @@ class Recorder:
                 self._outputs["clusters"].write({"leader": key, "keys": [key, *duplicates]})
         if "report" in self._outputs:
             self._outputs.pop("report").close()
+        self.tally.count_sources(self._files, self._counts)
         return clusters
 
     def name_outputs(self) -> None:

@@ -17,6 +17,7 @@ from typing import TextIO
 import numpy as np
 
 from dedup.console import Progress, counted, plain
+from dedup.errors import InputError
 from dedup.files.batches import Batch, Portion, WordSource, sign_all
 from dedup.files.deciding import CorpusDeduplicator, Related
 from dedup.files.document_table import Block
@@ -164,6 +165,8 @@ class _Run:
     def finish(self) -> Result:
         """Write the clusters, save what is known, and give the outputs their names."""
         clusters = self._recorder.finish(self._deduplicator)
+        if self._job.max_dropped is not None and (sources := self.tally.mostly_dropped(self._job.max_dropped)):
+            raise InputError(f"{sources[0]}, more than --max-dropped {self._job.max_dropped:g}: nothing is written")
         if self._job.save_index is not None:
             save(self._job.save_index, self._job.settings, self._deduplicator.blocks(AT_ONCE))
         if "report" in self._job.outputs:

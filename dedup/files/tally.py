@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dedup.console import plain
 from dedup.errors import InputError
 from dedup.rules.documents import Decision, Verdict
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
+
+_MOST_SOURCES = 20
+_FEWEST_OF_SOURCE = 100
 
 NAMED = 5
 """So many of what was rejected, or could not be analysed, are named."""
@@ -44,6 +50,8 @@ class Tally:
         lost_bytes: bytes of what near-duplicates that were dropped say and nothing that was kept does.
         distances: the least and the largest distance of near-duplicates.
         similarities: the least and the largest similarity of near-duplicates.
+        histogram: how many near-duplicates have a similarity from each tenth on, by that, such as `.8`.
+        sources: documents and dropped ones of each file; where there are many, of each folder.
         first_rejected: the first few of them: where, and why.
         first_unanalysed: the first few of them: where, and why.
         seconds: how long the run took.
@@ -64,6 +72,8 @@ class Tally:
     lost_bytes: int = 0
     distances: tuple[int, int] | None = None
     similarities: tuple[float, float] | None = None
+    histogram: dict[str, int] = field(default_factory=dict)
+    sources: dict[str, dict[str, int]] = field(default_factory=dict)
     first_rejected: list[tuple[str, str]] = field(default_factory=list)
     first_unanalysed: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
@@ -82,6 +92,8 @@ class Tally:
         if decision.distance is not None and decision.similarity is not None:
             self.distances = _widened(self.distances, decision.distance)
             self.similarities = _widened(self.similarities, decision.similarity)
+            tenth = f".{min(int(10 * decision.similarity), 9)}"
+            self.histogram[tenth] = self.histogram.get(tenth, 0) + 1
 
     def count_related(self, decision: Decision) -> None:
         """Count what a document that is kept has to do with another one; `count_new` counts the document."""
@@ -116,6 +128,27 @@ class Tally:
         self.rejected += 1
         if len(self.first_rejected) < NAMED:
             self.first_rejected.append((source, reason))
+
+    def count_sources(self, files: Sequence[str], counts: NDArray[np.int64]) -> None:
+        """Count by the names of files, or by their folders where these are many.
+
+        Args:
+            files: the names.
+            counts: documents and dropped ones of each, shape (n, 2).
+        """
+        for name, (documents, dropped) in zip(files, counts.tolist(), strict=True):
+            source = name if len(files) <= _MOST_SOURCES else name.rpartition("/")[0] or "."
+            counted = self.sources.setdefault(source, {"documents": 0, "dropped": 0})
+            counted["documents"] += documents
+            counted["dropped"] += dropped
+
+    def mostly_dropped(self, share: float) -> list[str]:
+        """Return in words of which sources more than a share is dropped; of few documents that says nothing."""
+        return [
+            f"{plain(source)}: {each['dropped']:,} of {each['documents']:,} documents are dropped"
+            for source, each in self.sources.items()
+            if each["documents"] >= _FEWEST_OF_SOURCE and each["dropped"] > share * each["documents"]
+        ]
 
     def count_skipped(self, reason: str, count: int) -> None:
         """Count what is no document, and all right."""

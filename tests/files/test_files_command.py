@@ -295,11 +295,33 @@ def test_standard_input_is_read_and_what_is_written_is_compressed_by_its_name(tm
     lines = "".join(json.dumps(row) + "\n" for row in [*LINES, {"text": OTHER}])
     command = ("files", "-", "--kept", "kept.jsonl.gz", "--dropped", "dropped.jsonl")
     done = run_in_process("-m", "dedup", *command, cwd=tmp_path, input=lines)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     with gzip.open(tmp_path / "kept.jsonl.gz", "rt", encoding="utf-8") as kept:
         assert [json.loads(line)["id"] for line in kept] == ["a", "c"]
     *_, last = rows_of(tmp_path / "dropped.jsonl")
     assert (last["key"], last["source"], last["original"]) == ("-:5", "-:5", "c")
+
+
+def test_a_source_of_which_most_goes_is_named_and_may_stop_the_run(tmp_path: Path) -> None:
+    write(tmp_path / "new.jsonl", [{"id": f"n{i}", "text": document(40, i)} for i in range(100)])
+    write(tmp_path / "old.jsonl", [{"id": f"o{i}", "text": edited(TEXT, i % 3 + 1, i)} for i in range(100)])
+    inputs = ("new.jsonl", "old.jsonl", "--processes", "1")
+    done = dedup(*inputs, "--pairs", "pairs.jsonl", "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    counts = report["sources"]
+    assert counts["new.jsonl"] == {"documents": 100, "dropped": 0}
+    assert counts["old.jsonl"]["dropped"] == report["near"] + report["exact"] > 50
+    assert sum(report["histogram"].values()) == report["near"]
+    assert set(report["histogram"]) <= {".7", ".8", ".9"}
+    assert f"old.jsonl: {counts['old.jsonl']['dropped']} of 100 documents are dropped; look at them" in done.stderr
+    pairs = rows_of(tmp_path / "pairs.jsonl")
+    assert len(pairs) == report["near"] + report["exact"] + report["similar"]
+    assert all(0.5 < pair["similarity"] <= 1 and pair["a"][0] == pair["b"][0] == "o" for pair in pairs)
+    refused = dedup(*inputs, "-o", "out", "--save-index", "index", "--max-dropped", ".5", folder=tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("documents are dropped, more than --max-dropped 0.5: nothing is written\n")
+    assert not list((tmp_path / "out").iterdir())
+    assert not (tmp_path / "index").exists()
 
 
 def test_two_runs_do_not_write_the_same_outputs(tmp_path: Path) -> None:
