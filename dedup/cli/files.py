@@ -66,6 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", type=local, metavar="FILE", help="write each copy or similar one with its original")
     parser.add_argument("--rejected", type=local, metavar="FILE", help="write what could not be read, and why")
     parser.add_argument("--report", type=local, metavar="FILE", help="write a report as an HTML page; .html")
+    parser.add_argument(
+        "--cluster-fields",
+        action="store_true",
+        help="add to kept documents copies, how many documents their cluster has, and cluster, the key of its leader",
+    )
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs")
     parser.add_argument(
@@ -234,6 +239,7 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
         save_index=options.save_index,
         keep=Keep(options.keep),
         date_field=options.date_field or DATE_FIELD,
+        cluster_fields=options.cluster_fields,
         max_dropped=options.max_dropped,
     )
     # What was loaded stays: a look through all of it for what can be thrown away takes a tenth of a second.

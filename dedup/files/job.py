@@ -37,6 +37,7 @@ class Job:
         save_index: where one is written, once all is decided.
         keep: which document of a group of copies is kept.
         date_field: the field that says when a document was made, for `Keep.NEWEST`.
+        cluster_fields: whether kept documents are given `copies` and `cluster`.
         max_dropped: the largest share of a source that may be dropped; None: any.
     """
 
@@ -50,6 +51,7 @@ class Job:
     save_index: Path | None = None
     keep: Keep = Keep.FIRST
     date_field: str = DATE_FIELD
+    cluster_fields: bool = False
     max_dropped: float | None = None
 
     @property

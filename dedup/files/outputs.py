@@ -8,9 +8,11 @@ import json
 import math
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime, time
 from io import BufferedIOBase
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -48,10 +50,13 @@ class Output(ABC):
 
     Args:
         path: what it will be called.
+
+    Attributes:
+        path: the same.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._part = path.with_name(path.name + ".part")
         self._file = self._part.open("wb")
 
@@ -72,7 +77,7 @@ class Output(ABC):
         self.finish()
         self._file.flush()
         os.fsync(self._file.fileno())
-        replace_file(self._part, self._path)
+        replace_file(self._part, self.path)
         self._file.close()
 
     def discard(self) -> None:
@@ -210,6 +215,36 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_nan(inner) for inner in value]
     return value
+
+
+def extended(columns: Any, more: dict[str, str]) -> Any:
+    """Return the columns of a file, see `open_output`, with more behind them.
+
+    Raises:
+        InputError: there is one of such a name already.
+    """
+    if isinstance(columns, dict):
+        return columns | more
+    for field in _schema(more, load_pyarrow("--cluster-fields")):
+        if field.name in columns.names:
+            raise InputError(f"--cluster-fields: the inputs have a column {field.name!r} already; leave it out")
+        columns = columns.append(field)
+    return columns
+
+
+def rows_with(path: Path, added: Iterator[dict[str, Any]], columns: dict[str, str]) -> Iterator[Row]:
+    """Yield the rows of a file that was written here, uncompressed, with the values that each has in more columns."""
+    if not has_columns(path):
+        with path.open("rb") as lines:
+            for line, more in zip(lines, added, strict=True):
+                yield line.rstrip()[:-1] + b", " + to_json(more)[1:]
+        return
+    arrow = load_pyarrow(str(path))
+    with arrow.parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches():
+            more = arrow.RecordBatch.from_pylist(list(islice(added, len(batch))), _schema(columns, arrow))
+            both = arrow.RecordBatch.from_arrays(batch.columns + more.columns, schema=extended(batch.schema, columns))
+            yield from (ParquetRow(both, place) for place in range(len(both)))
 
 
 class ParquetOutput(Output):

@@ -193,6 +193,7 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--kept", "link.jsonl", "--force"], "link.jsonl: is one of the inputs"),
         (["in.jsonl", "--kept", "a.jsonl", "--dropped", "a.jsonl"], "two outputs are the same file"),
         (["in.jsonl", "--kept", "there.jsonl"], "there.jsonl: already exists; choose another path or pass --force"),
+        (["one.parquet", "--kept", "a.parquet", "--cluster-fields"], "have a column 'cluster' already"),
         (["in.jsonl", "--kept", "a.txt"], "a.txt: not a format to write"),
         (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder is not there"),
         (["in.jsonl", "-o", "out", "--dry-run"], "--dry-run writes nothing"),
@@ -212,6 +213,7 @@ def test_what_cannot_be_done_is_said_in_a_line(
     tmp_path: Path,
 ) -> None:
     write(tmp_path / "in.jsonl", LINES)
+    pq.write_table(pa.table({"text": [TEXT], "cluster": ["c"]}), tmp_path / "one.parquet")
     (tmp_path / "there.jsonl").write_text("mine", encoding="utf-8")
     (tmp_path / "link.jsonl").symlink_to("in.jsonl")
     done = dedup(*arguments, folder=tmp_path)
@@ -322,6 +324,33 @@ def test_a_source_of_which_most_goes_is_named_and_may_stop_the_run(tmp_path: Pat
     assert refused.stderr.endswith("documents are dropped, more than --max-dropped 0.5: nothing is written\n")
     assert not list((tmp_path / "out").iterdir())
     assert not (tmp_path / "index").exists()
+
+
+@pytest.mark.parametrize("kept", ["kept.jsonl", "kept.jsonl.gz", "kept.parquet"])
+@pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
+def test_kept_documents_carry_their_clusters(name: str, kept: str, tmp_path: Path) -> None:
+    rows = [*LINES, {"id": "+", "text": "+"}, {"id": "d", "text": f"{TEXT} {document(60, 'd')}"}]
+    write(tmp_path / "in.jsonl", rows)
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    done = dedup(name, "--kept", kept, "--clusters", "clusters.jsonl", "--cluster-fields", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    if kept.endswith("parquet"):
+        found = pq.read_table(tmp_path / kept).to_pylist()
+    else:
+        opened: Any = gzip.open if kept.endswith("gz") else open
+        with opened(tmp_path / kept, "rt", encoding="utf-8") as lines:
+            found = [json.loads(line) for line in lines]
+    [cluster] = rows_of(tmp_path / "clusters.jsonl")
+    assert cluster == {"leader": "a", "keys": ["a", "b", "a", "d"]}
+    assert [(row.get("id") or row["key"], row["copies"], row["cluster"]) for row in found] == [
+        ("a", 4, "a"),
+        ("c", 1, "c"),
+        ("+", 1, None),
+        ("d", 4, "a"),
+    ]
+    assert [name for name in found[0] if name not in ("copies", "cluster")] == (
+        ["key", "text", "source", "record"] if (name, kept) == ("in.jsonl", "kept.parquet") else ["id", "text", "n"]
+    )
 
 
 def test_two_runs_do_not_write_the_same_outputs(tmp_path: Path) -> None:
