@@ -363,8 +363,8 @@ class SiteSpider(Spider):
         if read.extraction.is_shell:
             if not self._has_warned_of_shells and self.browser.mode_of(read.response.url) is JavaScript.OFF:
                 self._has_warned_of_shells = True
-                told = "%s would be written by JavaScript: CRAWLER_JAVASCRIPT=when-empty has such pages rendered"
-                logger.warning(told, plain(read.response.url))
+                message = "%s would be written by JavaScript: CRAWLER_JAVASCRIPT=when-empty has such pages rendered"
+                logger.warning(message, plain(read.response.url))
             return NEEDS_JAVASCRIPT
         return await self.soft_errors.reason(read.response, read.extraction, was_page=was_page)
 
