@@ -1,4 +1,4 @@
-"""`dedup files INPUT...`: keep one of all near-duplicates in files of any known format, without a crawl."""
+"""`dedup files INPUT...`: keep one document of each group of near-duplicates in files of any known format."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
         from dedup.files.run import run_job  # noqa: PLC0415
     settings = rule_settings(options)
     if found.ignored:
-        print_message("files", f"left out {len(found.ignored):,} files of no known format, such as {found.ignored[0]}")
+        print_message("files", f"skipped {len(found.ignored):,} files of unknown format, such as {found.ignored[0]}")
     require_writable(outputs, options.save_index, options.against, found.files, force=options.force)
     job = Job(
         files=found.files,
@@ -248,10 +248,10 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
     try:
         result = run_job(job, sys.stderr)
     except KeyboardInterrupt:
-        print_message("files", "stopped, and nothing is written")
+        print_message("files", "interrupted; nothing was written")
         return _INTERRUPTED
     if not result.tally.documents:
-        print_message("files", "there are no documents in the inputs: what is written is empty")
+        print_message("files", "no documents in the inputs; the outputs are empty")
     for source in result.tally.mostly_dropped(_MUCH)[:_NAMED]:
         print_message("files", f"{source}; look at them before you use what is kept")
     seconds = time.monotonic() - started
@@ -274,7 +274,7 @@ def _outputs(options: argparse.Namespace) -> dict[str, Path]:
         require_page(options.report)
     if options.dry_run:
         if named or options.output or options.save_index:
-            raise InputError("--dry-run writes nothing: leave out the outputs, or --dry-run")
+            raise InputError("--dry-run writes nothing: omit the outputs, or --dry-run")
         return {}
     if options.output is not None:
         named = {name: options.output / f"{name}.{options.format}" for name in OUTPUTS} | named

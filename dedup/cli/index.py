@@ -231,7 +231,7 @@ def _material(name: str, encoding: str) -> Material:
     material = read_named(name, encoding)
     if material is None:
         shown = shortened(plain(name), _NAME_WIDTH)
-        raise InputError(f"{shown!r} is no file: write {TEXT_PREFIX}... for a text, --fingerprint for a fingerprint")
+        raise InputError(f"no such file: {shown} (use {TEXT_PREFIX}... for a literal text, or --fingerprint)")
     return material
 
 

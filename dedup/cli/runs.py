@@ -1,4 +1,4 @@
-"""`dedup runs`: the runs of a database; `dedup runs cancel RUN`: take one back."""
+"""`dedup runs`: the runs of a database; `dedup runs cancel RUN`: roll one back."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from dedup.store.document_rows import CANCELLING
 from dedup.store.runs import Run, read_runs
 
 _CANCEL_HELP = (
-    "Forget what a run brought: documents, table entries, verdicts, pages and queued URLs. What another run has seen "
-    "or found copies of stays; what the run changed is decided anew when it is seen again. If the command is stopped, "
-    "the same one goes on."
+    "Delete what a run added: documents, table entries, verdicts, pages and queued URLs. What another run has seen, or "
+    "found duplicates of, is kept; what the run changed is re-evaluated when it is seen again. If the command is "
+    "interrupted, run it again to resume."
 )
 _STYLES = {"finished": "", CANCELLING: WARNING}
 """Of the states of runs; others have not come to their end."""
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_database_argument(parser)
     parser.add_argument("--json", action="store_true", help="print an object for a program")
     commands = parser.add_subparsers(dest="runs_command", metavar="cancel")
-    cancel = commands.add_parser("cancel", help="take a run back", description=_CANCEL_HELP)
+    cancel = commands.add_parser("cancel", help="roll a run back", description=_CANCEL_HELP)
     cancel.add_argument("run", metavar="RUN", help="its name")
     cancel.add_argument(
         "--force", action="store_true", help="also if it has not ended, as far as the database knows: it was killed"
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the runs, or take one back."""
+    """List the runs, or roll one back."""
     return _list(options) if options.runs_command is None else _cancel(options)
 
 
@@ -95,11 +95,11 @@ def _shown(seconds: float) -> str:
 
 
 def _summary(name: str, taken: Cancelled) -> Iterator[str]:
-    yield f"run {plain(name)} is taken back"
+    yield f"run {plain(name)} was rolled back"
     counts = (
-        ("removed", taken.removed, "document", "which it alone had seen"),
-        ("undecided", taken.undecided, "document", "of other runs, whose content or original went"),
-        ("kept", taken.kept, "document", "which another run has seen, or found copies of"),
+        ("removed", taken.removed, "document", "that no other run has seen"),
+        ("undecided", taken.undecided, "document", "of other runs, to be re-evaluated"),
+        ("kept", taken.kept, "document", "that another run has seen, or found duplicates of"),
     )
     for label, count, what, which in counts:
         if count:
@@ -110,4 +110,4 @@ def _summary(name: str, taken: Cancelled) -> Iterator[str]:
         if count:
             yield f"rows        {count:,} of table {plain(name_of_table)} deleted"
     if taken.undecided:
-        yield "What is undecided is decided anew when it is seen again: crawl once more."
+        yield "Crawl again to re-evaluate the undecided documents."

@@ -87,9 +87,9 @@ def require_writable(
         raise InputError("two outputs are the same file: give each its own name")
     for path in written:
         if not path.parent.is_dir():
-            raise InputError(f"{path}: its folder is not there; make it first")
+            raise InputError(f"{path}: its folder does not exist; create it first")
         if os.path.realpath(path) in inputs:
-            raise InputError(f"{path}: is one of the inputs; write to another file")
+            raise InputError(f"{path}: is one of the inputs; choose another path")
     for path in outputs.values():
         if path.exists() and not force:
             raise InputError(f"{path}: already exists; choose another path or pass --force")

@@ -110,11 +110,11 @@ def open_output(path: Path, columns: Any) -> Output:
         InputError: the name says no known format, or its folder cannot be written.
     """
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path}: its folder is not there or cannot be written; make it first")
+        raise InputError(f"{path}: its folder does not exist or is not writable; create it first")
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name a file")
     if not path.name.lower().endswith(tuple(_HAVE_COLUMNS)):
-        raise InputError(f"{path}: not a format to write; its name must end in .{', .'.join(FORMATS)}")
+        raise InputError(f"{path}: unknown output format; its name must end in .{', .'.join(FORMATS)}")
     return ParquetOutput(path, columns) if has_columns(path) else JsonlOutput(path)
 
 

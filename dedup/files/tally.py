@@ -163,7 +163,7 @@ def nothing_read(first: tuple[str, str], others: int) -> InputError:
         others: how many more there are.
     """
     more = f"; {others:,} more were rejected" if others else ""
-    return InputError(f"no document could be read, and nothing is written: {': '.join(map(plain, first))}{more}")
+    return InputError(f"no document could be read; nothing was written: {': '.join(map(plain, first))}{more}")
 
 
 def _widened(ends: tuple[T, T] | None, value: T) -> tuple[T, T]:
@@ -178,7 +178,7 @@ def about_settings(settings: RuleSettings) -> dict[str, str]:
 
 
 def require_made_with(index: str, saved: dict[str, str], settings: RuleSettings) -> None:
-    """Refuse to begin with an index whose keys were made with other settings; whatever else decides may differ.
+    """Refuse to begin with an index whose keys were made with different settings; whatever else decides may differ.
 
     Args:
         index: where it is, for the message.
@@ -190,7 +190,7 @@ def require_made_with(index: str, saved: dict[str, str], settings: RuleSettings)
     """
     wanted = {name: value for name, value in about_settings(settings).items() if name in _OF_KEYS}
     if settings_differ := differing_settings(saved, wanted):
-        raise InputError(f"{index}: made with other settings ({settings_differ}); give the same ones")
+        raise InputError(f"{index}: made with different settings ({settings_differ}); pass the same ones")
 
 
 @contextmanager
@@ -204,7 +204,7 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError(f"{folder}: another process is at work on these outputs; wait for it") from None
+            raise InputError(f"{folder}: another process is writing these outputs; wait for it") from None
         yield
 
 

@@ -66,9 +66,9 @@ def test_cancel_says_what_it_took_back(database_url: str, tmp_path: Path, capsys
     done = run_dedup("runs", "cancel", "tuesday", "--database", database_url, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
-        "run tuesday is taken back",
-        "removed     6 documents   which it alone had seen",
-        "kept        1 document   which another run has seen, or found copies of",
+        "run tuesday was rolled back",
+        "removed     6 documents   that no other run has seen",
+        "kept        1 document   that another run has seen, or found duplicates of",
         "verdicts    7 deleted",
     ]
     assert main(["runs", "--database", database_url, "cancel", "monday", "--json"]) == 0

@@ -194,8 +194,8 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--kept", "a.jsonl", "--dropped", "a.jsonl"], "two outputs are the same file"),
         (["in.jsonl", "--kept", "there.jsonl"], "there.jsonl: already exists; choose another path or pass --force"),
         (["one.parquet", "--kept", "a.parquet", "--cluster-fields"], "have a column 'cluster' already"),
-        (["in.jsonl", "--kept", "a.txt"], "a.txt: not a format to write"),
-        (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder is not there"),
+        (["in.jsonl", "--kept", "a.txt"], "a.txt: unknown output format"),
+        (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder does not exist"),
         (["in.jsonl", "-o", "out", "--dry-run"], "--dry-run writes nothing"),
         (["in.jsonl", "--dry-run", "--limit", "0"], "--limit 0: expected more than 0"),
         (["in.jsonl", "--dry-run", "--set", "text_field=body"], "--set: unknown rule 'text_field'; there are scheme, "),
@@ -203,8 +203,8 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--dry-run", "--threshold", "8"], "DEDUP_MIN_JACCARD = 8.0: expected a number from 0 to 1"),
         (["in.jsonl", "--dry-run", "--set", "DEDUP_OUTAGE_TIMEOUT=5"], "outage_timeout: a setting of crawls"),
         (["in.jsonl", "--dry-run", "--set", "mark_only=on"], "mark_only: a setting of crawls"),
-        (["in.jsonl", "--dry-run", "--against", "none"], "none: no index"),
-        (["in.jsonl", "--save-index", "there.jsonl", "--force"], "there.jsonl: exists and is no index"),
+        (["in.jsonl", "--dry-run", "--against", "none"], "none: not an index"),
+        (["in.jsonl", "--save-index", "there.jsonl", "--force"], "there.jsonl: exists and is not an index"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(
@@ -240,7 +240,7 @@ def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
     ]
     other = dedup("new.jsonl", "--against", "index", "--dry-run", "--set", "min_tokens=9", folder=tmp_path)
     assert other.returncode == 2
-    assert "made with other settings (min_tokens 20 instead of 9)" in other.stderr
+    assert "made with different settings (min_tokens 20 instead of 9)" in other.stderr
 
 
 def test_an_index_serves_other_thresholds_and_is_updated_without_force(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_run_that_was_killed_or_stopped_writes_nothing_and_the_next_one_all(
     arguments = ["in.jsonl", "--format", suffix, "--processes", "1", "-o", "out"]
     done = run_in_process("-c", STOPPED, int(stop), "files", *arguments, cwd=tmp_path)
     assert done.returncode == (-stop if stop == signal.SIGKILL else 130)
-    assert ("stopped, and nothing is written" in done.stderr) == (stop == signal.SIGINT)
+    assert ("interrupted; nothing was written" in done.stderr) == (stop == signal.SIGINT)
     assert not list((tmp_path / "out").glob(f"*.{suffix}"))
     assert dedup(*arguments, folder=tmp_path).returncode == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
@@ -363,4 +363,4 @@ def test_two_runs_do_not_write_the_same_outputs(tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         done = dedup("in.jsonl", "--kept", "kept.jsonl", folder=tmp_path)
     assert done.returncode == 2
-    assert "another process is at work" in done.stderr
+    assert "another process is writing" in done.stderr

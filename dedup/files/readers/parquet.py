@@ -44,7 +44,7 @@ def check(path: str, name: str) -> None:
             arrow.parquet.ParquetFile(source).close()
     except parquet_damage(arrow) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"{name}: not a whole Parquet file ({reason}); make it anew or leave it out") from None
+        raise InputError(f"{name}: an incomplete Parquet file ({reason}); recreate it or leave it out") from None
 
 
 def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
