@@ -17,8 +17,8 @@ from dedup.store.document_rows import CANCELLING
 from dedup.store.runs import Run, read_runs
 
 _CANCEL_HELP = (
-    "Delete what a run added: documents, table entries, verdicts, pages and queued URLs. What another run has seen, or "
-    "found duplicates of, is kept; what the run changed is re-evaluated when it is seen again. If the command is "
+    "Delete what a run added: documents, table entries, verdicts, pages and queued URLs. What another run has seen or "
+    "found duplicates of is kept; what the run changed is re-evaluated when it is seen again. If the command is "
     "interrupted, run it again to resume."
 )
 _STYLES = {"finished": "", CANCELLING: WARNING}
@@ -57,7 +57,7 @@ def _list(options: argparse.Namespace) -> int:
 def _cancel(options: argparse.Namespace) -> int:
     with closing(open_existing_database(database_url(options.database), read_only=False)) as database:
         taken = cancel_run(database, options.run, force=options.force)
-    print_answer({"run": options.run, **vars(taken)}, _summary(options.run, taken), as_json=options.json)
+    print_answer(vars(taken), _summary(options.run, taken), as_json=options.json)
     return 0
 
 
@@ -95,11 +95,18 @@ def _shown(seconds: float) -> str:
 
 
 def _summary(name: str, taken: Cancelled) -> Iterator[str]:
-    yield f"run {plain(name)} was rolled back"
+    yield f"run {plain(name)} is rolled back"
+    yield from counts_of(taken)
+    if taken.undecided:
+        yield "Crawl again to re-evaluate the undecided documents."
+
+
+def counts_of(taken: Cancelled) -> Iterator[str]:
+    """Yield a line for each kind of what was removed with runs, or stays."""
     counts = (
-        ("removed", taken.removed, "document", "that no other run has seen"),
-        ("undecided", taken.undecided, "document", "of other runs, to be re-evaluated"),
-        ("kept", taken.kept, "document", "that another run has seen, or found duplicates of"),
+        ("removed", taken.removed, "document", "which it alone had seen"),
+        ("undecided", taken.undecided, "document", "of other runs, whose content or original went"),
+        ("kept", taken.kept, "document", "which another run has seen, or found copies of"),
     )
     for label, count, what, which in counts:
         if count:
@@ -109,5 +116,3 @@ def _summary(name: str, taken: Cancelled) -> Iterator[str]:
     for name_of_table, count in taken.rows.items():
         if count:
             yield f"rows        {count:,} of table {plain(name_of_table)} deleted"
-    if taken.undecided:
-        yield "Crawl again to re-evaluate the undecided documents."

@@ -50,5 +50,5 @@ def test_without_a_setting_it_is_what_the_stage_has_made(tmp_path: Path) -> None
 
 def test_settings_that_cannot_be_loaded_are_named(tmp_path: Path) -> None:
     make_project(tmp_path, BROKEN, "import no_such_module")
-    with pytest.raises(SettingsError, match="cannot be loaded .*no_such_module.*: name a --database"):
+    with pytest.raises(SettingsError, match=r"cannot be loaded .*no_such_module.*: name a --database"):
         database_url(None)

@@ -66,14 +66,14 @@ def test_cancel_says_what_it_took_back(database_url: str, tmp_path: Path, capsys
     done = run_dedup("runs", "cancel", "tuesday", "--database", database_url, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
-        "run tuesday was rolled back",
-        "removed     6 documents   that no other run has seen",
-        "kept        1 document   that another run has seen, or found duplicates of",
+        "run tuesday is rolled back",
+        "removed     6 documents   which it alone had seen",
+        "kept        1 document   which another run has seen, or found copies of",
         "verdicts    7 deleted",
     ]
     assert main(["runs", "--database", database_url, "cancel", "monday", "--json"]) == 0
     taken = json.loads(capsys.readouterr().out)
-    assert taken == {"run": "monday", "removed": 2, "undecided": 0, "kept": 0, "verdicts": 2, "rows": {}}
+    assert taken == {"runs": ["monday"], "removed": 2, "undecided": 0, "kept": 0, "verdicts": 2, "rows": {}}
     assert main(["runs", "--database", database_url]) == 0
     assert capsys.readouterr().out == "no runs\n"
     for table in ("documents", "words", "fingerprints", "verdicts", "runs"):
@@ -180,3 +180,27 @@ def test_what_cannot_be_cancelled_is_refused_in_one_line(tmp_path: Path, capsys:
     assert "there is no database" in capsys.readouterr().err
     assert len(ask(f"sqlite:///{path}", "SELECT * FROM dedup_verdicts")) == 1
     assert main(["runs", "cancel", "live", "--force", "--database", str(path)]) == 0
+
+
+def keys_of(url: str) -> list[dict[str, Any]]:
+    return ask(url, "SELECT key FROM dedup_documents ORDER BY key")
+
+
+def test_pages_outlive_pruned_runs_and_are_crawled_again(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    links = '<a href="/a">a</a> <a href="/b">b</a>'
+    with LocalSite({"/": links, "/a": article("ferry"), "/b": article("bridge")}) as site:
+        crawl_site_here(url, url=site.url)
+        before, decided = pages(url, "url, text"), keys_of(url)
+        with Database(url).write() as connection:
+            connection.exec_driver_sql("UPDATE dedup_runs SET finished = finished - 864000")
+        done = run_dedup("prune", "--keep", "9d", folder=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("1 run removed\n")
+        assert (keys_of(url), len(decided)) == ([], 2)
+        assert pages(url, "url, text") == before
+        crawl_site_here(url, url=site.url, recrawl="true")
+    assert pages(url, "url, text") == before
+    assert keys_of(url) == decided
+    wrong = run_dedup("prune", "--keep", "run", folder=tmp_path)
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)

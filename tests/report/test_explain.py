@@ -330,7 +330,10 @@ def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) ->
         (["a b"], "give two documents, or --dropped URL; 1 given: dedup explain -h"),
         (["a b", "c d", "e f"], "give two documents, or --dropped URL; 3 given: dedup explain -h"),
         (["a b", "--dropped", ORIGINAL], "--dropped explains one page of the database: give no other documents"),
-        (["missing.txt", "a b"], "no such file: missing.txt, and no such page in database sqlite:///crawl.db (use text:"),
+        (
+            ["missing.txt", "a b"],
+            "no such file: missing.txt, and no such page in database sqlite:///crawl.db (use text:",
+        ),
         (["x" * 5000, "a b"], f"no such file: {'x' * 29}"),
         (["", "a b"], "no such file: , and"),
         (["--dropped", "https://news.example/x"], "database sqlite:///crawl.db knows no page https://news.example/x"),
