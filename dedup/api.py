@@ -271,13 +271,11 @@ class Deduplicator:
             yield
 
     def _end(self, outcome: str) -> None:
-        try:
+        with self._lock, closing(self._deduplicator):
+            self._is_closed = True
             if self._run_id is not None:
                 self._deduplicator.close_run(self._run_id, outcome)
                 self._run_id = None
-        finally:
-            self._is_closed = True
-            self._deduplicator.close()
 
     def _document(self, key: str, text: str | Signature, *, separate: bool) -> Document:
         if not isinstance(key, str):
@@ -299,11 +297,7 @@ def _settings_of(database: str | Path | DedupSettings, given: Settings) -> Dedup
 
 
 def _of(kind: type[RuleSettings], given: Rules) -> dict[str, Any]:
-    """Return the settings that were given, by their names.
-
-    Raises:
-        TypeError: there is none of such a name.
-    """
+    """Return the settings that were given; raise TypeError for a name that none has."""
     names = [each.name for each in fields(kind)]
     for name in given:
         if name not in names:
@@ -313,7 +307,7 @@ def _of(kind: type[RuleSettings], given: Rules) -> dict[str, Any]:
 
 def _require_texts(texts: object) -> None:
     """Refuse what can be gone through, and would give other things than its texts."""
-    what, line = type(texts).__name__, ""
+    line = ""
     if isinstance(texts, str | bytes):
         line = "deduplicate([text])"
     elif isinstance(texts, Mapping):
@@ -321,7 +315,7 @@ def _require_texts(texts: object) -> None:
     elif hasattr(texts, "columns"):
         line = "deduplicate(zip(frame['url'], frame['text'])), with the names of your columns"
     if line:
-        raise TypeError(f"expected many texts, not one {what}: {line}")
+        raise TypeError(f"expected many texts, not one {type(texts).__name__}: {line}")
 
 
 def _require_text(text: object) -> None:

@@ -28,7 +28,7 @@ from dedup.files.readers.files import preloads
 from dedup.files.readers.portions import first_documents, gather, read_files, read_portions
 from dedup.files.recording import Recorder
 from dedup.files.sorting import SortedDocuments
-from dedup.files.tally import Tally, locked, nothing_read, require_made_with
+from dedup.files.tally import locked, nothing_read, require_made_with
 from dedup.rules.settings import RuleSettings
 from dedup.workers.pool import WorkerPool
 
@@ -39,39 +39,6 @@ _LARGEST = 5
 _FIRST_REJECTED = 100
 # A page that takes trafilatura longer than all others of its chunk together is not worth it.
 _CHUNK_SECONDS = 120.0
-
-
-class CorpusProgress:
-    """Shows how far a run is.
-
-    Args:
-        stream: where it is shown.
-        label: what is done, in a word.
-    """
-
-    def __init__(self, stream: TextIO, label: str) -> None:
-        self._stream = stream
-        self._label = label
-        self._progress: Progress | None = None
-        self._start_documents = 0
-
-    def show(self, tally: Tally, done: float) -> None:
-        """Show which share of it is done, if it is time to."""
-        if self._progress is None:
-            # What is compiled for the first document is no part of a rate.
-            self._progress = Progress(self._label, 1.0, self._stream, before=done)
-            self._start_documents = tally.documents
-        if not self._progress.is_due:
-            return
-        rate = (tally.documents - self._start_documents) / self._progress.seconds
-        self._progress.show(
-            done, f"{tally.documents:,} documents   {tally.exact + tally.near:,} dropped   {rate:,.0f} documents/s"
-        )
-
-    def erase(self) -> None:
-        """Take the live line away."""
-        if self._progress is not None:
-            self._progress.erase()
 
 
 def run_job(job: Job, stream: TextIO) -> Result:
@@ -140,7 +107,7 @@ class _Run:
         """Read and decide everything."""
         job = self._job
         is_sorted = job.keep is not Keep.FIRST
-        progress = CorpusProgress(stream, "deciding" if is_sorted else "reading")
+        progress: Progress | None = None
         pool = WorkerPool(job.processes, _CHUNK_SECONDS, preloads(job.files, job.options), memory=0, bundled=1)
         decider = ThreadPoolExecutor(1)
         under_way: InFlight | None = None
@@ -155,12 +122,22 @@ class _Run:
                     await _wait_for(before)
                     under_way = batch, decider.submit(self._decide, batch)
                     self._write_decided(before)
-                    progress.show(self.tally, self._share())
+                    # What is compiled for the first batch is no part of a rate.
+                    label = "deciding" if is_sorted else "reading"
+                    progress = progress or Progress(label, 1.0, stream, before=self._share())
+                    self._show(progress)
             self._write_decided(under_way)
         finally:
-            progress.erase()
+            if progress is not None:
+                progress.erase()
             pool.close()
             decider.shutdown()
+
+    def _show(self, progress: Progress) -> None:
+        if progress.is_due:
+            dropped, rate = self.tally.exact + self.tally.near, self.tally.documents / progress.seconds
+            counts = f"{self.tally.documents:,} documents   {dropped:,} dropped   {rate:,.0f} documents/s"
+            progress.show(self._share(), counts)
 
     def finish(self) -> Result:
         """Write the clusters, save what is known, and give the outputs their names."""

@@ -30,15 +30,7 @@ _BY_OTHERS: Any = None
 
 _NUMBERS = ("int", "float")
 
-_OF_OTHER_LIBRARIES = {
-    "threshold": "min_jaccard",
-    "jaccard_threshold": "min_jaccard",
-    "similarity": "min_jaccard",
-    "min_length": "min_tokens",
-    "distance": "radius",
-    "hamming_distance": "radius",
-    "bit_diff": "radius",
-}
+_OF_OTHERS = {"threshold": "min_jaccard", "similarity": "min_jaccard", "min_length": "min_tokens", "bit_diff": "radius"}
 
 
 class Caution(StrEnum):
@@ -306,7 +298,7 @@ def with_changes(settings: S, **changes: Any) -> S:
 
 def unknown_rule(name: str, names: Collection[str]) -> str:
     """Return what is said of a rule or setting that is none of these names: which is meant, and all of them."""
-    close = [_OF_OTHER_LIBRARIES[name]] if name in _OF_OTHER_LIBRARIES else get_close_matches(name, names, 1)
+    close = [_OF_OTHERS[name]] if name in _OF_OTHERS else get_close_matches(name, names, 1)
     meant = f"did you mean {close[0]}? All: " if close else "there are "
     return f"unknown rule {name!r}; {meant}{', '.join(names)}"
 

@@ -231,7 +231,7 @@ def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
     write(tmp_path / "new.jsonl", LINES[1:])
     assert dedup("old.jsonl", "--save-index", "index", folder=tmp_path).returncode == 0
     done = dedup("new.jsonl", "--against", "index", "-o", "out", folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert [row["id"] for row in rows_of(tmp_path / "out/kept.jsonl")] == ["c"]
     dropped = rows_of(tmp_path / "out/dropped.jsonl")
     assert [(row["key"], row["original"], row["verdict"]) for row in dropped] == [
