@@ -130,12 +130,7 @@ class Tally:
             self.first_rejected.append((source, reason))
 
     def count_sources(self, files: Sequence[str], counts: NDArray[np.int64]) -> None:
-        """Count by the names of files, or by their folders where these are many.
-
-        Args:
-            files: the names.
-            counts: documents and dropped ones of each, shape (n, 2).
-        """
+        """Count documents and dropped ones, shape (n, 2), by their files; of many files by their folders."""
         for name, (documents, dropped) in zip(files, counts.tolist(), strict=True):
             source = name if len(files) <= _MOST_SOURCES else name.rpartition("/")[0] or "."
             counted = self.sources.setdefault(source, {"documents": 0, "dropped": 0})

@@ -298,8 +298,8 @@ def with_changes(settings: S, **changes: Any) -> S:
 
 def unknown_rule(name: str, names: Collection[str]) -> str:
     """Return what is said of a rule or setting that is none of these names: which is meant, and all of them."""
-    close = [_OF_OTHERS[name]] if name in _OF_OTHERS else get_close_matches(name, names, 1)
-    meant = f"did you mean {close[0]}? All: " if close else "there are "
+    close = get_close_matches(name, (*names, *_OF_OTHERS), 1)
+    meant = f"did you mean {_OF_OTHERS.get(close[0], close[0])}? All: " if close else "there are "
     return f"unknown rule {name!r}; {meant}{', '.join(names)}"
 
 
