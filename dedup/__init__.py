@@ -26,6 +26,7 @@ signatures needs no database library.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ _MODULES = {
     "similarity": "dedup.api",
 }
 
+_OWN = ("__doc__", "__name__", "__path__", "__version__")
+
 __all__ = [
     "AddressMiddleware",
     "DatabaseError",
@@ -109,6 +112,12 @@ __all__ = [
     "make_signature",
     "similarity",
 ]
+
+
+def __dir__() -> list[str]:
+    # `help` loads all of them, and some need Scrapy.
+    has_scrapy = find_spec("scrapy") is not None
+    return [*_OWN, *(name for name, module in _MODULES.items() if has_scrapy or ".stage." not in module)]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""`dedup review`: the report as a page on this machine, on which a mark lets a page be stored after all."""
+"""`dedup review`: the report as a page on this machine, on which a mark restores a page."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _LAST_PORT = 65_535
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = (
-        "Look at what was dropped, in a browser on this machine. What is marked as no duplicate there is released at "
-        "once: the next crawl that sees it keeps it. Both texts of a pair stand in full there. Ctrl-C ends it."
+        "Review what was dropped in a browser on this machine. Pages marked 'not a duplicate' are released at once: "
+        "the next crawl that sees one keeps it. Both texts of a pair can be read in full. Ctrl-C ends it."
     )
     add_selection(parser)
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")

@@ -222,7 +222,7 @@ class SparkJob:
         """Refuse to write over what is there already, unless that is wanted."""
         for path in (f"{self.output.rstrip('/')}/{name}" for name in OUTPUTS):
             if not self.overwrite and exists(path):
-                raise InputError(f"{path}: is there already; write elsewhere, or give --force to overwrite it")
+                raise InputError(f"{path}: already exists; choose another path or pass --force")
 
 
 class Done(NamedTuple):

@@ -268,7 +268,7 @@ def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> N
             f"database {name} holds a part of an index: repeat `dedup index load`, which goes on, or name another one"
         )
     if found.get(LOADING) != wanted.get(LOADING):
-        raise IncompatibleDatabaseError(f"database {name} is there already: an index is loaded into a new one")
+        raise IncompatibleDatabaseError(f"database {name} already exists: an index is loaded into a new one")
     for key, value in wanted.items():
         if found.get(key) == value:
             continue

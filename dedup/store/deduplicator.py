@@ -173,6 +173,24 @@ class Deduplicator:
         self._next_batch += 1
         return decisions
 
+    def find(self, document: Document, run_id: int) -> Decision:
+        """Decide a document as one of a key that was never seen, and remember nothing.
+
+        Raises:
+            DatabaseError: the database cannot be read.
+        """
+        with self.database.read() as connection:
+            [arriving] = self._arriving([document], run_id, document.item_class)
+            unit = UnitOfWork(connection, run_id, self._first_batch, self._next_batch)
+            found = Recogniser(unit, [arriving]).recognise(arriving)
+            if found is None:
+                raise ValueError("a document without a signature cannot be looked up")
+            with self._keys.batch(unit, [arriving.keys] if arriving.keys else []):
+                # What one finds counts the documents of each site.
+                answer = OriginalFinder(self._keys, self._settings).find(unit, found._replace(stored=None))
+        answer, kept = self._passed_on(answer, None)
+        return replace(decision_of(Verdict.NEW, found.content, answer), kept=kept, key=document.key)
+
     def forget(self, keys: Iterable[str]) -> None:
         """Forget documents that are gone, in one transaction.
 
