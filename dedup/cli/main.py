@@ -25,6 +25,7 @@ _COMMANDS = {
     "spark": "do what files does on a cluster, by a job of Spark",
     "runs": "list the runs of a database, or roll one back",
     "release": "let pages that were dropped wrongly be stored after all",
+    "erase": "remove a document for good, such as on request of who it is about",
     "prune": "remove old runs, and what only they have seen, from a database",
     "warm-up": "compile now, such as when an image is made",
     "completion": "let the Tab key complete commands and options",
