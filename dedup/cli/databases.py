@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,13 +47,19 @@ def _of_project() -> str | None:
     is_project = any((folder / "scrapy.cfg").is_file() for folder in (Path.cwd(), *Path.cwd().parents))
     if not is_project or find_spec("scrapy") is None:
         return None
-    from scrapy.utils.project import get_project_settings  # noqa: PLC0415 -- takes half a second
+    from scrapy.utils.project import ENVVAR, get_project_settings  # noqa: PLC0415 -- takes half a second
 
+    before, path = os.environ.get(ENVVAR), list(sys.path)
     try:
         url = get_project_settings().get(VARIABLE)
     except ImportError as error:
         message = f"the settings of the Scrapy project here cannot be loaded ({error}): name a --database"
         raise SettingsError(message) from None
+    finally:
+        # Scrapy leaves both changed.
+        sys.path[:] = path
+        if before is None:
+            os.environ.pop(ENVVAR, None)
     return None if url is None else str(url)
 
 

@@ -28,12 +28,9 @@ from sqlalchemy import (
 
 from dedup.console import Progress
 from dedup.errors import DedupError
-from dedup.keys import Keys, TableDesign
-from dedup.rules.scope import Scope, Scopes
-from dedup.rules.settings import Mode
-from dedup.store.database import Database, RowsOfRuns, read_properties, read_rows_of_runs
+from dedup.store.database import Database, RowsOfRuns, read_rows_of_runs
 from dedup.store.document_rows import CANCELLING, LOADED
-from dedup.store.key_table import KeyTable
+from dedup.store.key_table import KeyTable, read_key_table
 from dedup.store.notes import remove_some_notes
 from dedup.store.runs import no_run
 from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
@@ -134,12 +131,9 @@ def prune_runs(database: Database, seconds: int) -> Cancelled:
 def _remove(database: Database, names: Mapping[int, str], cancelled: Cancelled, *, with_rows: bool) -> None:
     """Remove runs, given by their ids with their names; with_rows: and the rows of others that belong to them."""
     with database.read() as connection:
-        made_with = read_properties(connection)
+        keys = read_key_table(connection)
         total = connection.scalar(select(func.count()).where(verdicts.c.run_id.in_(names))) or 0
         tables = read_rows_of_runs(connection) if with_rows else []
-    with_bands = made_with["mode"] != Mode.PAPER.value
-    made_of = Keys(TableDesign.parse(made_with["table design"]), with_bands=with_bands)
-    keys = KeyTable(made_of, Scopes(Scope(made_with["scope"])))
     with Progress("removing", total) as progress:
         for run_id, name in names.items():
             is_gone = False
@@ -272,17 +266,17 @@ def _delete_rows(database: Database, rows: RowsOfRuns, run: str) -> int:
 
     The row of a document that is still an original stays, and is given to the run that saw the document last.
     """
-    names = ["id", rows.run_column, *([rows.key_column] if rows.key_column else [])]
+    names = ["id", rows.run_column, *([rows.key_column] if rows.stays else [])]
     own_table = table(rows.table, *map(column, names))
     is_own = _is_of_run(rows, own_table, run)
-    some = select(own_table.c.id, *([own_table.c[rows.key_column]] if rows.key_column else [])).where(is_own)
+    some = select(own_table.c.id, *([own_table.c[rows.key_column]] if rows.stays else [])).where(is_own)
     deleted = 0
     while True:
         with database.write() as connection:
             found = connection.execute(some.limit(ROWS_AT_ONCE)).all()
             if not found:
                 return deleted
-            keys = [bytes(row[1]) for row in found] if rows.key_column else []
+            keys = [bytes(row[1]) for row in found] if rows.stays else []
             seen_by = _find_originals(connection, keys) if keys else {}
             stay = {row[0]: seen_by[key] for row, key in zip(found, keys, strict=False) if key in seen_by}
             go = [row[0] for row in found if row[0] not in stay]

@@ -297,14 +297,16 @@ class RowsOfRuns(NamedTuple):
         table: its name.
         run_column: the column that says which run: its name, or where `runs_table` is given the id of its row there.
         runs_table: a table with the columns `id` and `name`, where runs have numbers of the table's own; empty: none.
-        key_column: a column with `dedup.store.document_rows.key_digest` of the document that the row is about; empty:
-            none. Where it is given, the row of a document that is still an original stays.
+        key_column: a column with `dedup.store.document_rows.key_digest` of the document that the row is about, with
+            which it is erased; empty: none.
+        stays: whether the row of a document that is still an original stays.
     """
 
     table: str
     run_column: str
     runs_table: str = ""
     key_column: str = ""
+    stays: bool = False
 
 
 class TableSet(NamedTuple):

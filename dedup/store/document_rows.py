@@ -30,7 +30,7 @@ from dedup.rules.documents import Content, Kept, Match, StoredDocument
 from dedup.rules.other_fields import have_changed
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import Sketch, digest
-from dedup.store.schema import documents, properties, runs, to_unsigned, verdicts, words
+from dedup.store.schema import documents, erased, properties, runs, to_unsigned, verdicts, words
 from dedup.store.unit_of_work import Session
 
 _PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class")
@@ -130,6 +130,8 @@ _SOME_LED = (
 )
 _COUNT_LED = select(func.count()).select_from(_SOME_LED)
 _WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
+_SOME_ERASED = select(erased.c.digest).limit(1)
+_ERASED = select(erased.c.digest).where(erased.c.digest.in_(bindparam("digests", expanding=True)))
 _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 
 MOST_OF_TEXT = 64
@@ -382,6 +384,13 @@ def words_row(text_digest: bytes, tokens: bytes) -> dict[str, Any]:
 def remove_words(session: Session, text_digest: bytes) -> None:
     """Forget the tokens of a text, if they are stored."""
     session.execute(_REMOVE_WORDS, {"digest": text_digest})
+
+
+def find_erased(session: Session, digests: Iterable[bytes]) -> frozenset[bytes]:
+    """Return those of some digests, of keys, texts and bytes, that were erased."""
+    if session.scalar(_SOME_ERASED) is None:
+        return frozenset()
+    return frozenset(map(bytes, session.scalars(_ERASED, {"digests": list(digests)})))
 
 
 def open_run(session: Session, name: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import os
 from pathlib import Path
 
 import pytest
@@ -18,8 +18,6 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in (VARIABLE, "SCRAPY_SETTINGS_MODULE", "SCRAPY_PROJECT"):
         monkeypatch.delenv(name, raising=False)
-    # Scrapy puts the folder of a project there.
-    monkeypatch.setattr(sys, "path", list(sys.path))
 
 
 def make_project(folder: Path, module: str, content: str) -> None:
@@ -34,6 +32,7 @@ def test_what_is_named_comes_first_then_the_variable_then_the_project(
     assert database_url(None) == "sqlite:///crawl.db"
     make_project(tmp_path, "settings_with_a_database", f"{VARIABLE} = 'postgresql://of/project'")
     assert database_url("") == "postgresql://of/project"
+    assert not {"SCRAPY_SETTINGS_MODULE"} & os.environ.keys()
     monkeypatch.setenv(VARIABLE, "postgresql://of/variable")
     assert database_url(None) == "postgresql://of/variable"
     assert database_url("own.db") == "sqlite:///own.db"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from gzip import decompress as gunzip
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -204,3 +205,23 @@ def test_pages_outlive_pruned_runs_and_are_crawled_again(tmp_path: Path) -> None
     assert keys_of(url) == decided
     wrong = run_dedup("prune", "--keep", "run", folder=tmp_path)
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+
+
+def test_an_erased_page_leaves_a_crawl_and_stays_away(tmp_path: Path) -> None:
+    url, archive = f"sqlite:///{tmp_path / 'crawl.db'}", tmp_path / "again.warc.gz"
+    links = '<a href="/a">a</a> <a href="/b">b</a>'
+    with LocalSite({"/": links, "/a": article("ferry"), "/b": article("bridge")}) as site:
+        crawl_site_here(url, url=site.url)
+        key = f"{site.url}/a"
+        tried = run_dedup("erase", key, folder=tmp_path)
+        assert (tried.returncode, tried.stderr) == (0, "")
+        assert tried.stdout.splitlines()[0] == "1 document would be erased from sqlite:///crawl.db"
+        assert len(pages(url)) == 3
+        done = run_dedup("erase", key, "--yes", folder=tmp_path)
+        assert "1 of pages, 1 of visits" in done.stdout
+        assert key not in done.stdout
+        crawl_site_here(url, {"FEEDS": {str(archive): {"format": "gz"}}}, url=site.url, recrawl="true")
+    for table, column in (("pages", "url"), ("visits", "url"), ("dedup_documents", "key")):
+        assert key not in [row[column] for row in ask(url, f"SELECT {column} FROM {table}")]
+    assert article("ferry").encode() not in gunzip(archive.read_bytes())
+    assert article("bridge").encode() in gunzip(archive.read_bytes())
