@@ -76,7 +76,7 @@ check: $(VENV)/dev
 	$(BIN)/mypy
 
 docs: $(VENV)/dev
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python docs/build_site.py
 	@echo "open $(CURDIR)/site/index.html in a browser"
 
 bench: $(VENV)/bench
