@@ -12,7 +12,7 @@ import subprocess
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,15 +23,15 @@ from unittest.mock import patch
 
 from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerRunner
-from scrapy.settings import Settings
+from scrapy.settings import Settings, default_settings
 from sqlalchemy import create_engine, text
+from twisted.internet import asyncioreactor
 
-from crawler.spider.site import SiteSpider
-from settings import default
 from tests.forking import ForkedProcess
 from tests.waiting import HANG
 
 ROOT = Path(__file__).resolve().parents[1]
+_NO_REACTOR = "TWISTED_REACTOR_ENABLED"
 # What no crawl may ever show, whatever a site or a user does.
 _ACCIDENTS = (
     "Traceback (most recent call last)",
@@ -330,6 +330,10 @@ def crawl_site_here(
         constants: what constants are meanwhile, by their full names.
         **arguments: those of the spider.
     """
+    # The crawler needs a newer Scrapy than the stage does.
+    from crawler.spider.site import SiteSpider
+    from settings import default
+
     database_url = database if isinstance(database, str) else f"sqlite:///{database}"
     project = {name: value for name, value in vars(default).items() if name.isupper()}
     project |= {"DEDUP_DATABASE_URL": database_url, **_SOON}
@@ -354,7 +358,7 @@ def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float
         ExitedError: the crawl ended with SystemExit.
     """
     values = {"DEDUP_WORKERS": 0, "LOG_LEVEL": "DEBUG", **settings}
-    values |= {"TWISTED_REACTOR_ENABLED": False, "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False}
+    values |= {_NO_REACTOR: False, "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False}
     project = Settings(values, priority="project")
     outcome = Outcome()
 
@@ -381,7 +385,7 @@ def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float
     with _logged_to(outcome.log):
         try:
             with patch("dedup.stage.running.is_command", return_value=True):
-                asyncio.run(crawl_it())
+                (asyncio.run if hasattr(default_settings, _NO_REACTOR) else _run_on_reactor)(crawl_it())
         except SystemExit as ended:
             status = ended.code
     if status is not None:
@@ -391,6 +395,16 @@ def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float
             gc.collect()
         raise ExitedError(status, outcome)
     return outcome
+
+
+def _run_on_reactor(work: Coroutine[Any, Any, None]) -> None:
+    """Run as `asyncio.run` does, with Twisted's reactor, which Scrapy 2.14 cannot do without."""
+    if "twisted.internet.reactor" not in sys.modules:
+        asyncioreactor.install(asyncio.new_event_loop())
+        from twisted.internet import reactor
+
+        reactor.startRunning(installSignalHandlers=False)
+    sys.modules["twisted.internet.reactor"]._asyncioEventloop.run_until_complete(work)
 
 
 @contextmanager
