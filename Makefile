@@ -83,30 +83,34 @@ bench: $(VENV)/bench
 	$(BIN)/python -m benchmarks $(NAME) $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 $(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/crawl: requirements/crawl.txt pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/crawl.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@echo "installing Scrapy, trafilatura and what they need into $(VENV): 80 packages, 750 MB, one to four minutes, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/crawl.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
 $(VENV)/cluster: requirements/cluster.txt $(VENV)/crawl
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/cluster.txt
+	@echo "installing PostgreSQL into $(VENV): some seconds, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/cluster.txt
 	@touch $@
 
-# pyspark is 430 MB, and built here: a minute or two.
 $(VENV)/spark: requirements/spark.txt $(VENV)/crawl
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/spark.txt
+	@echo "installing Spark and Java into $(VENV): 600 MB, two or three minutes, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/spark.txt
 	@touch $@
 
 $(VENV)/dev: requirements/dev.txt requirements/docs.txt requirements/pywb.txt $(VENV)/crawl
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@echo "installing what tests, checks and documentation need into $(VENV): a minute or two, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/pywb \
 		-r requirements/pywb.txt || echo "pywb cannot be installed here: its test is skipped"
 	@touch $@
 
 $(VENV)/bench: requirements/bench.txt $(VENV)/dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
+	@echo "installing what is measured beside this project into $(VENV): a minute, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
 	@touch $@
 
 clean:

@@ -12,9 +12,10 @@ from posixpath import relpath
 _ROOT = Path(__file__).resolve().parents[1]
 _DOCS = _ROOT / "docs"
 _GATHERED = _ROOT / "build" / "docs"
-_OUTSIDE = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"} | {
-    path.relative_to(_ROOT).as_posix(): path.relative_to(_ROOT).as_posix()
-    for path in (_ROOT / "examples").rglob("README.md")
+_OUTSIDE = {
+    "README.md": "index.md",
+    **{name: name.lower() for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")},
+    **{(path := found.relative_to(_ROOT).as_posix()): path for found in (_ROOT / "examples").rglob("README.md")},
 }
 """Where in the site a page is that is not in `docs/`."""
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 _TOO_WIDE = """parts => [...document.querySelectorAll(parts)]
     .filter(element => element.scrollWidth > element.clientWidth + 1).map(element => element.innerText)"""
 # What the site is built from.
-_SOURCES = ("docs", "examples", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "mkdocs.yml")
+_SOURCES = ("docs", "examples", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "mkdocs.yml")
 # By width in pixels, what has not to be scrolled sideways.
 _FITTING = {390: "html, pre > code, .md-typeset__scrollwrap", 1_280: "html"}
 
