@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from scrapy import Spider, signals
+import pytest
+from scrapy import Spider, exceptions, signals
 from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.settings import Settings, default_settings
 from sqlalchemy import create_engine, text
@@ -31,6 +32,8 @@ from tests.forking import ForkedProcess
 from tests.waiting import HANG
 
 ROOT = Path(__file__).resolve().parents[1]
+# One that the stage works on, and the crawler does not.
+IS_OLD_SCRAPY = not hasattr(exceptions, "CannotResolveHostError")
 _NO_REACTOR = "TWISTED_REACTOR_ENABLED"
 # What no crawl may ever show, whatever a site or a user does.
 _ACCIDENTS = (
@@ -147,6 +150,12 @@ def ask(database_url: str, query: str) -> list[dict[str, Any]]:
         engine.dispose()
 
 
+def require_crawler() -> None:
+    """Skip a test of the crawler where Scrapy is too old for it."""
+    if IS_OLD_SCRAPY:
+        pytest.skip("the crawler needs a newer Scrapy")
+
+
 def crawl_command(
     arguments: Mapping[str, object], settings: Mapping[str, object] | None = None, options: Sequence[str] = ()
 ) -> list[str]:
@@ -217,6 +226,8 @@ def start(
     constants: Mapping[str, object] | None = None,
 ) -> subprocess.Popen[str] | ForkedProcess:
     """Start a command as a terminal does: in a process group of its own."""
+    if folder == ROOT:
+        require_crawler()
     # A copy of this project has modules of its own.
     is_loaded = folder == ROOT or not (folder / "crawler").exists()
     if tuple(command[:3]) == (sys.executable, "-m", "scrapy") and is_loaded and before is None:
@@ -330,7 +341,7 @@ def crawl_site_here(
         constants: what constants are meanwhile, by their full names.
         **arguments: those of the spider.
     """
-    # The crawler needs a newer Scrapy than the stage does.
+    require_crawler()
     from crawler.spider.site import SiteSpider
     from settings import default
 
@@ -404,7 +415,15 @@ def _run_on_reactor(work: Coroutine[Any, Any, None]) -> None:
         from twisted.internet import reactor
 
         reactor.startRunning(installSignalHandlers=False)
-    sys.modules["twisted.internet.reactor"]._asyncioEventloop.run_until_complete(work)
+    loop = sys.modules["twisted.internet.reactor"]._asyncioEventloop
+    try:
+        loop.run_until_complete(work)
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
 
 
 @contextmanager
