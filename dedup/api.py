@@ -82,7 +82,7 @@ def similarity(a: str, b: str, **settings: Any) -> PairDecision:
     >>> found.is_duplicate, found.distance, round(found.similarity.jaccard, 1)
     (False, 13, 0.5)
     >>> found.rule.value
-    'a text has too few tokens for anything but an exact comparison, and the texts are not the same'
+    'too short for a near-duplicate check; the texts differ'
 
     >>> story = "The ferry to the island leaves at seven in the morning and comes back when the last guests have gone."
     >>> found = similarity(story, story.replace("seven", "eight"))

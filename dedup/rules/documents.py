@@ -22,7 +22,7 @@ class Rule(StrEnum):
     SAME_TEXT = "the texts are the same once normalised"
     SAME_BYTES = "the pages have no text, and their bytes are the same"
     SAME_SHORT_TEXT = "the texts are the same, but too short, or had by too many, to say that one is a copy"
-    TOO_SHORT = "a text has too few tokens for anything but an exact comparison, and the texts are not the same"
+    TOO_SHORT = "too short for a near-duplicate check; the texts differ"
     TOO_FAR = "the fingerprints differ in more bits than radius, and mode is paper"
     NO_KEY = "the documents share no key: no band, and no prefix of a table with fingerprints within 3 bits"
     FAR_FROM_LEADER = "too far from the leader of the cluster: neither leader_jaccard nor leader_containment is reached"
