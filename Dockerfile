@@ -19,4 +19,6 @@ USER crawler
 # Database and feeds are written to the folder where a crawl starts.
 WORKDIR /data
 VOLUME /data
+# Whether its database is there and answers.
+HEALTHCHECK --interval=1m --start-period=1m CMD dedup runs --database "${DEDUP_DATABASE_URL:-crawl.db}"
 ENTRYPOINT ["scrapy", "crawl", "site"]
