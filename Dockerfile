@@ -20,5 +20,5 @@ USER crawler
 WORKDIR /data
 VOLUME /data
 # Whether its database is there and answers.
-HEALTHCHECK --interval=1m --start-period=1m CMD dedup runs --database "${DEDUP_DATABASE_URL:-crawl.db}"
+HEALTHCHECK --interval=1m --start-period=1m CMD dedup runs
 ENTRYPOINT ["scrapy", "crawl", "site"]

@@ -145,7 +145,7 @@ def _ask(signing: Signing, new: list[Signature], size: int) -> Asked:
 
 
 def _is_confirmed(original: Signature, copy: Signature) -> bool:
-    return check(original.words, copy.words, SETTINGS).is_duplicate
+    return check(original.words, copy.words, SETTINGS).rule.is_duplicate
 
 
 def _target(kind: str, folder: Path, server: PostgresqlServer | None, size: int) -> _Target:

@@ -183,7 +183,7 @@ class _Truth:
             return False
         a, b = self._signature(drop.path), self._signature(drop.original)
         same = a.text_digest == b.text_digest
-        return same or check(a.words, b.words, self._settings).is_duplicate
+        return same or check(a.words, b.words, self._settings).rule.is_duplicate
 
     def _text(self, path: str) -> str:
         body = self._site.answers[path].body

@@ -16,7 +16,7 @@ from benchmarks.processes import scratch_folder
 from dedup.evaluation import LabelledPair, Quality, analyse_documents, read_set
 from dedup.rules.documents import DUPLICATES, Document, Rule, join_clusters
 from dedup.rules.settings import DedupSettings
-from dedup.rules.verification import belongs_to_cluster, check_documents
+from dedup.rules.verification import check_documents, is_near_leader
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, compare, digest
 from dedup.store.deduplicator import Deduplicator
@@ -177,7 +177,7 @@ def _doubt(decided: Decided, arriving: Mapping[str, Document], settings: DedupSe
 
 
 def _check(own: Signature, other: Signature, settings: DedupSettings) -> Rule:
-    return check_documents(own.sketch, own.words, other.sketch, other.words, settings)
+    return check_documents(own.sketch, own.words, other.sketch, other.words, settings).rule
 
 
 def _belongs(own: Signature, leader: Signature, settings: DedupSettings) -> bool:
@@ -186,7 +186,7 @@ def _belongs(own: Signature, leader: Signature, settings: DedupSettings) -> bool
     to_leader = compare(own.sketch, leader.sketch)
     # A text that was found by its leader need not belong to it more loosely: the check is stricter,
     # but for short texts, of which the words are compared.
-    return belongs_to_cluster(to_leader, settings) or _check(own, leader, settings).is_duplicate
+    return is_near_leader(to_leader, settings) or _check(own, leader, settings).is_duplicate
 
 
 def _read(deduplicator: Deduplicator) -> Arrival:

@@ -124,7 +124,7 @@ class SiteArguments:
         )
 
     def is_start(self, request: Request) -> bool:
-        """Say whether a request is for one of `urls`, if by a redirect."""
+        """Return whether a request is for one of `urls`, if by a redirect."""
         return request.meta.get("redirect_urls", [request.url])[0] in self.urls
 
 

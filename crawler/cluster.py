@@ -111,11 +111,16 @@ def start_part(
         stderr: likewise.
         own_group: whether it is the first of a process group of its own, which Ctrl-C does not reach.
     """
-    told = {"SCRAPY_PROJECT": "cluster", "DEDUP_DATABASE_URL": database, "DEDUP_RUN": run, "CRAWLER_PART": part}
+    variables = {
+        "SCRAPY_PROJECT": "cluster",
+        "DEDUP_DATABASE_URL": database,
+        "DEDUP_RUN": run,
+        "CRAWLER_PART": part,
+    }
     return subprocess.Popen(  # noqa: S603 -- the user's own arguments
         [sys.executable, "-m", "scrapy", "crawl", "site", *arguments],
         cwd=PROJECT,
-        env={**os.environ, **told},
+        env={**os.environ, **variables},
         stdout=stdout,
         stderr=stderr,
         text=True,

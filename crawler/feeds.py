@@ -515,8 +515,8 @@ def _fields_of(slot: FeedSlot) -> list[str]:
 def _explain(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    told = " ".join(str(error).split())
-    return told if isinstance(error, DedupError) else f"{type(error).__name__}: {told}"
+    message = " ".join(str(error).split())
+    return message if isinstance(error, DedupError) else f"{type(error).__name__}: {message}"
 
 
 def _discard(slot: FeedSlot) -> None:

@@ -103,8 +103,8 @@ def skip(crawler: Crawler, url: str, reason: str, detail: str = "", *, request: 
     if origin != url:  # the address that stands in the link
         detail = f"redirected from {origin}" + (f"; {detail}" if detail else "")
     page, words = SkippedPage(url, reason, referrer_of(request)), reason.replace("_", " ")
-    told = f"skipped {clean(url)}: {words}"
-    logger.info("%s", f"{told} ({' '.join(clean(detail).split())})" if detail else told)
+    message = f"skipped {clean(url)}: {words}"
+    logger.info("%s", f"{message} ({' '.join(clean(detail).split())})" if detail else message)
     stage = crawler.get_item_pipeline(NearDuplicatePipeline)
     if stage is not None:  # which notes it for its report
         stage.note_skipped(url, words, detail, page.referrer)
@@ -205,8 +205,8 @@ def _not_fetched(crawler: Crawler) -> str:
 
 
 def _not_followed(on_duplicates: int, forbidden: int) -> str:
-    told = [f"{counted(on_duplicates, 'link')} on duplicates"] if on_duplicates else []
-    return ", ".join([*told, f"{forbidden:,} forbidden by robots.txt"] if forbidden else told)
+    message = [f"{counted(on_duplicates, 'link')} on duplicates"] if on_duplicates else []
+    return ", ".join([*message, f"{forbidden:,} forbidden by robots.txt"] if forbidden else message)
 
 
 def _site(urls: Sequence[str]) -> str:
@@ -356,7 +356,7 @@ class Progress:
 
 
 def progress_line(stats: StatsCollector, seconds: float) -> str:
-    """Say in one line how far a crawl is.
+    """Return in one line how far a crawl is.
 
     Args:
         stats: the crawl's stats.

@@ -55,17 +55,17 @@ _BAD_CERTIFICATE = re.compile("certificate.verify.failed|VerificationError", re.
 
 
 def has_bad_certificate(error: BaseException) -> bool:
-    """Say whether a request was not made because the host could not show a certificate that holds."""
+    """Return whether a request was not made because the host could not show a certificate that holds."""
     return isinstance(error, DownloadFailedError) and _BAD_CERTIFICATE.search(str(error)) is not None
 
 
 def is_away(error: BaseException) -> bool:
-    """Say whether a request failed since its host is away, as far as anybody can know."""
+    """Return whether a request failed since its host is away, as far as anybody can know."""
     return isinstance(error, _AWAY) and not has_bad_certificate(error)
 
 
 def is_mended_by_time(status: int) -> bool:
-    """Say whether another answer may come later in the place of one with this status."""
+    """Return whether another answer may come later in the place of one with this status."""
     return status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 

@@ -55,5 +55,5 @@ AGAIN = ("page again", "page again 2", "page again 3")
 
 
 def is_page(kind: str | None) -> bool:
-    """Say whether requests of a kind lead to pages."""
+    """Return whether requests of a kind lead to pages."""
     return kind in (PAGE, ARCHIVED, *AGAIN)

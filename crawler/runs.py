@@ -175,14 +175,14 @@ def command_to_export(crawler: Crawler, run: str, uri: str, options: Mapping[str
 
 def _command_line(crawler: Crawler, command: Sequence[str]) -> str:
     settings = crawler.settings
-    told: dict[str, str] = {}
+    variables: dict[str, str] = {}
     if (part := str(settings.get("CRAWLER_PART") or "1/1")) != "1/1":
         database = shown_url(make_url(settings[_DATABASE]))
-        told = {"SCRAPY_PROJECT": "cluster", _DATABASE: database, "DEDUP_RUN": settings["DEDUP_RUN"]}
-        told["CRAWLER_PART"] = part
-    words = ["env", *(f"{name}={value}" for name, value in told.items())] if told else []
+        variables = {"SCRAPY_PROJECT": "cluster", _DATABASE: database, "DEDUP_RUN": settings["DEDUP_RUN"]}
+        variables["CRAWLER_PART"] = part
+    words = ["env", *(f"{name}={value}" for name, value in variables.items())] if variables else []
     words += [program("scrapy"), *command]
-    if not told and settings.getpriority(_DATABASE) == _COMMAND_LINE:
+    if not variables and settings.getpriority(_DATABASE) == _COMMAND_LINE:
         words += ["-s", f"{_DATABASE}={shown_url(make_url(settings[_DATABASE]))}"]
     return shlex.join(words)
 

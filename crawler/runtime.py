@@ -164,8 +164,8 @@ class MemoryLimit:
     def _check(self) -> None:
         taken = int(_STATM.read_text().split()[1]) * mmap.PAGESIZE >> 20
         if taken > self._most:
-            told = f"the process takes {taken:,} MB of memory, and MEMUSAGE_LIMIT_MB allows {self._most:,}"
-            self._stopper.stop(DedupError(told), "memory")
+            message = f"the process takes {taken:,} MB of memory, and MEMUSAGE_LIMIT_MB allows {self._most:,}"
+            self._stopper.stop(DedupError(message), "memory")
 
 
 class _BoundedConnection(Connection):

@@ -50,5 +50,5 @@ def connect_with(handler: HTTP11DownloadHandler, factory: type[ConnectionFactory
 
 
 def is_reading_headers(connection: Connection) -> bool:
-    """Say whether a connection is at the headers of a response."""
+    """Return whether a connection is at the headers of a response."""
     return connection._parser is not None and connection._parser.state in (STATUS, HEADER)

@@ -76,7 +76,7 @@ def deduplicate(texts: Iterable[str | tuple[str, str]], *, database: str = "", *
 
 
 def similarity(a: str, b: str, **settings: Any) -> PairDecision:
-    """Say whether a text is a duplicate of another one, or similar to it, and why.
+    """Return whether a text is a duplicate of another one, or similar to it, and why.
 
     >>> found = similarity("The ferry leaves at seven.", "The ferry leaves at eight.")
     >>> found.is_duplicate, found.distance, round(found.similarity.jaccard, 1)

@@ -120,21 +120,21 @@ def inner(function: F) -> F:
 
 
 class _FirstCompiled(_event.Listener):  # type: ignore[misc]
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self._tell: Callable[[], None] | None = tell
+    def __init__(self, report: Callable[[], None]) -> None:
+        self._report: Callable[[], None] | None = report
 
     def on_start(self, event: Any) -> None:
-        tell, self._tell = self._tell, None
-        if tell is not None:
-            tell()
+        report, self._report = self._report, None
+        if report is not None:
+            report()
 
     def on_end(self, event: Any) -> None:
         pass
 
 
-def when_first_compiled(tell: Callable[[], None]) -> None:
+def when_first_compiled(report: Callable[[], None]) -> None:
     """Have a function called once before anything is compiled in this process: it takes some seconds."""
-    _event.register("numba:compile", _FirstCompiled(tell))
+    _event.register("numba:compile", _FirstCompiled(report))
 
 
 @inner

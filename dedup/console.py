@@ -289,11 +289,11 @@ class Progress:
         share = min(1.0, done / self.total)
         gained = done - self._before
         left = f"{duration(max(0.0, self.total - done) / gained * self.seconds)} left" if gained > 0 else ""
-        told = "   ".join(filter(None, (detail, left)))
+        detail_shown = "   ".join(filter(None, (detail, left)))
         if self._is_terminal:
-            self._show_bar(share, told)
+            self._show_bar(share, detail_shown)
         else:
-            self._stream.write(f"{self._label:<10}{share:4.0%}   {told}\n")
+            self._stream.write(f"{self._label:<10}{share:4.0%}   {detail_shown}\n")
             self._stream.flush()
 
     def erase(self) -> None:
@@ -308,14 +308,19 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self.erase()
 
-    def _show_bar(self, share: float, told: str) -> None:
+    def _show_bar(self, share: float, detail_shown: str) -> None:
         if self._bar is None:
             # A tenth of a second, and only terminals need it.
             from rich.progress import BarColumn, TaskProgressColumn, TextColumn  # noqa: PLC0415
             from rich.progress import Progress as Bar  # noqa: PLC0415
 
-            told_column = TextColumn("{task.fields[told]}", markup=False)
-            columns = (TextColumn("{task.description}", markup=False), BarColumn(20), TaskProgressColumn(), told_column)
+            detail_column = TextColumn("{task.fields[detail]}", markup=False)
+            columns = (
+                TextColumn("{task.description}", markup=False),
+                BarColumn(20),
+                TaskProgressColumn(),
+                detail_column,
+            )
             # Without a thread of its own, since processes may be forked meanwhile, and without a hand on other streams.
             self._bar = Bar(
                 *columns,
@@ -325,9 +330,11 @@ class Progress:
                 redirect_stdout=False,
                 redirect_stderr=False,
             )
-            self._bar.update(self._bar.add_task(self._label, total=1.0, told=""), completed=share, told=told)
+            self._bar.update(
+                self._bar.add_task(self._label, total=1.0, detail=""), completed=share, detail=detail_shown
+            )
             self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=share, told=told, refresh=True)
+        self._bar.update(self._bar.task_ids[0], completed=share, detail=detail_shown, refresh=True)
 
 
 def track(items: Iterable[T], label: str, total: int, stream: TextIO | None = None) -> Iterator[T]:

@@ -112,7 +112,7 @@ def text_or_page(value: Any) -> tuple[str, bytes | str]:
 
 
 def is_placeholder(value: bytes | str) -> bool:
-    """Say whether a value is written in place of a missing text: `NULL`, `N/A`, `-`, `loading...`."""
+    """Return whether a value is written in place of a missing text: `NULL`, `N/A`, `-`, `loading...`."""
     if len(value) > _LONGEST_PLACEHOLDER or isinstance(value, bytes):
         return False
     letters = _NO_LETTER.sub("", value).casefold()

@@ -17,11 +17,11 @@ import numpy as np
 from dedup.errors import InputError
 
 
-def require_compiler(tell: Callable[[str], None]) -> None:
+def require_compiler(report: Callable[[str], None]) -> None:
     """Refuse to do without the compiler, and say so before anything is compiled.
 
     Args:
-        tell: takes a line for the user; it is called once, and only where something is not compiled yet.
+        report: takes a line for the user; it is called once, and only where something is not compiled yet.
 
     Raises:
         InputError: numba is not installed.
@@ -30,7 +30,7 @@ def require_compiler(tell: Callable[[str], None]) -> None:
         raise InputError("this needs numba, which is not installed: pip install 'scrapy-neardup[corpus]'")
     from dedup.compiled import when_first_compiled
 
-    when_first_compiled(lambda: tell("compiling for this machine, once, which takes some 20 seconds"))
+    when_first_compiled(lambda: report("compiling for this machine, once, which takes some 20 seconds"))
 
 
 def compile_all() -> None:
@@ -44,7 +44,6 @@ def compile_all() -> None:
     from dedup.files.run import run_job
     from dedup.rules.settings import Mode, RuleSettings
     from dedup.rules.shared_shingles import bounds, shared_tokens
-    from dedup.rules.verification import Thresholds
     from dedup.signature.analysis import bands_of, find_words
     from dedup.signature.schemes import default_scheme
     from dedup.signature.signature import Sketch
@@ -57,7 +56,7 @@ def compile_all() -> None:
     # As Arrow has them: not to be written to.
     minima, counts = np.frombuffer(bytes(64), np.uint64)[np.newaxis], np.zeros(1, np.uint32)
     sketches = Sketches(minima, counts, counts)
-    estimate(sketches, sketches, Thresholds.of(RuleSettings()))
+    estimate(sketches, sketches, RuleSettings().limits)
     with tempfile.TemporaryDirectory() as name, Path(os.devnull).open("w", encoding="utf-8") as nobody:
         folder = Path(name)
         known = DocumentTable(folder)

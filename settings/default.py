@@ -58,6 +58,7 @@ EXTENSIONS = {
     # In the place of Scrapy's, which knows one least delay for all hosts.
     "scrapy.extensions.throttle.AutoThrottle": None,
     "crawler.politeness.pausing.Pace": 0,
+    "crawler.metrics.Metrics": 0,
 }
 
 FEED_EXPORTERS = {

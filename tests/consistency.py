@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Table, select
 from crawler.frontier.schema import urls
 from crawler.pages.store import pages, visits
 from dedup.rules.settings import DedupSettings
-from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens, keys_of
+from dedup.rules.verification import check, fewest_tokens, is_near_leader, keys_of
 from dedup.signature.normalise import clean
 from dedup.signature.signature import Sketch, compare
 from dedup.signature.signing import bands_of_words, make_signature
@@ -78,7 +78,7 @@ def _of_clusters(connection: Connection) -> list[str]:
         if a.text_digest == b.text_digest:
             return True
         pair = words.get(bytes(a.text_digest), b""), words.get(bytes(b.text_digest), b"")
-        return check(*pair, SETTINGS).is_duplicate
+        return check(*pair, SETTINGS).rule.is_duplicate
 
     lines = []
     for document in documents.values():
@@ -94,7 +94,7 @@ def _of_clusters(connection: Connection) -> list[str]:
             continue
         similarity = compare(Sketch.from_bytes(bytes(document.sketch)), Sketch.from_bytes(bytes(leader.sketch)))
         others = [each for each in documents.values() if each.leader_id == leader.id and each.id != document.id]
-        is_by_member = belongs_to_cluster(similarity, SETTINGS) and any(are_near(document, each) for each in others)
+        is_by_member = is_near_leader(similarity, SETTINGS) and any(are_near(document, each) for each in others)
         if not are_near(document, leader) and not is_by_member:
             lines.append(f"{document.key} is no copy of {leader.key}")
     return lines

@@ -12,7 +12,7 @@ from sqlalchemy import func, select, update
 
 from dedup.rules.documents import Decision, Document, Rule
 from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.verification import belongs_to_cluster, check, is_comparable, is_thin, keys_of
+from dedup.rules.verification import check, is_comparable, is_near_leader, is_thin, keys_of
 from dedup.signature.signature import Signature, Sketch, compare, digest
 from dedup.signature.signing import bands_of_words, make_signature
 from dedup.store import schema
@@ -146,8 +146,8 @@ class Crawl:
                     or row.text_digest == leader.text_digest
                     or check(
                         words.get(row.text_digest, b""), words.get(leader.text_digest, b""), self.settings
-                    ).is_duplicate
-                    or belongs_to_cluster(similarity, self.settings)
+                    ).rule.is_duplicate
+                    or is_near_leader(similarity, self.settings)
                 ), "a member is unlike its leader"
             is_wanted = is_comparable(sketch.tokens, self.settings)
             if row.text_digest is not None and sketch.tokens and not has_placeholders:

@@ -101,6 +101,15 @@ def test_the_library_knows_nothing_of_the_application() -> None:
     assert [path for path in modules("dedup").values() if any(imports(path, known))] == []
 
 
+def test_the_crawler_uses_what_the_docs_name() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = page.partition("The crawler uses ")[2].partition("of `dedup`, and nothing else")[0]
+    allowed = tuple(name.strip("`/").removesuffix(".py").replace("/", ".") for name in re.findall("`.+?`", named))
+    library = modules("dedup")
+    used = {each for path in modules("crawler").values() for each in imports(path, library)} - {"dedup"}
+    assert {each for each in used if not f"{each}.".startswith(tuple(f"dedup.{name}." for name in allowed))} == set()
+
+
 def test_names_of_tests_have_at_most_80_characters() -> None:
     found = (re.findall(r"def (test_\w+)", path.read_text(encoding="utf-8")) for path in modules("tests").values())
     assert [name for names in found for name in names if len(name) > 80] == []

@@ -56,7 +56,7 @@ class FairQueue:
         return any(each.attempts >= SUSPECT for taken in self._taken.values() for each in taken.values())
 
     def is_low(self, most: int) -> bool:
-        """Say whether more is wanted of a host, where so many may be held of each."""
+        """Return whether more is wanted of a host, where so many may be held of each."""
         few = any(len(self._taken.get(host, ())) <= most // 4 for host in self._with_more)
         return few or not self._taken
 

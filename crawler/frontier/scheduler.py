@@ -363,10 +363,10 @@ class FrontierScheduler(BaseScheduler):
             return True
         row = self._in_flight.row_to_retry(request)
         if KIND not in request.meta:
-            told = (
+            message = (
                 f"{request.method} {plain(request.url)} was not made by make_request, and the frontier keeps no other"
             )
-            self._fail(DedupError(f"{told} requests; a login belongs into log_in"))
+            self._fail(DedupError(f"{message} requests; a login belongs into log_in"))
         elif row is None:
             digest = self._crawler.request_fingerprinter.fingerprint(request)
             self._changes.found.append(to_entry(request, digest))

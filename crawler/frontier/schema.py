@@ -408,7 +408,7 @@ class FrontierSpider(Protocol):
         ...
 
     def take_fallen(self) -> bool:
-        """Say whether a rule by which URLs were passed over has turned out to be false since the last call."""
+        """Return whether a rule by which URLs were passed over has turned out to be false since the last call."""
         ...
 
     async def log_in(self) -> None:

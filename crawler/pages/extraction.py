@@ -78,20 +78,20 @@ class LinkRules:
     robot: str = ""
 
     def is_on_site(self, url: str) -> bool:
-        """Say whether a URL is one of the allowed domains, whatever its path."""
+        """Return whether a URL is one of the allowed domains, whatever its path."""
         absolute = _ABSOLUTE.match(url)
         return absolute is not None and self.is_of(absolute[1])
 
     def is_of(self, network_location: str) -> bool:
-        """Say the same of the part of a URL that names host and port."""
+        """Return the same of the part of a URL that names host and port."""
         return _is_of(network_location, self.allowed_domains, self.starts)
 
     def allow(self, url: str) -> bool:
-        """Say whether a URL may be followed."""
+        """Return whether a URL may be followed."""
         return self.is_on_site(url) and self.matches(url)
 
     def matches(self, url: str) -> bool:
-        """Say whether a URL is wanted by `follow` and `ignore`, whatever its host."""
+        """Return whether a URL is wanted by `follow` and `ignore`, whatever its host."""
         return (not self.follow or re.search(self.follow, url) is not None) and (
             not self.ignore or re.search(self.ignore, url) is None
         )
@@ -432,7 +432,7 @@ def _in_charset(href: str, charset: str) -> str:
 
 
 def _leads_on(link: HtmlElement, relations: str) -> bool:
-    """Say whether a link element names a page to follow: the next one of a series, or one in another language."""
+    """Return whether a link element names a page to follow: the next one of a series, or one in another language."""
     words = relations.split()
     is_translation = "alternate" in words and link.get("hreflang") and "html" in (link.get("type") or "html").lower()
     return "next" in words or bool(is_translation)

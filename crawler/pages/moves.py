@@ -78,7 +78,7 @@ def find_in_scripts(scripts: Sequence[str]) -> str | None:
 
 
 def says_moved(text: str) -> bool:
-    """Say whether a short text is a note that something has moved."""
+    """Return whether a short text is a note that something has moved."""
     return _MOVED.search(text) is not None
 
 

@@ -20,7 +20,7 @@ from crawler.runs import name_of_run
 from crawler.runtime import Workers
 from crawler.warc.recording import RecordingMiddleware
 from dedup.errors import DatabaseError, DedupError
-from dedup.rules.documents import Decision
+from dedup.rules.documents import ERASED, Decision
 from dedup.rules.setting_values import to_word
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
@@ -185,7 +185,7 @@ class StoragePipeline:
 
     async def item_dropped(self, item: Any, exception: BaseException, response: Response | None) -> None:
         """Note that a page was seen though it is not kept; one that was stored is not any more."""
-        if not isinstance(item, Page):
+        if not isinstance(item, Page) or (isinstance(exception, _SEEN) and exception.decision == ERASED):
             return
         request = None if response is None else response.request
         if isinstance(exception, _SEEN) and not self._record(item, exception.decision, request):

@@ -68,9 +68,9 @@ TABLES = TableSet(
     "pages",
     metadata,
     (
-        RowsOfRuns("pages", "run", key_column="url_digest"),
-        RowsOfRuns("page_versions", "run"),
-        RowsOfRuns("visits", "run", key_column="url_digest"),
+        RowsOfRuns("pages", "run", key_column="url_digest", stays=True),
+        RowsOfRuns("page_versions", "run", key_column="url_digest"),
+        RowsOfRuns("visits", "run", key_column="url_digest", stays=True),
     ),
 )
 """The tables of pages and visits."""

@@ -45,21 +45,21 @@ _LONGEST_HOST = 255
 _of_crawls: WeakKeyDictionary[Crawler, Hosts] = WeakKeyDictionary()
 
 
-def pause_seconds(patience: float, pauses: int, asked_for: float | None, chance: float) -> float:
+def pause_seconds(patience: float, pauses: int, requested: float | None, chance: float) -> float:
     """Return for how many seconds a host that fails is left alone.
 
     Args:
         patience: how long it may fail before it is parked; all pauses are shares of that.
         pauses: how many it has had in a row, with this one.
-        asked_for: what it said in Retry-After, if it did; it gets half of all patience at most.
+        requested: what it said in Retry-After, if it did; it gets half of all patience at most.
         chance: from 0 to 1, so that not all who were sent away come back at once.
     """
     first = patience / 600
     doubled = first * 2.0 ** min(pauses - 1, 30)
     own = min(doubled, patience / 10) * (1 + _JITTER * (2 * chance - 1))
-    if asked_for is None:
+    if requested is None:
         return own
-    return max(own, min(asked_for, patience / 2) + first * _JITTER * chance)
+    return max(own, min(requested, patience / 2) + first * _JITTER * chance)
 
 
 def read_retry_after(value: str, now: float) -> float | None:
@@ -87,7 +87,7 @@ def slower(delay: float) -> float:
 
 
 def is_this_machine(host: str) -> bool:
-    """Say whether a host is the machine that the crawl runs on, by its name alone."""
+    """Return whether a host is the machine that the crawl runs on, by its name alone."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -101,7 +101,7 @@ def host_of(request: Request | Response) -> str:
     return (urlparse_cached(request).hostname or "")[:_LONGEST_HOST]
 
 
-def asked_to_wait(response: Response) -> float | None:
+def retry_after(response: Response) -> float | None:
     """Return for how many seconds an answer asks its host to be left alone (Retry-After); None if it does not."""
     return read_retry_after((response.headers.get("Retry-After") or b"").decode("latin-1"), time.time())
 
@@ -216,14 +216,14 @@ class Hosts:
             state.learnt, state.pages = state.learnt * _FASTER_BY, 0
 
     def note_failure(
-        self, host: str, why: str, asked_for: float | None = None, *, answers: bool = True, of_page: int = 0
+        self, host: str, why: str, requested: float | None = None, *, answers: bool = True, of_page: int = 0
     ) -> None:
         """Pause a host that does not serve what it is asked for, or park it.
 
         Args:
             host: its name.
             why: what happened, in a few words.
-            asked_for: the seconds for which it has asked to be left alone.
+            requested: the seconds for which it has asked to be left alone.
             answers: whether it has said so itself; one that has never said anything is not waited for.
             of_page: how often it has failed to serve the same page while it served others; 0 if that is not so.
         """
@@ -232,8 +232,8 @@ class Hosts:
         if host in self._parked:
             return
         if now < state.paused_until:  # this was under way
-            if asked_for is not None:
-                state.paused_until = max(state.paused_until, now + pause_seconds(self._patience, 1, asked_for, 0))
+            if requested is not None:
+                state.paused_until = max(state.paused_until, now + pause_seconds(self._patience, 1, requested, 0))
             return
         if not of_page:
             state.failing_since = state.failing_since or now
@@ -244,7 +244,7 @@ class Hosts:
             how_long = "has never answered" if is_hopeless else f"has failed for {duration(now - state.failing_since)}"
             logger.warning("%s %s (%s): what is left of it waits for `scrapy continue`", plain(host), how_long, why)
             return
-        seconds = pause_seconds(self._patience, of_page or state.pauses, asked_for, self._chance())
+        seconds = pause_seconds(self._patience, of_page or state.pauses, requested, self._chance())
         state.paused_until = now + seconds
         self._paused.add(host)
         level = logging.WARNING if seconds >= _LONG_PAUSE else logging.INFO

@@ -54,7 +54,7 @@ def meant(address: Address) -> Address:
 
 
 def is_inner(address: Address) -> bool:
-    """Say whether an address is of this machine, of a network of one's own, or of no single machine.
+    """Return whether an address is of this machine, of a network of one's own, or of no single machine.
 
     That is what IANA's registries of special-purpose addresses call not globally reachable, and multicast.
     """
@@ -177,7 +177,7 @@ class SiteMiddleware(OffsiteMiddleware):
     """
 
     def should_follow(self, request: Request, spider: Any) -> bool:
-        """Say whether a request is for the site."""
+        """Return whether a request is for the site."""
         return request.meta.get(KIND) == ARCHIVED or bool(spider.rules.is_on_site(request.url))
 
     def process_request(self, request: Request, spider: Spider | None = None) -> None:

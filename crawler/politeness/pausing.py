@@ -13,7 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.throttle import AutoThrottle
 from scrapy.http import Response
 
-from crawler.politeness.hosts import FAILED, Hosts, asked_to_wait, host_of, is_this_machine
+from crawler.politeness.hosts import FAILED, Hosts, host_of, is_this_machine, retry_after
 from crawler.politeness.robots import RobotsUnreachableError
 from crawler.reasons import has_bad_certificate, is_away, reason_of
 from crawler.request_meta import RESOURCE, ROW, STATIC
@@ -105,7 +105,7 @@ class PausingMiddleware:
             return response
         if response.status in (*_SENT_AWAY, *_OTHER_FAILURES):
             why = f"http {response.status}"
-            return self._failed(request, why, response.status, asked_to_wait(response)) or response
+            return self._failed(request, why, response.status, retry_after(response)) or response
         self._hosts.note_answer(host_of(request), seconds, is_page=ROW in request.meta)
         return response
 
@@ -113,7 +113,7 @@ class PausingMiddleware:
         if isinstance(exception, PostponedError):
             return self._put_back(request)
         if isinstance(exception, RobotsUnreachableError):
-            return self._failed(request, exception.why, exception.status, exception.asked_for, is_page=False)
+            return self._failed(request, exception.why, exception.status, exception.requested, is_page=False)
         if has_bad_certificate(exception):
             request.meta["dont_retry"] = True
         if is_away(exception):
@@ -125,7 +125,7 @@ class PausingMiddleware:
         request: Request,
         why: str,
         status: int | None = None,
-        asked_for: float | None = None,
+        requested: float | None = None,
         *,
         is_page: bool = True,
     ) -> Request | None:
@@ -152,7 +152,7 @@ class PausingMiddleware:
             self._hosts.slow_down(host, slot.delay if slot else 0.0)
         if is_sent_away or not is_page or state.strikes >= _STRIKES:
             of_page = times if serves_others else 0
-            self._hosts.note_failure(host, why, asked_for, answers=status is not None, of_page=of_page)
+            self._hosts.note_failure(host, why, requested, answers=status is not None, of_page=of_page)
             self._call_back(host)
         return self._put_back(request, lower=int(is_page))
 

@@ -21,7 +21,7 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import build_from_crawler
 
-from crawler.politeness.hosts import Hosts, asked_to_wait, host_of
+from crawler.politeness.hosts import Hosts, host_of, retry_after
 from crawler.politeness.inner_addresses import InnerAddressError
 from crawler.reasons import ROBOTS_UNKNOWN, is_away, is_mended_by_time, reason_of
 from crawler.scrapy_private import robots_parser_of
@@ -98,10 +98,10 @@ def rules_for(text: str, name: str) -> str:
     return "\n".join(kept)
 
 
-def crawl_delay(asked_for: float | None) -> float:
+def crawl_delay(requested: float | None) -> float:
     """Return the seconds between two requests that a host gets of those that it asks for."""
     # What is no number is not less than anything.
-    return min(asked_for, MOST_CRAWL_DELAY) if asked_for is not None and asked_for > 0 else 0.0
+    return min(requested, MOST_CRAWL_DELAY) if requested is not None and requested > 0 else 0.0
 
 
 class RobotsUnreachableError(IgnoreRequest):
@@ -110,14 +110,14 @@ class RobotsUnreachableError(IgnoreRequest):
     Attributes:
         why: what happened, in a few words; that a host is away says enough without robots.txt.
         status: what it has answered; None if it has not.
-        asked_for: the seconds for which it has asked to be left alone.
+        requested: the seconds for which it has asked to be left alone.
     """
 
-    def __init__(self, why: str, status: int | None = None, asked_for: float | None = None) -> None:
+    def __init__(self, why: str, status: int | None = None, requested: float | None = None) -> None:
         super().__init__(f"{ROBOTS_UNKNOWN} be read ({why})")
         self.why = why
         self.status = status
-        self.asked_for = asked_for
+        self.requested = requested
 
 
 class _Rules(NamedTuple):
@@ -236,7 +236,7 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
             self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
             if is_mended_by_time(response.status):  # other errors mean that there is none
                 why = f"robots.txt: http {response.status}"
-                raise RobotsUnreachableError(why, response.status, asked_to_wait(response))
+                raise RobotsUnreachableError(why, response.status, retry_after(response))
             body = response.body if 200 <= response.status < 300 else b""
         name = self._name(request)
         text = rules_for(decode(body), name).encode()
@@ -246,14 +246,14 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
         self._note_delay(request, parser.crawl_delay(name))
         return self._keep(_Rules(parser, len(text) + _OF_ONE_HOST))
 
-    def _note_delay(self, request: Request, asked_for: float | None) -> None:
-        host, seconds = host_of(request), crawl_delay(asked_for)
+    def _note_delay(self, request: Request, requested: float | None) -> None:
+        host, seconds = host_of(request), crawl_delay(requested)
         if seconds and seconds != self._hosts[host].crawl_delay:
-            told = "%s asks for %g s between two requests (Crawl-delay)"
-            if asked_for == seconds:
-                logger.info(told, plain(host), asked_for)
+            message = "%s asks for %g s between two requests (Crawl-delay)"
+            if requested == seconds:
+                logger.info(message, plain(host), requested)
             else:
-                logger.warning(f"{told}; it gets %g", plain(host), asked_for, seconds)
+                logger.warning(f"{message}; it gets %g", plain(host), requested, seconds)
         self._hosts[host].crawl_delay = seconds
 
     def _name(self, request: Request) -> str:

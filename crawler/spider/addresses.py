@@ -106,11 +106,11 @@ class AddressPatterns:
         self._without_content: Counter[bytes] = Counter()
 
     def is_last(self, url: str) -> bool:
-        """Say whether an address is fetched when nothing else is left."""
+        """Return whether an address is fetched when nothing else is left."""
         return any(self._in_vain(each) >= MOST_IN_VAIN for each in patterns_of(url))
 
     def is_over(self, url: str) -> bool:
-        """Say whether an address is not fetched at all."""
+        """Return whether an address is not fetched at all."""
         return any(self._in_vain(each) >= MOST_IN_VAIN + each.most for each in patterns_of(url))
 
     def is_repeated(self, body_digest: bytes) -> bool:
@@ -138,7 +138,7 @@ class AddressPatterns:
             found = self._of(pattern)
             found.in_vain += 1
             found.referrer = referrer or found.referrer
-            _tell(pattern, found.in_vain)
+            _log(pattern, found.in_vain)
 
     def note_kept(self, item: Any) -> None:
         """Handle the signal `document_kept`."""
@@ -176,13 +176,13 @@ class AddressPatterns:
         return 0 if found is None else found.in_vain
 
 
-def _tell(pattern: Pattern, in_vain: int) -> None:
+def _log(pattern: Pattern, in_vain: int) -> None:
     if in_vain == MOST_IN_VAIN:
-        told = "%s: %d pages in a row bring nothing new; others of such addresses are fetched last"
-        logger.info(told, plain(pattern.text), in_vain)
+        message = "%s: %d pages in a row bring nothing new; others of such addresses are fetched last"
+        logger.info(message, plain(pattern.text), in_vain)
     elif in_vain == MOST_IN_VAIN + pattern.most:
-        told = "%s: %d pages in a row bring nothing new; no more of such addresses are fetched"
-        logger.warning(told, plain(pattern.text), in_vain)
+        message = "%s: %d pages in a row bring nothing new; no more of such addresses are fetched"
+        logger.warning(message, plain(pattern.text), in_vain)
 
 
 class SiteAddressMiddleware(AddressMiddleware):
@@ -223,8 +223,8 @@ def read_address_rules(crawler: Crawler) -> dict[str, set[Rule]]:
     try:
         return read_discarder(Path(path).read_text(encoding="utf-8")) if path else {}
     except (OSError, ValueError) as error:
-        told = f"CRAWLER_ADDRESS_RULES = {path!r}: {error}; name a file of rules of duplicate-url-discarder"
-        refuse_to_start(SettingsError(told))
+        message = f"CRAWLER_ADDRESS_RULES = {path!r}: {error}; name a file of rules of duplicate-url-discarder"
+        refuse_to_start(SettingsError(message))
 
 
 def _besides_numbers(url: str, text: str) -> str:

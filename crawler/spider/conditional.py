@@ -34,7 +34,7 @@ _STOP_ABOVE_BYTES = 65_536
 
 
 def is_known_duplicate(response: Response) -> bool:
-    """Say whether a response stands for a duplicate that is the same as last time: its bytes are not stored."""
+    """Return whether a response stands for a duplicate that is the same as last time: its bytes are not stored."""
     return not response.body and (NOT_MODIFIED in response.flags or PASSED_OVER in response.flags)
 
 
@@ -97,7 +97,7 @@ class ConditionalMiddleware:
         return response
 
     async def _holds(self, visit: Visit, request: Request) -> bool:
-        """Say whether what was seen at the last visit can stand for what the page holds if it is the same."""
+        """Return whether what was seen at the last visit can stand for what the page holds if it is the same."""
         if visit.body_digest is None:
             return False
         is_front = request.cb_kwargs.get("depth", 0) == 0
@@ -184,5 +184,5 @@ class KindFingerprinter(RequestFingerprinter):
         fingerprint = super().fingerprint(request)
         kind = request.meta.get(KIND)
         returns = count_returns(request)
-        told = (kind if kind in AGAIN else "") + (f"returned {returns}" if returns else "")
-        return blake2b(fingerprint + told.encode(), digest_size=len(fingerprint)).digest() if told else fingerprint
+        suffix = (kind if kind in AGAIN else "") + (f"returned {returns}" if returns else "")
+        return blake2b(fingerprint + suffix.encode(), digest_size=len(fingerprint)).digest() if suffix else fingerprint

@@ -83,7 +83,7 @@ NEEDS_JAVASCRIPT = "needs_javascript"
 """The reason for which a page is skipped whose text would have to be written by JavaScript."""
 
 
-async def _in_turns(values: Iterable[T]) -> AsyncIterator[T]:
+async def _cooperatively(values: Iterable[T]) -> AsyncIterator[T]:
     """Yield values, and let the rest of the process run in between."""
     for number, value in enumerate(values, 1):
         yield value
@@ -128,7 +128,7 @@ class SiteSpider(Spider):
         self._scheduled: LocalCache[int, None] = LocalCache(_REMEMBERED)
         self.patterns = AddressPatterns()
         self._named: list[Request] = []
-        self._has_told_of_shells = False
+        self._has_warned_of_shells = False
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -144,12 +144,12 @@ class SiteSpider(Spider):
 
     @classmethod
     def _is_tried_out(cls) -> bool:
-        """Say whether `scrapy parse` or `scrapy fetch` has put a start in the place of ours."""
+        """Return whether `scrapy parse` or `scrapy fetch` has put a start in the place of ours."""
         return cls.start.__module__.startswith("scrapy.commands.")
 
     @classmethod
     def handles_request(cls, request: Request) -> bool:
-        """Say that no address is this spider's without being asked for: its name is a domain, too."""
+        """Return False: no address is this spider's without being asked for: its name is a domain, too."""
         return False
 
     @classmethod
@@ -174,10 +174,10 @@ class SiteSpider(Spider):
         spider.browser = Browser.from_crawler(crawler)
         spider.address_rules = AddressRules(read_address_rules(crawler))
         spider.learns = read_setting(crawler, "CRAWLER_LEARN_ADDRESSES", True, to_bool)
-        asks = not arguments.warc and not cls._is_tried_out()
+        probes = not arguments.warc and not cls._is_tried_out()
         spider._sitemaps = SitemapReader(crawler, rules)
         spider.reader = PageReader(crawler, rules, scheme, spider.browser)
-        spider.soft_errors = SoftErrors(crawler, spider.reader.extract, arguments.urls, asks=asks)
+        spider.soft_errors = SoftErrors(crawler, spider.reader.extract, arguments.urls, probes=probes)
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
@@ -229,7 +229,7 @@ class SiteSpider(Spider):
                 request = self.make_request(ARCHIVED, url)
                 request.meta[PLACE] = place
                 yield request
-        for reason, count in archives.passed_over.items():
+        for reason, count in archives.skipped.items():
             self.crawler.stats.inc_value(SKIPPED + reason, count)
 
     def _starts(self, kind: str, urls: Iterable[str]) -> Iterator[Request]:
@@ -258,7 +258,7 @@ class SiteSpider(Spider):
             logger.warning("sitemap %s cannot be read: %s", clean(response.url), error)
             self.crawler.stats.inc_value("crawler/broken_sitemaps")
             return
-        async for url in _in_turns(filter(self.rules.is_on_site, sitemap.urls)):
+        async for url in _cooperatively(filter(self.rules.is_on_site, sitemap.urls)):
             if not sitemap.is_index and self.rules.allow(url):
                 yield self._make_given(PAGE, url)
             elif sitemap.is_index and self._sitemaps.allow(url, depth + 1):
@@ -311,7 +311,7 @@ class SiteSpider(Spider):
                 self.patterns.note_in_vain(response.url)
         elif PASSED_OVER not in response.flags:
             await self._prepare_moving(response)
-            self._tell_problem(read)
+            self._log_problem(read)
             if self._is_tried_out():
                 extraction.signature = None  # which these commands cannot print
             canonical = extraction.canonical
@@ -324,7 +324,7 @@ class SiteSpider(Spider):
             # Not as a link, which is not followed on a duplicate.
             for request in self._follow([extraction.leads_to], depth + 1):
                 self.crawler.engine.crawl(request)
-        async for request in _in_turns(self._follow(extraction.links, depth + 1)):
+        async for request in _cooperatively(self._follow(extraction.links, depth + 1)):
             yield request
 
     def _redirect(self, response: Response, target: str) -> None:
@@ -350,7 +350,7 @@ class SiteSpider(Spider):
         if NOT_MODIFIED in response.flags:
             self.crawler.stats.inc_value("crawler/not_modified")
 
-    def _tell_problem(self, read: ReadPage) -> None:
+    def _log_problem(self, read: ReadPage) -> None:
         problem = read.extraction.problem
         if problem is not None and read.extraction.main is None:
             logger.warning("%s is stored without text: %s", clean(read.response.url), clean(problem))
@@ -361,10 +361,10 @@ class SiteSpider(Spider):
     async def _why_no_content(self, read: ReadPage, *, was_page: bool) -> str | None:
         """Return why a page is neither a copy nor kept, in one word; None if it is content."""
         if read.extraction.is_shell:
-            if not self._has_told_of_shells and self.browser.mode_of(read.response.url) is JavaScript.OFF:
-                self._has_told_of_shells = True
-                told = "%s would be written by JavaScript: CRAWLER_JAVASCRIPT=when-empty has such pages rendered"
-                logger.warning(told, plain(read.response.url))
+            if not self._has_warned_of_shells and self.browser.mode_of(read.response.url) is JavaScript.OFF:
+                self._has_warned_of_shells = True
+                message = "%s would be written by JavaScript: CRAWLER_JAVASCRIPT=when-empty has such pages rendered"
+                logger.warning(message, plain(read.response.url))
             return NEEDS_JAVASCRIPT
         return await self.soft_errors.reason(read.response, read.extraction, was_page=was_page)
 
@@ -442,7 +442,7 @@ class SiteSpider(Spider):
         return named
 
     def take_fallen(self) -> bool:
-        """Say whether a rule by which addresses were passed over has turned out to be false since the last call."""
+        """Return whether a rule by which addresses were passed over has turned out to be false since the last call."""
         return self.address_rules.take_fallen()
 
     def note_scheduled(self, request: Request) -> None:

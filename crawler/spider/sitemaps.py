@@ -77,7 +77,7 @@ class Sitemap(NamedTuple):
 
 
 def has_feed(body: bytes) -> bool:
-    """Say whether bytes are a feed or a sitemap in XML, whatever their server calls them."""
+    """Return whether bytes are a feed or a sitemap in XML, whatever their server calls them."""
     return _ROOT.match(body) is not None
 
 
@@ -164,7 +164,7 @@ def _address(holder: etree._Element) -> str | None:
 
 
 def _is_address(child: etree._Element) -> bool:
-    """Say whether an element names an entry by its address."""
+    """Return whether an element names an entry by its address."""
     return _name(child) == "guid" and child.get("isPermaLink", "true") != "false" and bool(child.text)
 
 
@@ -194,17 +194,17 @@ class SitemapReader:
             sitemap = await Workers.of(self._crawler).run(read_sitemap, response.body, response.url, most)
         except (WorkerDiedError, MemoryError) as error:
             raise SitemapError(str(error) or "it takes too much memory") from error
-        told = f"{'sitemap index' if sitemap.is_index else 'sitemap'} {clean(response.url)} lists"
+        message = f"{'sitemap index' if sitemap.is_index else 'sitemap'} {clean(response.url)} lists"
         if sitemap.left_out:
             more = counted(sitemap.left_out, "address")
-            logger.warning("%s %s more than %s, which are not read", told, more, f"{MOST_ENTRIES:,}")
+            logger.warning("%s %s more than %s, which are not read", message, more, f"{MOST_ENTRIES:,}")
         if not any(map(self._rules.is_on_site, sitemap.urls)):
             what = f"{counted(len(sitemap.urls), 'address')}, none of this site" if sitemap.urls else "nothing"
-            logger.warning("%s %s", told, what)
+            logger.warning("%s %s", message, what)
         return sitemap
 
     def allow(self, url: str, level: int) -> bool:
-        """Say whether one more sitemap may be read, to which so many others have led."""
+        """Return whether one more sitemap may be read, to which so many others have led."""
         site = domain_of(url)
         self._counts[site] += 1
         if level < MOST_LEVELS and self._counts[site] <= MOST_SITEMAPS:

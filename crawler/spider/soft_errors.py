@@ -71,7 +71,7 @@ def without_numbers(words: Collection[str]) -> set[str]:
 
 
 def is_near(left: set[str], right: set[str], least: float) -> bool:
-    """Say whether two sets of words have at least a share of their union in common; two empty ones do."""
+    """Return whether two sets of words have at least a share of their union in common; two empty ones do."""
     return len(left & right) >= least * len(left | right)
 
 
@@ -82,7 +82,7 @@ class _Answer(NamedTuple):
     title: str
 
 
-class _Asked(NamedTuple):
+class _Probed(NamedTuple):
     answer: asyncio.Task[_Answer | None]
     at: float
 
@@ -102,7 +102,7 @@ class SoftErrors:
         crawler: the crawl.
         extract: takes text and title from a response.
         starts: the start URLs.
-        asks: whether made-up addresses may be asked for.
+        probes: whether made-up addresses may be asked for.
     """
 
     def __init__(
@@ -111,13 +111,13 @@ class SoftErrors:
         extract: Callable[[HtmlResponse], Coroutine[None, None, Extraction]],
         starts: Collection[str],
         *,
-        asks: bool,
+        probes: bool,
     ) -> None:
         self._crawler = crawler
         self._extract = extract
         self._starts = frozenset(starts)
-        self._asks = asks
-        self._asked: LocalCache[str, _Asked] = LocalCache(_MOST_HOSTS)
+        self._probes = probes
+        self._probed: LocalCache[str, _Probed] = LocalCache(_MOST_HOSTS)
         self._walls: Counter[tuple[str, bytes]] = Counter()
         self._gone: Counter[str] = Counter()
 
@@ -132,7 +132,7 @@ class SoftErrors:
         if extraction.text is None or extraction.signature is None or response.url in self._starts:
             return None
         host = urlsplit(response.url).netloc
-        answer = await self._answer_of(response, anew=was_page and len(extraction.text) <= _LONGEST_WALL)
+        answer = await self._answer_of(response, again=was_page and len(extraction.text) <= _LONGEST_WALL)
         if answer is not None:
             words, title = _besides_address(extraction, response.url)
             near_words = is_near(words, set(answer.words.split()), _NEAR)
@@ -159,18 +159,18 @@ class SoftErrors:
             logger.warning("%s %s at many addresses: these are skipped", plain(host), found.replace("_", " "))
         return found if times >= many else None
 
-    async def _answer_of(self, response: Response, *, anew: bool) -> _Answer | None:
+    async def _answer_of(self, response: Response, *, again: bool) -> _Answer | None:
         parts = urlsplit(response.url)
         origin = f"{parts.scheme}://{parts.netloc}"
-        if not self._asks:
+        if not self._probes:
             return None
-        asked = self._asked.get(origin)
-        if asked is None or (anew and time.monotonic() > asked.at + _ANEW_SECONDS):
-            asking = asyncio.create_task(self._ask(f"{origin}/{secrets.token_hex(8)}"))
-            asked = self._asked[origin] = _Asked(asking, time.monotonic())
-        return await asyncio.shield(asked.answer)
+        probed = self._probed.get(origin)
+        if probed is None or (again and time.monotonic() > probed.at + _ANEW_SECONDS):
+            answer = asyncio.create_task(self._probe(f"{origin}/{secrets.token_hex(8)}"))
+            probed = self._probed[origin] = _Probed(answer, time.monotonic())
+        return await asyncio.shield(probed.answer)
 
-    async def _ask(self, url: str) -> _Answer | None:
+    async def _probe(self, url: str) -> _Answer | None:
         request = Request(url, callback=NO_CALLBACK, meta={"dont_retry": True}, dont_filter=True)
         self._crawler.stats.inc_value("crawler/made_up_asked")
         try:

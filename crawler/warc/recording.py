@@ -138,7 +138,7 @@ class RecordingMiddleware:
         return self._write(exchange, refers, _notes(page, decision), request)
 
     def _is_feed(self, request: Request, response: Response) -> bool:
-        """Say whether it is a feed that the crawl starts with."""
+        """Return whether it is a feed that the crawl starts with."""
         kind = (response.headers.get("Content-Type") or b"").lower()
         return b"xml" in kind and b"html" not in kind and bool(self._arguments.is_start(request))
 
@@ -168,7 +168,7 @@ class Target(NamedTuple):
 
 
 def is_warc(options: Any) -> bool:
-    """Say whether a feed is a web archive, by its options."""
+    """Return whether a feed is a web archive, by its options."""
     return options["format"] in FORMATS
 
 
@@ -212,7 +212,7 @@ def _made_by(crawler: Crawler) -> list[tuple[str, str]]:
 
 
 def _is_of_the_crawl(request: Request) -> bool:
-    """Say whether an address was asked for because a site named it, or for its robots.txt."""
+    """Return whether an address was asked for because a site named it, or for its robots.txt."""
     # Others are made up, to see what a host says of what is not there.
     return KIND in request.meta or RESOURCE in request.meta or urlsplit(request.url).path == "/robots.txt"
 

@@ -91,22 +91,22 @@ class Archives:
             raise SettingsError(f"warc {', '.join(paths)}: no WARC file there, .warc or .warc.gz")
         self._contents: OrderedDict[str, Place] = OrderedDict()
         self._without_content = 0
-        self.passed_over: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
         self._under_way: dict[int, asyncio.Event] = {}
 
     async def find_pages(self) -> AsyncIterator[tuple[str, Place | str]]:
         """Yield the address of each page and where it stands, in the order of the files; of damage what is wrong.
 
         A record without content stands where the same content was found before; those whose content is not there are
-        told in one line. What is no page is counted in `passed_over`.
+        told in one line. What is no page is counted in `skipped`.
         """
         found = self._find()
         while batch := await asyncio.to_thread(lambda: list(islice(found, _AT_ONCE))):
             for each in batch:
                 yield each
         if self._without_content:
-            told = counted(self._without_content, "record")
-            logger.warning("%s without content, which is in none of these files: skipped", told)
+            message = counted(self._without_content, "record")
+            logger.warning("%s without content, which is in none of these files: skipped", message)
 
     def _find(self) -> Iterator[tuple[str, Place | str]]:
         for file in self._files.values():
@@ -114,8 +114,10 @@ class Archives:
             with _opened(file) as raw:
                 for found in find_records(raw, file, self._limit, is_wanted=_tells_by_its_body):
                     if found.number == _MANY_OF_A_MEMBER:
-                        told = "%s holds many records in a member of gzip, which takes long: warcio recompress mends it"
-                        logger.warning(told, plain(file.name))
+                        message = (
+                            "%s holds many records in a member of gzip, which takes long: warcio recompress mends it"
+                        )
+                        logger.warning(message, plain(file.name))
                     try:
                         if isinstance(found.record, BadRecordError):
                             raise found.record
@@ -140,7 +142,7 @@ class Archives:
             return place
         if not _is_seen_again(record):
             if kind and record.rec_type != "revisit":
-                self.passed_over[kind.replace(" ", "_") if kind.startswith("http ") else "not_html"] += 1
+                self.skipped[kind.replace(" ", "_") if kind.startswith("http ") else "not_html"] += 1
             return None
         known_by = _KNOWN_BY.get(header("WARC-Profile", "").rpartition("/")[2], "")
         same = self._contents.get(header(known_by))
@@ -153,7 +155,7 @@ class Archives:
         self._under_way[request.meta[ROW]] = asyncio.Event()
         self._let_first_go_on()
 
-    async def wait_for_turn(self, request: Request) -> None:
+    async def wait_in_order(self, request: Request) -> None:
         """Return once all pages have left that were under way before this one."""
         await self._under_way[request.meta[ROW]].wait()
 
@@ -227,7 +229,7 @@ class ArchiveOrderMiddleware:
         try:
             async for output in result:
                 if PLACE in request.meta:
-                    await self._archives.wait_for_turn(request)
+                    await self._archives.wait_in_order(request)
                 yield output
         finally:
             if PLACE in request.meta:
@@ -250,7 +252,7 @@ def _tells_by_its_body(record: Any) -> bool:
 
 
 def _is_seen_again(record: Any) -> bool:
-    """Say whether a record stands for what is in another one, as far as it says."""
+    """Return whether a record stands for what is in another one, as far as it says."""
     head = record.http_headers
     status = None if head is None else head.get_statuscode()
     return record.rec_type == "revisit" and (head is None or is_success(status) or status == _NOT_MODIFIED)

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from dedup.atomic_files import open_output
+from dedup.cli.databases import add_database_argument, database_url
 from dedup.console import counted, readable, table, write_lines
 from dedup.errors import SettingsError
 from dedup.report.addresses import read_learnt_rules
@@ -17,7 +18,7 @@ from dedup.report.html.writing import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, format_of, selection_for
 from dedup.rules.discarder import to_discarder
-from dedup.store.database import USUAL_DATABASE, Database, open_existing_database, url_or_usual
+from dedup.store.database import Database, open_existing_database
 
 ABOUT = (
     "Show what was decided in the last run of a database: totals, hosts, the largest clusters, every dropped page "
@@ -59,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that say what a report is about."""
-    parser.add_argument("--database", metavar="URL", help=f"a URL or an SQLite file; default: {USUAL_DATABASE}")
+    add_database_argument(parser)
     parser.add_argument("--run", default="", metavar="NAME", help="a named run instead of the last one")
     parser.add_argument("--all-runs", action="store_true", help="all runs instead of the last one")
     parser.add_argument("--host", default="", help="only pages of this host")
@@ -81,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     output_format = _format(options)
     selection = _selection(options, selection_for(output_format))
     _require_one_view(options, output_format)
-    with closing(open_existing_database(url_or_usual(options.database))) as database:
+    with closing(open_existing_database(database_url(options.database))) as database:
         if options.rules:
             _write_rules(database, options, output_format)
         elif options.changes is not None:
@@ -110,8 +111,8 @@ def _require_one_view(options: argparse.Namespace, output_format: Format) -> Non
 def _write_report(database: Database, selection: Selection, output: str, output_format: Format) -> None:
     with open_report(database, selection) as report, open_output(output) as stream:
         is_followed = not stream.isatty()
-        told = followed(report) if is_followed else report
-        write_in_any_format(told, database, output_format, stream, is_followed=is_followed)
+        shown = followed(report) if is_followed else report
+        write_in_any_format(shown, database, output_format, stream, is_followed=is_followed)
 
 
 def _write_changes(database: Database, options: argparse.Namespace, output_format: Format) -> None:

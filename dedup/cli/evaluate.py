@@ -14,7 +14,7 @@ from dedup.cli.settings_options import (
     read_assignments,
     read_settings_options,
 )
-from dedup.cli.warm_up import say
+from dedup.cli.warm_up import print_message
 from dedup.console import counted, print_answer
 from dedup.errors import InputError
 from dedup.evaluation import (
@@ -91,8 +91,8 @@ def run(options: argparse.Namespace) -> int:
     lines = [table(methods[0].name, results[0], pooled[0])]
     if len(methods) > 1:
         lines += ["", comparison([(each.name, all_) for each, all_ in zip(methods, pooled, strict=True)])]
-    told = chain(lines, differences(pooled[0].errors, options.show_errors))
-    print_answer(_object(methods, results, pooled), told, as_json=options.json)
+    shown = chain(lines, differences(pooled[0].errors, options.show_errors))
+    print_answer(_object(methods, results, pooled), shown, as_json=options.json)
     return 0
 
 
@@ -110,7 +110,9 @@ def _read(path: Path, options: argparse.Namespace) -> LabelledSet:
     with closing(open_existing_database(url_of(options.database))) as database:
         labelled, left_out = read_marked(path, database)
     if left_out:
-        say("evaluate", f"{counted(left_out, 'pair')} of {path} left out: neither texts nor words of them are stored")
+        print_message(
+            "evaluate", f"{counted(left_out, 'pair')} of {path} left out: neither texts nor words of them are stored"
+        )
     return labelled
 
 

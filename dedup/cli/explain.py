@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from contextlib import closing
-from pathlib import Path
 
+from dedup.cli.databases import USUAL, add_database_argument, database_url, has_database
 from dedup.cli.settings_options import (
     add_settings_arguments,
     make_settings,
@@ -30,7 +30,7 @@ from dedup.report.texts import (
 )
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
-from dedup.store.database import USUAL_DATABASE, open_existing_database, url_of, url_or_usual, usual_database
+from dedup.store.database import open_existing_database
 
 _SHOWN = 60
 
@@ -50,12 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="instead of A and B: a page that the database says it dropped, or kept as similar to another one",
     )
-    parser.add_argument(
-        "--database",
-        metavar="URL",
-        help=f"the database with the stored pages, a URL or an SQLite file; default: {USUAL_DATABASE}. "
-        "Its pages are explained by the scheme and the table design that it was made with",
-    )
+    add_database_argument(parser, "; its pages are explained by the scheme and the table design that it was made with")
     parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
     parser.add_argument("--bits", action="store_true", help="show fingerprints and shared keys, too")
     add_settings_arguments(parser)
@@ -74,8 +69,8 @@ def run(options: argparse.Namespace) -> int:
     if options.dropped is not None and options.documents:
         raise InputError("--dropped explains one page of the database: give no other documents")
     explanation = _explain_pair(options, given) if options.dropped is None else _explain_dropped(options, given)
-    told = lines(explanation, with_bits=options.bits)
-    print_answer(as_object(explanation), told, as_json=options.json)
+    shown = lines(explanation, with_bits=options.bits)
+    print_answer(as_object(explanation), shown, as_json=options.json)
     return 0
 
 
@@ -88,7 +83,7 @@ def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Expl
 
 
 def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
-    with closing(open_existing_database(url_or_usual(options.database))) as database:
+    with closing(open_existing_database(database_url(options.database))) as database:
         dropped = find_dropped(database, options.dropped)
     return explain_dropped(dropped, _settings(given, dropped.made_with))
 
@@ -105,10 +100,9 @@ def _find(name: str, url: str, encoding: str) -> tuple[Material | Side, MadeWith
     material = read_named(name, encoding)
     if material is not None:
         return material, None
-    usual = url or usual_database()
-    where = f"there is no database {usual}"
-    if url or Path(usual).is_file():
-        with closing(open_existing_database(url_of(usual))) as database:
+    where = f"there is no database {USUAL}"
+    if url or has_database(database_url(None)):
+        with closing(open_existing_database(database_url(url))) as database:
             where = f"no page of database {database.name}"
             page = find_page(database, name)
         if page is not None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
-from dedup.cli.warm_up import compile_first, say
+from dedup.cli.warm_up import compile_first, print_message
 from dedup.console import print_answer, program
 from dedup.errors import InputError
 from dedup.files.outputs import FORMATS
@@ -125,7 +125,7 @@ def status_of(command: str, rejected: int, path: object, *, are_allowed: bool) -
         return 0
     where = f"{path} says which and why" if path is not None else "--rejected FILE writes which and why"
     way_out = "" if are_allowed else "; --allow-rejects ends with status 0"
-    say(command, f"{rejected:,} rejected: {where}{way_out}")
+    print_message(command, f"{rejected:,} rejected: {where}{way_out}")
     return 0 if are_allowed else _REJECTED
 
 
@@ -180,7 +180,7 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
         from dedup.files.run import run_job  # noqa: PLC0415
     settings = rule_settings(options)
     if found.ignored:
-        say("files", f"left out {len(found.ignored):,} files of no known format, such as {found.ignored[0]}")
+        print_message("files", f"left out {len(found.ignored):,} files of no known format, such as {found.ignored[0]}")
     require_writable(outputs, options.save_index, found.files, force=options.force)
     job = Job(
         files=found.files,
@@ -200,10 +200,10 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
     try:
         result = run_job(job, sys.stderr)
     except KeyboardInterrupt:
-        say("files", "stopped, and nothing is written")
+        print_message("files", "stopped, and nothing is written")
         return _INTERRUPTED
     if not result.tally.documents:
-        say("files", "there are no documents in the inputs: what is written is empty")
+        print_message("files", "there are no documents in the inputs: what is written is empty")
     seconds = time.monotonic() - started
     rejected = result.tally.rejected
     # On a terminal the command to give next shall be the last line.

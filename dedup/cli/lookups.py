@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dedup.cli.warm_up import compile_first, say
+from dedup.cli.warm_up import compile_first, print_message
 from dedup.console import counted, print_answer
 from dedup.errors import InputError
 from dedup.lookups import Fingerprints, lookups, measure, random_sample
@@ -122,7 +122,7 @@ def _fingerprints(names: Sequence[str]) -> Fingerprints:
             contents = [each.html or b"" if each.text is None else each.text for each in documents]
             found += sign(contents, scheme.spec, with_words=False).rows["fingerprint"].tolist()
     if rejected:
-        say("lookups", f"{counted(rejected, 'record')} left out that `dedup files` would reject")
+        print_message("lookups", f"{counted(rejected, 'record')} left out that `dedup files` would reject")
     if not found:
         raise InputError(f"{', '.join(names)}: no documents; give files that `dedup files` reads")
     return np.array(found, np.uint64)

@@ -23,8 +23,10 @@ _COMMANDS = {
     "review": "look at them in a browser, and let pages be stored after all",
     "index": "keep what is known of files for a later run: saved indexes",
     "spark": "do what files does on a cluster, by a job of Spark",
-    "runs": "list the runs of a database, or take one back",
+    "runs": "list the runs of a database, or roll one back",
     "release": "let pages that were dropped wrongly be stored after all",
+    "erase": "remove a document for good, such as on request of who it is about",
+    "prune": "remove old runs, and what only they have seen, from a database",
     "warm-up": "compile now, such as when an image is made",
     "completion": "let the Tab key complete commands and options",
 }

@@ -1,4 +1,4 @@
-"""`dedup release DATABASE --marks FILE`: pages that a person has found to be no copies are stored after all."""
+"""`dedup release --marks FILE`: pages that a person has found to be no copies are stored after all."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from dedup.cli.databases import add_database_argument, database_url
 from dedup.console import counted, plain, print_answer, readable
 from dedup.errors import InputError
 from dedup.evaluation import read_pairs
-from dedup.store.database import open_existing_database, url_of
+from dedup.store.database import open_existing_database
 from dedup.store.writing import Released, release
 
-_TOLD = {
+_MESSAGES = {
     "released": "kept when seen again",
     "kept": "no copies as the database has them: nothing to be done",
     "moved": "copies of another page by now: left as they are",
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "A dropped page itself is not stored, so it is fetched again for that. If its text is another one by then, "
         "it is decided anew."
     )
-    parser.add_argument("database", metavar="DATABASE", help="a URL or an SQLite file, such as crawl.db")
+    add_database_argument(parser)
     parser.add_argument(
         "--marks",
         required=True,
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     pairs = [(pair.a, pair.b) for pair in read_pairs(options.marks) if not pair.is_duplicate]
     if not pairs:
         raise InputError(f"{options.marks}: marks no page as not a duplicate (label 0): nothing is to be released")
-    with closing(open_existing_database(url_of(options.database), read_only=False)) as database:
+    with closing(open_existing_database(database_url(options.database), read_only=False)) as database:
         outcome = release(database, pairs)
         if len(outcome.unknown) == len(pairs):
             raise InputError(f"database {database.name} knows none of the pages of {options.marks}: name another one")
@@ -53,10 +54,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _lines(outcome: Released) -> Iterator[str]:
-    for name, told in _TOLD.items():
+    for name, message in _MESSAGES.items():
         keys: list[str] = getattr(outcome, name)
         if keys:
-            yield f"{name:<10}{counted(len(keys), 'page')}: {told}"
+            yield f"{name:<10}{counted(len(keys), 'page')}: {message}"
             yield from (f"{'':10}{readable(plain(key))}" for key in keys)
     if outcome.released:
         yield ""

@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from threading import Lock
 from typing import Any
 
+from dedup.cli.databases import database_url
 from dedup.cli.duplicates import add_selection, selected
 from dedup.console import write_lines
 from dedup.errors import DedupError, SettingsError
@@ -19,7 +20,7 @@ from dedup.report.html.serving import Pairs, ReviewServer
 from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
 from dedup.report.render import Format, selection_for
-from dedup.store.database import Database, open_existing_database, url_or_usual
+from dedup.store.database import Database, open_existing_database
 from dedup.store.writing import release, take_back
 
 _LAST_PORT = 65_535
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if not 0 <= options.port <= _LAST_PORT:
         raise SettingsError(f"--port {options.port}: expected a number from 0 to {_LAST_PORT:,}")
     selection = selected(options, selection_for(Format.HTML))
-    with closing(open_existing_database(url_or_usual(options.database), read_only=False)) as database:
+    with closing(open_existing_database(database_url(options.database), read_only=False)) as database:
         _serve(_write(database, selection), _Acts(database), options)
     return 0
 

@@ -1,4 +1,4 @@
-"""`dedup runs`: the runs of a database; `dedup runs cancel RUN`: take one back."""
+"""`dedup runs`: the runs of a database; `dedup runs cancel RUN`: roll one back."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
+from dedup.cli.databases import add_database_argument, database_url
 from dedup.console import NEAR, WARNING, Line, counted, plain, print_answer, styled, table
 from dedup.rules.documents import Verdict
 from dedup.store.cancelling import Cancelled, cancel_run
-from dedup.store.database import USUAL_DATABASE, open_existing_database, url_or_usual
+from dedup.store.database import open_existing_database
 from dedup.store.document_rows import CANCELLING
 from dedup.store.runs import Run, read_runs
 
-_DATABASE_HELP = f"a URL or an SQLite file; default: {USUAL_DATABASE}"
 _CANCEL_HELP = (
     "Forget what a run brought: documents, table entries, verdicts, pages and queued URLs. What another run has seen "
     "or found copies of stays; what the run changed is decided anew when it is seen again. If the command is stopped, "
@@ -28,26 +28,26 @@ _SHORT = {Verdict.EXACT_DUPLICATE: "exact", Verdict.NEAR_DUPLICATE: "near"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.add_argument("--database", default="", metavar="URL", help=_DATABASE_HELP)
+    add_database_argument(parser)
     parser.add_argument("--json", action="store_true", help="print an object for a program")
     commands = parser.add_subparsers(dest="runs_command", metavar="cancel")
-    cancel = commands.add_parser("cancel", help="take a run back", description=_CANCEL_HELP)
+    cancel = commands.add_parser("cancel", help="roll a run back", description=_CANCEL_HELP)
     cancel.add_argument("run", metavar="RUN", help="its name")
     cancel.add_argument(
         "--force", action="store_true", help="also if it has not ended, as far as the database knows: it was killed"
     )
     # Without defaults, which would take the place of what stands before `cancel`.
-    cancel.add_argument("--database", default=argparse.SUPPRESS, metavar="URL", help=_DATABASE_HELP)
+    add_database_argument(cancel, default=argparse.SUPPRESS)
     cancel.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print an object for a program")
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the runs, or take one back."""
+    """List the runs, or roll one back."""
     return _list(options) if options.runs_command is None else _cancel(options)
 
 
 def _list(options: argparse.Namespace) -> int:
-    with closing(open_existing_database(url_or_usual(options.database))) as database:
+    with closing(open_existing_database(database_url(options.database))) as database:
         found = read_runs(database)
     value = {"database": database.name, "runs": [_object(each) for each in found]}
     print_answer(value, _lines(found), as_json=options.json)
@@ -55,9 +55,9 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _cancel(options: argparse.Namespace) -> int:
-    with closing(open_existing_database(url_or_usual(options.database), read_only=False)) as database:
+    with closing(open_existing_database(database_url(options.database), read_only=False)) as database:
         taken = cancel_run(database, options.run, force=options.force)
-    print_answer({"run": options.run, **vars(taken)}, _summary(options.run, taken), as_json=options.json)
+    print_answer(vars(taken), _summary(options.run, taken), as_json=options.json)
     return 0
 
 
@@ -95,7 +95,14 @@ def _shown(seconds: float) -> str:
 
 
 def _summary(name: str, taken: Cancelled) -> Iterator[str]:
-    yield f"run {plain(name)} is taken back"
+    yield f"run {plain(name)} is rolled back"
+    yield from counts_of(taken)
+    if taken.undecided:
+        yield "What is undecided is decided anew when it is seen again: crawl once more."
+
+
+def counts_of(taken: Cancelled) -> Iterator[str]:
+    """Yield a line for each kind of what was removed with runs, or stays."""
     counts = (
         ("removed", taken.removed, "document", "which it alone had seen"),
         ("undecided", taken.undecided, "document", "of other runs, whose content or original went"),
@@ -109,5 +116,3 @@ def _summary(name: str, taken: Cancelled) -> Iterator[str]:
     for name_of_table, count in taken.rows.items():
         if count:
             yield f"rows        {count:,} of table {plain(name_of_table)} deleted"
-    if taken.undecided:
-        yield "What is undecided is decided anew when it is seen again: crawl once more."

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dedup.cli.files import add_field_arguments, next_command, read_options, require_page, status_of
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
-from dedup.cli.warm_up import compile_first, say
+from dedup.cli.warm_up import compile_first, print_message
 from dedup.console import plain, print_answer
 from dedup.errors import InputError
 from dedup.files.job import summary_lines, summary_object
@@ -76,9 +76,9 @@ def run(options: argparse.Namespace) -> int:
         with ExitStack() as stack:
             with _telling("starting Spark"):
                 spark = stack.enter_context(session(conf))
-            done = run_job(spark, job, partial(say, "spark"), _telling)
+            done = run_job(spark, job, partial(print_message, "spark"), _telling)
     except KeyboardInterrupt:
-        say("spark", "stopped; the same command goes on behind the last step that was done")
+        print_message("spark", "stopped; the same command goes on behind the last step that was done")
         return _INTERRUPTED
     except SparkError as error:
         raise SparkError(f"{error}; the same command goes on, --force begins anew") from None
@@ -96,14 +96,14 @@ def run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _telling(what: str) -> Iterator[None]:
-    """Say what was done and how long it took; on a terminal also that it is being done."""
+    """Print what was done and how long it took; on a terminal also that it is being done."""
     started = time.monotonic()
     if sys.stderr.isatty():
         # The line that says how long it took takes its place.
         sys.stderr.write(f"dedup spark: {what} ...\r")
         sys.stderr.flush()
     yield
-    say("spark", f"{what}: {time.monotonic() - started:,.1f} s")
+    print_message("spark", f"{what}: {time.monotonic() - started:,.1f} s")
 
 
 def _report(path: Path | None) -> Path | None:

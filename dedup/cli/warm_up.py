@@ -10,16 +10,16 @@ from dedup.warming import compile_all, require_compiler
 
 
 def compile_first(command: str) -> None:
-    """Say on standard error when something is compiled, and refuse to go on without the compiler.
+    """Print on standard error when something is compiled, and refuse to go on without the compiler.
 
     Raises:
         InputError: it is not installed.
     """
-    require_compiler(lambda line: say(command, line))
+    require_compiler(lambda line: print_message(command, line))
 
 
-def say(command: str, message: str) -> None:
-    """Tell the user something that is no result."""
+def print_message(command: str, message: str) -> None:
+    """Print a message that is no result on standard error."""
     print(f"dedup {command}: {plain(message)}", file=sys.stderr, flush=True)
 
 

@@ -25,7 +25,7 @@ from dedup.files.key_map import NULL, KeyMap, find_closest
 from dedup.rules.documents import Answer, Content, Decision, Match, Rule, StoredDocument, Verdict, decision_of
 from dedup.rules.matcher import MOST_PASSED_ON, Matcher, Query
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.verification import Thresholds, fewest_tokens, keys_of
+from dedup.rules.verification import fewest_tokens, keys_of
 
 _COPIED = ("digest", "fingerprint", "minima", "shingles", "tokens")
 
@@ -165,7 +165,7 @@ class CorpusDeduplicator:
         self._source = words or WordSource()
         self._is_paper, self._radius = settings.mode is Mode.PAPER, settings.radius
         self._fewest_tokens = fewest_tokens(settings)
-        self._needed = Thresholds.of(settings)
+        self._needed = settings.limits
         with ExitStack() as stack:
             self._table = stack.enter_context(closing(DocumentTable(folder)))
             for block in known:
@@ -291,7 +291,7 @@ class CorpusDeduplicator:
             self._keys.add(number, hashes[place], is_found=bool(rows["indexed"][number]))
 
     def _copy(self, signatures: Signatures, place: int, original: int) -> Related | None:
-        """Say that a document has the content of a known one."""
+        """Note that a document has the content of an earlier one."""
         match = self._clusters.match(original)
         rule = Rule.SAME_TEXT if signatures.rows["tokens"][place] else Rule.SAME_BYTES
         return Related.of(signatures, place, Answer(replace(match, rule=rule)))

@@ -407,7 +407,7 @@ class SavedIndex:
 
     @contextmanager
     def _explained(self, path: Path) -> Iterator[None]:
-        """Say in one line what is wrong with a file."""
+        """Return in one line what is wrong with a file."""
         try:
             yield
         except parquet_damage(self._arrow) as error:

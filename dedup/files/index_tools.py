@@ -173,7 +173,7 @@ class IndexQuery:
         if not is_worth_it:
             return Rule.NOT_ALIKE
         query = Query(signature.fingerprint, signature.sketch, lambda: signature.words)
-        return self._matcher.decide(query, match, lambda: self._saved.words(match.member.id))
+        return self._matcher.check(query, match, lambda: self._saved.words(match.member.id)).rule
 
 
 def _order(hit: Hit) -> tuple[bool, bool, float, int]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from dedup.compiled import KEY, compiled, inner, ones, signed, slot_of
 from dedup.keys import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
-from dedup.rules.verification import Thresholds, may_be_alike
+from dedup.rules.settings import Limits
+from dedup.rules.verification import may_be_alike
 from dedup.signature.signature import BITS_OF_A_MINIMUM, MINIMA, similarity_of
 
 NULL = -1
@@ -140,7 +141,7 @@ class KeyMap:
         comparable: NDArray[np.bool_],
         fingerprints: NDArray[np.uint64],
         sketches: Sketches,
-        needed: Thresholds,
+        needed: Limits,
     ) -> Candidates:
         """Look up the documents of a batch, one after the other, and enter their keys.
 
@@ -190,7 +191,7 @@ def _find(
     comparable: NDArray[np.bool_],
     fingerprints: NDArray[np.uint64],
     sketches: Sketches,
-    needed: Thresholds,
+    needed: Limits,
     found: Candidates,
 ) -> None:
     """Do what `KeyMap.find` does with the known keys, and those of the batch, shape (n, keys)."""
@@ -289,9 +290,9 @@ def _read(chains: Chains, hashes: NDArray[np.uint32], document: int, rarities: N
         elif count < chains.most:
             chains.heads[head] = np.uint32(own + 1)
         if len(rarities):
-            says = np.uint64(_RARITIES[count]) | (_BAND if number >= chains.tables else np.uint64(0))
+            weight = np.uint64(_RARITIES[count]) | (_BAND if number >= chains.tables else np.uint64(0))
             for place in range(end, end + count):
-                rarities[place] = rarities[place] << _RARITY_BITS | says
+                rarities[place] = rarities[place] << _RARITY_BITS | weight
             end += count
     return end
 
@@ -336,7 +337,7 @@ def _rebuild_chains(chains: Chains, entries: int) -> None:
 
 
 @inner
-def rank(candidates: NDArray[np.int64], known: Sketches, document: int, needed: Thresholds) -> NDArray[np.int64]:
+def rank(candidates: NDArray[np.int64], known: Sketches, document: int, needed: Limits) -> NDArray[np.int64]:
     """Return the candidates that the check may confirm, the most similar first, of equal ones the first.
 
     As `dedup.rules.matcher.Matcher.rank` does.
@@ -362,7 +363,7 @@ def rank(candidates: NDArray[np.int64], known: Sketches, document: int, needed: 
 
 
 @compiled
-def estimate(ours: Sketches, theirs: Sketches, needed: Thresholds) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def estimate(ours: Sketches, theirs: Sketches, needed: Limits) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return of pairs of sketches the Jaccard similarity, and whether the check may confirm them.
 
     Args:
@@ -377,7 +378,7 @@ def estimate(ours: Sketches, theirs: Sketches, needed: Thresholds) -> tuple[NDAr
 
 
 @inner
-def _compare(ours: Sketches, a: int, theirs: Sketches, b: int, needed: Thresholds) -> tuple[float, bool]:
+def _compare(ours: Sketches, a: int, theirs: Sketches, b: int, needed: Limits) -> tuple[float, bool]:
     """Return the Jaccard similarity of two documents, and whether the check may confirm them; see `estimate`."""
     differing = 0
     for half in range(0, _WORDS, _COUNTED_TOGETHER):

@@ -173,7 +173,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def differing_settings(saved: dict[str, str], wanted: dict[str, str]) -> str:
-    """Say in which settings, as `about_settings` returns them, two differ; nothing if in none."""
+    """Return in which settings, as `about_settings` returns them, two differ; nothing if in none."""
     return ", ".join(
         f"{name} {saved[name]} instead of {value}" if name in saved else f"no {name}"
         for name, value in wanted.items()

@@ -258,7 +258,7 @@ class Report:
 
 
 def is_doubtful(row: RelatedRow) -> bool:
-    """Say whether a row is a drop that a person should look at."""
+    """Return whether a row is a drop that a person should look at."""
     if row.verdict is not Verdict.NEAR_DUPLICATE or row.kept is not None:
         return False
     if row.rule == _UNCHECKED:

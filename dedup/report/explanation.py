@@ -72,7 +72,6 @@ _OF_100_WORDS = {"max_replaced", "max_swapped"}
 _SETTINGS = {each.name for each in fields(RuleSettings)}
 _SETTINGS_SHOWN = (
     *("mode", "tables", "min_tokens", "short_tokens", "short_jaccard", "caution"),
-    *(name for name in Limits._fields if name != "max_lost"),
     *("max_compared", "leader_jaccard", "leader_containment"),
 )
 # Characters, and bits.
@@ -190,8 +189,8 @@ def _decide(a: Side, b: Side, settings: RuleSettings, leader: Side) -> tuple[Pai
         query = Query(signature.fingerprint, signature.sketch, lambda: signature.words, b.name, b.title, b.fields)
         member = _stored(a)
         match = Match(member if leader is a else _stored(leader), member)
-        rule = Matcher(settings).decide(query, match, lambda: a.signature.words, measures)
-        decision = replace(decision, rule=rule)
+        checked = Matcher(settings).check(query, match, lambda: a.signature.words, measures_all=True)
+        decision, measures = replace(decision, rule=checked.rule), list(checked.measures)
     if decision.is_duplicate and other_fields(a.fields, b.fields):
         decision = replace(decision, rule=Rule.OTHER_FIELDS)
     return decision, measures
@@ -280,9 +279,14 @@ def as_object(explanation: Explanation) -> dict[str, Any]:
         "diff": explanation.diff and asdict(explanation.diff),
         "record": explanation.record and asdict(explanation.record),
         "notes": explanation.notes,
-        "settings": {name: _json_value(getattr(settings, name)) for name in _SETTINGS_SHOWN},
+        "settings": {name: _json_value(value) for name, value in _shown_settings(settings)},
         "scheme": {"name": scheme.spec, **asdict(scheme)},
     }
+
+
+def _shown_settings(settings: RuleSettings) -> Iterator[tuple[str, object]]:
+    yield from ((name, getattr(settings, name)) for name in _SETTINGS_SHOWN)
+    yield from ((name, limit) for name, limit in settings.limits._asdict().items() if name != "max_lost")
 
 
 def _side_object(side: Side) -> dict[str, Any]:

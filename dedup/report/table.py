@@ -65,7 +65,7 @@ def pair_lines(rows: Iterable[RelatedRow]) -> Iterator[Line]:
 
 
 def more(count: int, what: str) -> Iterator[str]:
-    """Say how many more there are than were named, if there are any."""
+    """Return how many more there are than were named, if there are any."""
     if count > 0:
         yield f"and {count:,} more {what}{'s' if count > 1 else ''}"
 

@@ -69,7 +69,7 @@ def _kind(token: str) -> int:
 
 
 def _has_pairs(tokens: list[str], kinds: list[int]) -> bool:
-    """Say whether Han and kana are cut into overlapping pairs of characters, and not into words."""
+    """Return whether Han and kana are cut into overlapping pairs of characters, and not into words."""
     # Words overlap as rarely as a word begins with the last character of the one before it.
     neighbours = [_overlap(tokens[at], tokens[at + 1]) for at, both in enumerate(pairwise(kinds)) if both == (HAN, HAN)]
     return 2 * sum(neighbours) > len(neighbours)
@@ -147,12 +147,12 @@ def tokens_of(text: str, scheme: Scheme) -> Tokens:
 
 
 def are_too_long(a: int, b: int) -> bool:
-    """Say whether two texts of so many tokens would take too long to be compared word by word."""
+    """Return whether two texts of so many tokens would take too long to be compared word by word."""
     return a * b > _MOST_PAIRS_OF_TOKENS
 
 
 def diff_words(a: Tokens, b: Tokens) -> WordDiff:
-    """Say where two texts differ."""
+    """Return where two texts differ."""
     changes = merge_neighbours(find_changes(a.parts(), b.parts()))
     shown = changes[:MOST_PLACES]
     telling = max(changes, key=lambda change: _telling(a, b, change), default=None)

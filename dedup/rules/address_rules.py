@@ -70,7 +70,7 @@ class Rule(NamedTuple):
         return _FORMS[self.kind](address, self.details)
 
     def covers(self, other: Rule) -> bool:
-        """Say whether this leaves out every parameter that another rule does, whatever its value."""
+        """Return whether this leaves out every parameter that another rule does, whatever its value."""
         names = {"parameter": other.details, "default": other.details[:1]}.get(other.kind, ())
         if not names or self == other or self.kind not in ("parameter", "except"):
             return False
@@ -316,7 +316,7 @@ class Evidence:
         self._acting.clear()
 
     def acts_in(self, scope: str) -> bool:
-        """Say whether the rule acts in a scope; two scopes in which it is false withdraw it everywhere."""
+        """Return whether the rule acts in a scope; two scopes in which it is false withdraw it everywhere."""
         if scope not in self._acting:
             self._acting[scope] = self._decide(scope)
         return self._acting[scope]
@@ -547,7 +547,7 @@ class AddressRules:
         return rules, f"{owner_of(url)}/{scope}"
 
     def take_fallen(self) -> bool:
-        """Say whether a rule that acted has turned out to be false somewhere, since the last call."""
+        """Return whether a rule that acted has turned out to be false somewhere, since the last call."""
         # Asked before each request: it must not depend on how many sites there are.
         has_fallen, self._has_fallen = self._has_fallen, False
         return has_fallen

@@ -33,10 +33,10 @@ def to_discarder(known: Iterable[tuple[str, Rule, Evidence]]) -> tuple[list[dict
             sites[site][rule] = evidence
     written, left = list[dict[str, Any]](), 0
     for site, rules in sites.items():
-        together, stands_for = _normalizer(site, rules)
+        together, replacements = _normalizer(site, rules)
         written += together
         for rule, evidence in rules.items():
-            if rule not in stands_for:
+            if rule not in replacements:
                 entries = list(_WRITERS[rule.kind](site, rule, evidence)) if rule.kind in _WRITERS else []
                 written += entries
                 left += not entries

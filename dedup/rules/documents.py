@@ -43,6 +43,7 @@ class Rule(StrEnum):
     UPDATED = "it has changed since, by no less than its text before differed from that of its original"
     OTHER_FIELDS = "the texts are alike, and the items' other fields are not: another date, place, number or author"
     SIGNS = "the words are alike, and signs beside the same words are others: +3 and -3, $5 and €5, C++ and C#"
+    ERASED = "its key, its text or its bytes are those of a document that was erased"
     RENUMBERED = (
         "another thing in the same frame: it has other numbers, of which they share less than min_numbers, or any with "
         "another name where addresses differ in numbers alone"
@@ -102,6 +103,7 @@ _PLAIN = {
     Rule.RENUMBERED: "other numbers",
     Rule.UPDATED: "it has changed since",
     Rule.OTHER_FIELDS: "a date, a place or a number differs",
+    Rule.ERASED: "erased",
     Rule.SIGNS: "other signs beside the same words",
 }
 _SIMILAR = {
@@ -364,6 +366,10 @@ class Decision:
     def is_similar(self) -> bool:
         """Whether the document is kept though it resembles another one; its verdict may be that it was updated."""
         return self.original is not None and not self.verdict.is_duplicate
+
+
+ERASED = Decision(Verdict.EXACT_DUPLICATE, original="erased", rule=Rule.ERASED)
+"""The decision on what was erased: it is dropped, and nothing of it is stored."""
 
 
 def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Answer) -> Decision:

@@ -17,13 +17,14 @@ from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import are_siblings, called_otherwise, is_told_by
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import (
-    Measure,
-    belongs_to_cluster,
+    Check,
     check_documents,
     fewest_tokens,
+    is_near_leader,
     is_thin,
     keys_of,
     may_be_alike,
+    measure_leader,
 )
 from dedup.rules.word_comparison import find_lost
 from dedup.signature.signature import Signature, Similarity, Sketch, compare, distance
@@ -106,6 +107,7 @@ class Matcher:
 
     def __init__(self, settings: RuleSettings) -> None:
         self._settings = settings
+        self._limits = settings.limits
         self._is_paper = settings.mode is Mode.PAPER
 
     def find(self, query: Query, candidates: Sequence[Candidate], store: DocumentStore) -> Answer:
@@ -143,7 +145,7 @@ class Matcher:
                 similarity.containment,
                 similarity.length_ratio,
                 min(sketch.tokens, each.sketch.tokens),
-                self._settings,
+                self._limits,
             )
         ]
         return [number for _, number in sorted(worth_it)]
@@ -166,7 +168,7 @@ class Matcher:
             if rule.is_duplicate:
                 match = replace(match, second=self._find_second(query, match, ranked[place + 1 :], store))
                 stored = map(store.words, store.passed_on(match))
-                limit = self._settings.max_lost
+                limit = self._limits.max_lost
                 if _are_called_otherwise(query, match):
                     limit = limit.halved()
                 return Answer(match, lost=find_lost(query.words(), stored, limit))
@@ -174,20 +176,20 @@ class Matcher:
                 similar = match
         return Answer(similar=similar)
 
-    def decide(self, query: Query, match: Match, their_words: Words, measured: list[Measure] | None = None) -> Rule:
-        """Say what decides on a document and a candidate, near enough to the leader of whose cluster it has to be.
+    def check(self, query: Query, match: Match, their_words: Words, *, measures_all: bool = False) -> Check:
+        """Check a document and a candidate, near enough to the leader of whose cluster it has to be.
 
         Args:
             query: the document.
             match: the candidate as member, and its leader; one and the same object if it leads itself.
             their_words: gives the words of the candidate.
-            measured: is given what is measured, see `dedup.rules.verification.check`.
+            measures_all: whether no measure is left out to save time.
         """
         member = match.member
         # A member may be a mirror of the leader, at another host.
         siblings = are_siblings(query.key, member.key) or are_siblings(query.key, match.leader.key)
         ours, theirs = query.words(), their_words()
-        rule = check_documents(
+        checked = check_documents(
             query.sketch,
             ours,
             member.sketch,
@@ -195,16 +197,17 @@ class Matcher:
             self._settings,
             siblings=siblings,
             other_titles=_are_called_otherwise(query, match),
-            measured=measured,
+            measures_all=measures_all,
         )
-        if rule is Rule.WITHIN_PAGE and not self._tells_both_titles(query, ours, member, theirs):
-            return Rule.THIN_TEXT
-        if rule.is_duplicate and _is_other(query, match):
-            return Rule.OTHER_FIELDS
-        if not rule.is_duplicate or match.leader is member:
-            return rule
-        is_near = self._is_near(query.sketch, match.leader.sketch, measured)
-        return rule if is_near else Rule.FAR_FROM_LEADER
+        if checked.rule is Rule.WITHIN_PAGE and not self._tells_both_titles(query, ours, member, theirs):
+            return checked._replace(rule=Rule.THIN_TEXT)
+        if checked.rule.is_duplicate and _is_other(query, match):
+            return checked._replace(rule=Rule.OTHER_FIELDS)
+        if not checked.rule.is_duplicate or match.leader is member:
+            return checked
+        to_leader = measure_leader(compare(query.sketch, match.leader.sketch), self._settings)
+        rule = checked.rule if any(each.is_met for each in to_leader) else Rule.FAR_FROM_LEADER
+        return Check(rule, checked.measures + to_leader)
 
     @staticmethod
     def _tells_both_titles(query: Query, ours: bytes, member: StoredDocument, theirs: bytes) -> bool:
@@ -213,7 +216,7 @@ class Matcher:
         return all(are_thin) or (is_told_by(query.title, theirs) if are_thin[0] else is_told_by(member.title, ours))
 
     def _decide(self, query: Query, match: Match, store: DocumentStore) -> Rule:
-        return self.decide(query, match, partial(store.words, match.member))
+        return self.check(query, match, partial(store.words, match.member)).rule
 
     def _find_second(
         self, query: Query, match: Match, others: Sequence[int], store: DocumentStore
@@ -232,12 +235,12 @@ class Matcher:
                     break
         return None
 
-    def _is_near(self, sketch: Sketch, leader: Sketch, measured: list[Measure] | None = None) -> bool:
-        return belongs_to_cluster(compare(sketch, leader), self._settings, measured)
+    def _is_near(self, sketch: Sketch, leader: Sketch) -> bool:
+        return is_near_leader(compare(sketch, leader), self._settings)
 
 
 def _are_called_otherwise(query: Query, match: Match) -> bool:
-    """Say whether a page and its candidate are of one site, which has given them other titles: another story."""
+    """Return whether a page and its candidate are of one site, which has given them other titles: another story."""
     return all(called_otherwise(query.key, query.title, each.key, each.title) for each in (match.leader, match.member))
 
 
@@ -335,4 +338,4 @@ class PairDecider:
             self._settings,
             siblings=siblings,
             other_titles=other_titles,
-        )
+        ).rule

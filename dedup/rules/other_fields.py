@@ -70,14 +70,14 @@ def other_fields(ours: str, theirs: str) -> list[str]:
         return []
     one, other = unpacked(ours), unpacked(theirs)
     shared = (name for name in one.values if name in other.values)
-    differing = [name for name in shared if _told(one.values[name]) != _told(other.values[name])]
+    differing = [name for name in shared if _compared(one.values[name]) != _compared(other.values[name])]
     if one.site == other.site or (one.is_named and other.is_named):
         return differing
     return [name for name in differing if not _VARIANTS.isdisjoint(words_of(name))]
 
 
 def have_changed(before: str, now: str) -> bool:
-    """Say whether the fields of an item have changed since it was seen under its key before.
+    """Return whether the fields of an item have changed since it was seen under its key before.
 
     Args:
         before: its fields then, packed.
@@ -93,9 +93,9 @@ def have_changed(before: str, now: str) -> bool:
 
 
 def share_fields(ours: str, theirs: str) -> bool:
-    """Say whether two items have fields in common, and the same in all of them, on whatever sites."""
+    """Return whether two items have fields in common, and the same in all of them, on whatever sites."""
     one, other = unpacked(ours).values, unpacked(theirs).values
-    shared = [(_told(each), _told(other[name])) for name, each in one.items() if name in other]
+    shared = [(_compared(each), _compared(other[name])) for name, each in one.items() if name in other]
     return any(ours for ours, _ in shared) and all(ours == theirs for ours, theirs in shared)
 
 
@@ -105,7 +105,7 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(name))
 
 
-def _told(values: list[str]) -> list[str]:
+def _compared(values: list[str]) -> list[str]:
     return [each.removeprefix(BETWEEN_KEYS) for each in values if not each.startswith(FOR_ITS_KEY)]
 
 

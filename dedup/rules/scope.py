@@ -89,7 +89,7 @@ class Scopes:
         return "\n".join(parts)
 
     def is_plain(self, space: str = "") -> bool:
-        """Say whether nothing is mixed into anything in a space."""
+        """Return whether nothing is mixed into anything in a space."""
         return not (space or self._is_of_keys)
 
     def of(self, key: str, space: str = "") -> str:
@@ -195,7 +195,7 @@ FOR_EVER = Memory(of_run=False, seconds=None, name="for ever")
 
 
 def are_siblings(a: str, b: str) -> bool:
-    """Say whether two keys are addresses of one host, and differ in numbers alone.
+    """Return whether two keys are addresses of one host, and differ in numbers alone.
 
     >>> are_siblings("https://shop.example/product/17", "https://shop.example/product/18")
     True
@@ -213,7 +213,7 @@ def are_siblings(a: str, b: str) -> bool:
 
 
 def may_have_moved(a: str, b: str) -> bool:
-    """Say whether what stands at one address may have stood at another one before its site has moved.
+    """Return whether what stands at one address may have stood at another one before its site has moved.
 
     >>> may_have_moved("http://old.example/story/17", "https://new.example/story/17")
     True
@@ -255,7 +255,7 @@ def _parts_of(title: str) -> list[str]:
 
 
 def called_otherwise(key: str, title: str, other_key: str, other_title: str) -> bool:
-    """Say whether two documents are of one site, which has given them other titles; see `are_other_titles`."""
+    """Return whether two documents are of one site, which has given them other titles; see `are_other_titles`."""
     return owner_of(key) == owner_of(other_key) != "" and are_other_titles(title, other_title)
 
 

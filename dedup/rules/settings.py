@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from dedup.errors import SettingsError
@@ -86,7 +87,21 @@ class LostLimit(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Limits, see `dedup.rules.settings.RuleSettings`."""
+    """What makes two documents near-duplicates; of a caution, or of settings.
+
+    Attributes:
+        min_jaccard: a candidate is a match if the Jaccard similarity of its shingles reaches this,
+        min_containment: or if its containment reaches this,
+        min_length_ratio: and the shorter text has this share of the longer one's tokens.
+        max_replaced: another thing if more short stretches of 100 tokens were replaced by unlike ones, noise not
+            counted.
+        max_rewritten: another thing if more than this share of the shorter text is in long stretches that were
+            rewritten.
+        max_added: another thing if words gave way, and more than this share of the shorter text stands in one alone.
+        max_swapped: another thing if more of 100 tokens gave way to the same other ones throughout.
+        min_numbers: another thing if numbers gave way, and the two texts share less than this of all their numbers.
+        max_lost: see `LostLimit`.
+    """
 
     min_jaccard: float
     min_containment: float
@@ -211,40 +226,11 @@ class RuleSettings:
                 f"{designs[0].radius}; take {' or '.join(map(str, designs))}"
             )
 
-    @property
-    def min_containment(self) -> float:
-        """A candidate is a match, too, if its containment reaches this, and the length ratio `min_length_ratio`."""
-        return LIMITS[self.caution].min_containment
-
-    @property
-    def min_length_ratio(self) -> float:
-        """The least share of the longer text's tokens that the shorter one has in a match by containment."""
-        return LIMITS[self.caution].min_length_ratio
-
-    @property
-    def max_replaced(self) -> float:
-        """Another thing if more short stretches of 100 tokens were replaced by unlike ones, noise not counted."""
-        return LIMITS[self.caution].max_replaced
-
-    @property
-    def max_rewritten(self) -> float:
-        """Another thing if more than this share of the shorter text is in long stretches that were rewritten."""
-        return LIMITS[self.caution].max_rewritten
-
-    @property
-    def max_added(self) -> float:
-        """Another thing if words gave way, and more than this share of the shorter text stands in one alone."""
-        return LIMITS[self.caution].max_added
-
-    @property
-    def max_swapped(self) -> float:
-        """Another thing if more of 100 tokens gave way to the same other ones throughout."""
-        return LIMITS[self.caution].max_swapped
-
-    @property
-    def min_numbers(self) -> float:
-        """Another thing if numbers gave way, and the two texts share less than this of all their numbers."""
-        return LIMITS[self.caution].min_numbers
+    @cached_property
+    def limits(self) -> Limits:
+        """The limits of the caution, with those that are settings themselves; numbers for compiled code."""
+        lost = LostLimit(*map(float, self.max_lost))
+        return LIMITS[self.caution]._replace(min_jaccard=float(self.min_jaccard), max_lost=lost)
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ def _is_same(data: NDArray[np.uint8], edges: NDArray[np.int32], a: int, b: int) 
 def _net_words(
     data: NDArray[np.uint8], edges: NDArray[np.int32], tokens: NDArray[np.int64], excess: NDArray[np.int64]
 ) -> tuple[bool, bool]:
-    """Say of what a text has more often than another one whether a number may be in it, and a word twice."""
+    """Return of what a text has more often than another one whether a number may be in it, and a word twice."""
     may_have_number = is_repeated = False
     for token in range(len(tokens)):
         more = excess[tokens[token]]

@@ -61,7 +61,7 @@ class _Sign(NamedTuple):
         return cls("".join(_SIGN.findall(written)), "".join(_ATTACHED.findall(written)), between)
 
     def is_other(self, sign: _Sign) -> bool:
-        """Say whether these signs and others mean different things."""
+        """Return whether these signs and others mean different things."""
         if self.text == sign.text:
             return False
         if self.attached != sign.attached:
@@ -99,7 +99,7 @@ class _Words:
         return len(self.around.get(sides, [])) - self._with_sign[sides]
 
     def is_in_same_place(self, sides: _Sides, other: _Words) -> bool:
-        """Say whether two tokens that both texts have beside each other have the same token before or behind them."""
+        """Whether two tokens that both texts have beside each other have the same token before or behind them."""
         ours, theirs = (map(set, zip(*text.around[sides], strict=True)) for text in (self, other))
         return any(map(set.intersection, ours, theirs))
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dedup.keys import Keys
 from dedup.rules.documents import Rule
-from dedup.rules.settings import LIMITS, Caution, Mode, RuleSettings
+from dedup.rules.settings import LIMITS, Caution, Limits, Mode, RuleSettings
 from dedup.rules.signs import differing_signs
 from dedup.rules.word_comparison import (
     Bounds,
@@ -31,6 +31,7 @@ SIMILAR = LIMITS[Caution.EAGER]
 """What two documents must reach to be similar, whatever is asked of duplicates."""
 
 # Compiled code takes plain numbers.
+_SHORT_TOKENS = RuleSettings.short_tokens
 _SIMILAR_JACCARD, _SIMILAR_CONTAINMENT, _SIMILAR_LENGTH_RATIO = SIMILAR[:3]
 
 # Twice the standard error of an estimate by 128 minima.
@@ -74,24 +75,21 @@ class Measure(NamedTuple):
         return self.value <= self.limit if self.name.startswith("max_") else self.value >= self.limit
 
 
-class Thresholds(NamedTuple):
-    """The settings of the rule, see `dedup.rules.settings.RuleSettings`: a tuple, as compiled code wants it."""
+class Check(NamedTuple):
+    """What the check of two documents found.
 
-    min_jaccard: float
-    min_containment: float
-    min_length_ratio: float
-    short_tokens: int
+    Attributes:
+        rule: what decided: one of the rules by which a candidate is confirmed, or by which it is similar, or another.
+        measures: what was measured, in its order; where time was saved only what that took.
+    """
 
-    @classmethod
-    def of(cls, settings: RuleSettings) -> Thresholds:
-        """Take them from settings."""
-        # Compiled code is made for one type of each.
-        values = {name: float(getattr(settings, name)) for name in cls._fields}
-        return cls(**values | {"short_tokens": int(settings.short_tokens)})  # type: ignore[arg-type]
+    rule: Rule
+    measures: tuple[Measure, ...] = ()
 
 
-def alike_by(jaccard: float, containment: float, length_ratio: float, needed: Thresholds | RuleSettings) -> int:
-    """Say whether two documents are near-duplicates by their shingles, and by what: one of the four above."""
+# Of plain numbers: compiled code takes this function and the next one as they stand.
+def alike_by(jaccard: float, containment: float, length_ratio: float, needed: Limits) -> int:
+    """Whether two documents are near-duplicates by their shingles, and by what: one of the four above."""
     if jaccard >= needed.min_jaccard:
         return BY_JACCARD
     if containment >= needed.min_containment and length_ratio >= needed.min_length_ratio:
@@ -102,10 +100,8 @@ def alike_by(jaccard: float, containment: float, length_ratio: float, needed: Th
     return NOT_ALIKE
 
 
-def may_be_alike(
-    jaccard: float, containment: float, length_ratio: float, tokens: int, needed: Thresholds | RuleSettings
-) -> bool:
-    """Say whether `alike_by` may find two documents alike, by what their sketches tell of their shingles.
+def may_be_alike(jaccard: float, containment: float, length_ratio: float, tokens: int, needed: Limits) -> bool:
+    """Whether `alike_by` may find two documents alike, by the estimates of their sketches.
 
     Args:
         jaccard: estimated Jaccard similarity.
@@ -115,7 +111,7 @@ def may_be_alike(
         needed: what is to be reached.
     """
     return (
-        tokens < needed.short_tokens
+        tokens < _SHORT_TOKENS
         or jaccard >= min(needed.min_jaccard, _SIMILAR_JACCARD) - _ERROR
         or (
             containment >= min(needed.min_containment, _SIMILAR_CONTAINMENT) - _ERROR
@@ -137,7 +133,7 @@ def fewest_tokens(settings: RuleSettings) -> int:
 
 
 def is_comparable(tokens: int, settings: RuleSettings) -> bool:
-    """Say whether a text of so many tokens can be a near-duplicate; if not, it is compared exactly."""
+    """Whether a text of so many tokens can be a near-duplicate; if not, it is compared exactly."""
     return tokens >= fewest_tokens(settings)
 
 
@@ -148,69 +144,59 @@ def check(
     *,
     siblings: bool = False,
     other_titles: bool = False,
-    measured: list[Measure] | None = None,
-) -> Rule:
-    """Say whether two documents are near-duplicates, and why.
+    measures_all: bool = False,
+) -> Check:
+    """Whether two documents are near-duplicates, and why.
 
     They are if they share enough of all their shingles, or if one is contained in the other and
     not much shorter: a copy without its last paragraphs, or with a frame around it. Another thing
     in the same frame can share as much; there it tells how the words differ, and the signs beside them.
 
     Args:
-        ours: the words of one, as `dedup.signature.signature.Signature` has them; nothing where they are not known.
+        ours: the words of one, as `dedup.signature.signature.Signature` has them; nothing where they are not stored.
         theirs: those of the other; the order of the two makes no difference.
-        settings: the thresholds.
+        settings: the limits.
         siblings: whether they are at sibling addresses, where it takes more evidence: see `dedup.rules.scope`.
         other_titles: whether they are of one site, which calls them otherwise: nothing that is replaced is noise then.
-        measured: is given what is measured, in its order; then no measure is left out to save time.
+        measures_all: whether no measure is left out to save time.
 
     Returns:
-        The rule that decided: one of those by which a candidate is confirmed, or by which it is similar, or
-        `NOT_ALIKE`.
+        The rule that decided; of what was not stored it is `NOT_ALIKE`.
     """
     if not ours or not theirs:
-        return Rule.NOT_ALIKE
+        return Check(Rule.NOT_ALIKE)
     tokens = without_signs(ours), without_signs(theirs)
-    rule = _check_tokens(*tokens, settings, siblings=siblings, other_titles=other_titles, measured=measured)
-    return Rule.SIGNS if rule.is_duplicate and any(differing_signs(ours, theirs)) else rule
-
-
-def _check_tokens(
-    ours: bytes,
-    theirs: bytes,
-    settings: RuleSettings,
-    *,
-    siblings: bool,
-    other_titles: bool,
-    measured: list[Measure] | None,
-) -> Rule:
-    counts = ours.count(b"\n") + 1, theirs.count(b"\n") + 1
+    counts = tokens[0].count(b"\n") + 1, tokens[1].count(b"\n") + 1
     if min(counts) < settings.short_tokens:
-        return _check_short(ours, theirs, settings, other_titles=other_titles, measured=measured)
-    bounds = _bounds(ours, theirs)
-    rule = _check_shared(Similarity(bounds.jaccard, bounds.containment, min(counts) / max(counts)), settings, measured)
-    if not rule.is_duplicate or max(counts) > settings.max_compared:
-        return rule
-    if measured is None and _is_surely_one(bounds, settings) and not other_titles:
-        return rule
-    difference = WordDifference(ours, theirs)
-    other = _other_thing(difference, settings, siblings=siblings, other_titles=other_titles, measured=measured)
-    return other or rule
+        checked = _check_short(*tokens, settings, other_titles=other_titles)
+    else:
+        bounds = _bounds(*tokens)
+        similarity = Similarity(bounds.jaccard, bounds.containment, min(counts) / max(counts))
+        checked = _check_shared(similarity, settings)
+        is_compared = checked.rule.is_duplicate and max(counts) <= settings.max_compared
+        if is_compared and (measures_all or other_titles or not _is_surely_one(bounds, settings.limits)):
+            difference = WordDifference(*tokens)
+            checked = _check_other_thing(difference, settings, checked, siblings=siblings, other_titles=other_titles)
+    return _check_signs(ours, theirs, checked)
 
 
-def _check_shared(
-    similarity: Similarity, settings: RuleSettings, measured: list[Measure] | None, what: str = ""
-) -> Rule:
-    """Say by which rule two documents are alike by the shingles that they share; what: of what these are."""
-    found = alike_by(similarity.jaccard, similarity.containment, similarity.length_ratio, settings)
-    if measured is not None:
-        names = ("jaccard", "containment", "length_ratio")
-        # One of the two ways is enough.
-        told = names[:1] if found == BY_JACCARD else names[1:] if found == BY_CONTAINMENT else names
-        measured += [
-            Measure(f"min_{name}", getattr(similarity, name), getattr(settings, f"min_{name}"), what) for name in told
-        ]
-    return _RULES[found]
+def _check_signs(ours: bytes, theirs: bytes, checked: Check) -> Check:
+    """The signs decide where the words do not tell two documents apart."""
+    differ = checked.rule.is_duplicate and any(differing_signs(ours, theirs))
+    return checked._replace(rule=Rule.SIGNS) if differ else checked
+
+
+def _check_shared(similarity: Similarity, settings: RuleSettings, what: str = "") -> Check:
+    """By which rule two documents are alike by the shingles that they share; what: of what these are."""
+    limits = settings.limits
+    found = alike_by(similarity.jaccard, similarity.containment, similarity.length_ratio, limits)
+    names = ("jaccard", "containment", "length_ratio")
+    # One of the two ways is enough.
+    needed = names[:1] if found == BY_JACCARD else names[1:] if found == BY_CONTAINMENT else names
+    measures = (
+        Measure(f"min_{name}", getattr(similarity, name), getattr(limits, f"min_{name}"), what) for name in needed
+    )
+    return Check(_RULES[found], tuple(measures))
 
 
 def check_documents(
@@ -222,48 +208,33 @@ def check_documents(
     *,
     siblings: bool = False,
     other_titles: bool = False,
-    measured: list[Measure] | None = None,
-) -> Rule:
-    """Say what `check` does of two documents, and what their sketches say besides where the text of a page is thin.
+    measures_all: bool = False,
+) -> Check:
+    """Do what `check` does, and go by the sketches besides where the text of a page is thin.
 
     Sketches are those of the texts that were found; the words of a page whose text is thin are those of the page's own
     text, see `dedup.signature.extraction.sign_page`. Where the texts alone are alike, what is evidence is that one page
-    stands in the other one, however much that has besides.
+    stands in the other one, however much that has besides: then what the words of the pages say does not decide.
     """
-    rule = check(ours, theirs, settings, siblings=siblings, other_titles=other_titles, measured=measured)
-    if rule not in _NOT_ALL_ALIKE or not (is_thin(a, ours) or is_thin(b, theirs)):
-        return rule
-    of_texts: list[Measure] = []
-    if not _check_shared(compare(a, b), settings, of_texts, "of the texts that were found, estimated").is_duplicate:
-        return rule
-    our_tokens, their_tokens = without_signs(ours), without_signs(theirs)
-    of_texts.append(
-        Measure(
-            "leader_containment",
-            _bounds(our_tokens, their_tokens).containment,
-            settings.leader_containment,
-            "of the pages in each other",
-        )
+    checked = check(ours, theirs, settings, siblings=siblings, other_titles=other_titles, measures_all=measures_all)
+    if checked.rule not in _NOT_ALL_ALIKE or not (is_thin(a, ours) or is_thin(b, theirs)):
+        return checked
+    of_texts = _check_shared(compare(a, b), settings, "of the texts that were found, estimated")
+    if not of_texts.rule.is_duplicate:
+        return checked
+    tokens = without_signs(ours), without_signs(theirs)
+    within = Measure(
+        "leader_containment", _bounds(*tokens).containment, settings.leader_containment, "of the pages in each other"
     )
-    if measured is not None:
-        # What the words of the pages say is not what decides.
-        measured[:] = of_texts
-    if not of_texts[-1].is_met:
-        return Rule.THIN_TEXT
-    if any(differing_signs(ours, theirs)):
-        return Rule.SIGNS
-    if max(our_tokens.count(b"\n"), their_tokens.count(b"\n")) >= settings.max_compared:
-        return Rule.WITHIN_PAGE
-    difference = WordDifference(our_tokens, their_tokens)
-    other = _other_thing(
-        difference,
-        settings,
-        siblings=siblings,
-        other_titles=other_titles,
-        measured=measured,
-        besides=_NOT_ALL_ALIKE,
+    if not within.is_met:
+        return Check(Rule.THIN_TEXT, (*of_texts.measures, within))
+    found = _check_signs(ours, theirs, Check(Rule.WITHIN_PAGE, (*of_texts.measures, within)))
+    if found.rule is Rule.SIGNS or max(each.count(b"\n") for each in tokens) >= settings.max_compared:
+        return found
+    difference = WordDifference(*tokens)
+    return _check_other_thing(
+        difference, settings, found, siblings=siblings, other_titles=other_titles, besides=_NOT_ALL_ALIKE
     )
-    return other or Rule.WITHIN_PAGE
 
 
 def is_thin(sketch: Sketch, words: bytes) -> bool:
@@ -285,96 +256,90 @@ def _bounds(ours: bytes, theirs: bytes) -> Bounds:
     return plain_bounds(ours, theirs) if found is None else Bounds(*found)
 
 
-def _is_surely_one(bounds: Bounds, settings: RuleSettings) -> bool:
-    """Say whether bounds suffice for `_other_thing` to find no rule by which two documents are two things."""
+def _is_surely_one(bounds: Bounds, limits: Limits) -> bool:
+    """Whether bounds suffice for `_check_other_thing` to find no rule by which two documents are two things."""
     # What is replaced without numbers and own words is noise, unless it is one stretch alone.
-    is_noise = not (bounds.may_have_numbers or bounds.may_be_swapped) and bounds.of_one <= settings.max_replaced
-    return bounds.rewritten <= settings.max_rewritten and is_noise and bounds.added <= settings.max_added
+    is_noise = not (bounds.may_have_numbers or bounds.may_be_swapped) and bounds.of_one <= limits.max_replaced
+    return bounds.rewritten <= limits.max_rewritten and is_noise and bounds.added <= limits.max_added
 
 
-def _other_thing(
+def _check_other_thing(
     difference: WordDifference,
     settings: RuleSettings,
+    checked: Check,
     *,
     siblings: bool,
     other_titles: bool,
-    measured: list[Measure] | None,
     besides: Set[Rule] = frozenset(),
-) -> Rule | None:
-    """Say by which rule, besides some, two alike documents are two things in the same frame; None: by none."""
+) -> Check:
+    """Find the rule, besides some, by which two documents that are alike by a check are two things in one frame."""
+    limits = settings.limits
     is_another = other_titles and difference.tokens < _FEW_SENTENCES
     is_noise = difference.is_noise and not is_another
-    max_replaced = settings.max_replaced / 2 if is_another else settings.max_replaced
+    max_replaced = limits.max_replaced / 2 if is_another else limits.max_replaced
     replaced = Measure("max_replaced", difference.replaced, max_replaced)
     reasons = [
-        (Rule.REWRITTEN, Measure("max_rewritten", difference.rewritten, settings.max_rewritten)),
+        (Rule.REWRITTEN, Measure("max_rewritten", difference.rewritten, limits.max_rewritten)),
         (Rule.REPLACED, replaced._replace(limit=math.inf, what="(noise)") if is_noise else replaced),
-        (Rule.ADDED, Measure("max_added", difference.added, settings.max_added)),
-        (Rule.SWAPPED, Measure("max_swapped", difference.swapped, settings.max_swapped)),
+        (Rule.ADDED, Measure("max_added", difference.added, limits.max_added)),
+        (Rule.SWAPPED, Measure("max_swapped", difference.swapped, limits.max_swapped)),
     ]
     is_renamed = siblings and difference.has_other_name
-    least = least_numbers(difference.numbers_gone, difference.replaced, settings, is_renamed_sibling=is_renamed)
+    least = least_numbers(difference.numbers_gone, difference.replaced, limits, is_renamed_sibling=is_renamed)
     # To count the numbers of whole texts takes time.
     if least > 0:
         reasons.append((Rule.RENUMBERED, Measure("min_numbers", difference.numbers_shared, least)))
     reasons = [(rule, measure) for rule, measure in reasons if rule not in besides]
-    if measured is not None:
-        measured += [measure for _, measure in reasons]
-    return next((rule for rule, measure in reasons if not measure.is_met), None)
+    rule = next((rule for rule, measure in reasons if not measure.is_met), checked.rule)
+    return Check(rule, (*checked.measures, *(measure for _, measure in reasons)))
 
 
-def least_numbers(
-    numbers_gone: float, replaced: float, settings: RuleSettings, *, is_renamed_sibling: bool = False
-) -> float:
+def least_numbers(numbers_gone: float, replaced: float, limits: Limits, *, is_renamed_sibling: bool = False) -> float:
     """Return which share of all their numbers two documents must have in common, 0 to 1.
 
     Args:
         numbers_gone: see `dedup.rules.word_comparison.WordDifference`.
         replaced: likewise.
-        settings: the least share.
+        limits: the least share.
         is_renamed_sibling: whether the two are at sibling addresses, and have another name.
     """
-    if settings.min_numbers and numbers_gone and is_renamed_sibling:
+    if limits.min_numbers and numbers_gone and is_renamed_sibling:
         # Another number beside another name: the next record.
         return 1.0
-    if not settings.min_numbers or numbers_gone <= _FEW_NUMBERS:
+    if not limits.min_numbers or numbers_gone <= _FEW_NUMBERS:
         return 0.0
     # Where words gave way with them, fewer of the numbers have to be other ones.
     with_words = numbers_gone > _MANY_NUMBERS and replaced > _SOME_REPLACED
-    return settings.min_numbers + _MORE_NUMBERS * with_words
+    return limits.min_numbers + _MORE_NUMBERS * with_words
 
 
-def belongs_to_cluster(to_leader: Similarity, settings: RuleSettings, measured: list[Measure] | None = None) -> bool:
-    """Say whether a document that matched a member is close enough to the cluster's leader.
+def measure_leader(to_leader: Similarity, settings: RuleSettings) -> tuple[Measure, Measure]:
+    """Measure how close a document that matched a member is to the cluster's leader; one of the two has to be met.
 
     Without this, chains of small edits would drift to texts that have nothing in common.
 
     Args:
-        to_leader: how similar it is to the leader.
-        settings: the limits, of which one has to be reached.
-        measured: is given both measures.
+        to_leader: how similar it is to the leader, by their sketches.
+        settings: the limits.
     """
-    if measured is not None:
-        what = "to the original, estimated"
-        measured += [
-            Measure("leader_jaccard", to_leader.jaccard, settings.leader_jaccard, what),
-            Measure("leader_containment", to_leader.containment, settings.leader_containment, what),
-        ]
-    return to_leader.jaccard >= settings.leader_jaccard or to_leader.containment >= settings.leader_containment
+    what = "to the original, estimated"
+    return (
+        Measure("leader_jaccard", to_leader.jaccard, settings.leader_jaccard, what),
+        Measure("leader_containment", to_leader.containment, settings.leader_containment, what),
+    )
 
 
-def _check_short(
-    ours: bytes, theirs: bytes, settings: RuleSettings, *, other_titles: bool, measured: list[Measure] | None
-) -> Rule:
+def is_near_leader(to_leader: Similarity, settings: RuleSettings) -> bool:
+    """Whether a document that matched a member is close enough to the cluster's leader, see `measure_leader`."""
+    return any(each.is_met for each in measure_leader(to_leader, settings))
+
+
+def _check_short(ours: bytes, theirs: bytes, settings: RuleSettings, *, other_titles: bool) -> Check:
     alike = Measure("short_jaccard", short_similarity(ours, theirs), settings.short_jaccard)
-    if measured is not None:
-        measured.append(alike)
     if not alike.is_met:
-        return Rule.NOT_ALIKE
+        return Check(Rule.NOT_ALIKE, (alike,))
     if not has_same_numbers(ours, theirs):
-        return Rule.RENUMBERED
-    max_replaced = 0 if other_titles else settings.max_replaced
+        return Check(Rule.RENUMBERED, (alike,))
+    max_replaced = 0 if other_titles else settings.limits.max_replaced
     replaced = Measure("max_replaced", WordDifference(ours, theirs).replaced, max_replaced)
-    if measured is not None:
-        measured.append(replaced)
-    return Rule.SHORT_ALIKE if replaced.is_met else Rule.REPLACED
+    return Check(Rule.SHORT_ALIKE if replaced.is_met else Rule.REPLACED, (alike, replaced))

@@ -412,7 +412,7 @@ def short_similarity(a: bytes, b: bytes) -> float:
 
 
 def has_same_numbers(a: bytes, b: bytes) -> bool:
-    """Say whether two texts have the same numbers, each as often."""
+    """Return whether two texts have the same numbers, each as often."""
     ours, theirs = (_numbers_of(Counter(tokens.split(b"\n"))) for tokens in (a, b))
     return ours == theirs
 

@@ -208,7 +208,7 @@ def find_combining(
 
 @inner
 def _leads(data: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> np.uint64:
-    """Say of each of 64 bytes whether it is the first of a character of several, up to where a text ends."""
+    """Return of each of 64 bytes whether it is the first of a character of several, up to where a text ends."""
     if at + np.uint64(BLOCK) <= len(data):
         leads = ~below(data, at, _FIRST_LEAD)
         beyond = at + np.uint64(BLOCK) - min(end, at + np.uint64(BLOCK))

@@ -27,8 +27,8 @@ from dedup.errors import InputError
 from dedup.files import index
 from dedup.files.key_map import Sketches, estimate
 from dedup.keys import Keys, choose
-from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.verification import Thresholds, fewest_tokens, keys_of
+from dedup.rules.settings import LIMITS, Caution, Limits, Mode, RuleSettings
+from dedup.rules.verification import fewest_tokens, keys_of
 from dedup.spark.session import Steps
 from dedup.spark.signing import ddl_of, packed
 
@@ -44,7 +44,7 @@ _SKETCH = ("minima", "shingles", "tokens")
 _COMPARED = ("fingerprint", *_SKETCH)
 _THEIRS = "their_"
 # What any two reach.
-_ANY = Thresholds(0.0, 0.0, 0.0, 0)
+_ANY = LIMITS[Caution.EAGER]._replace(min_jaccard=0.0)
 
 _IS_BAND = np.uint64(1)
 _MARKED_BITS = np.uint64(64 - 25)
@@ -217,7 +217,7 @@ def _distance() -> Column:
     return f.bit_count(f.col("fingerprint").bitwiseXOR(f.col(f"{_THEIRS}fingerprint")))
 
 
-def _compared(pairs: DataFrame, needed: Thresholds) -> DataFrame:
+def _compared(pairs: DataFrame, needed: Limits) -> DataFrame:
     """Return the pairs that a check may confirm, with their `similarity` in the place of sketches.
 
     Args:
@@ -229,7 +229,7 @@ def _compared(pairs: DataFrame, needed: Thresholds) -> DataFrame:
     return pairs.mapInArrow(partial(_estimate, others=others, needed=needed), columns)
 
 
-def _estimate(batches: Iterable[pa.RecordBatch], others: list[str], needed: Thresholds) -> Iterator[pa.RecordBatch]:
+def _estimate(batches: Iterable[pa.RecordBatch], others: list[str], needed: Limits) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         if len(batch):
             jaccards, may_be_alike = estimate(_sketches(batch, ""), _sketches(batch, _THEIRS), needed)
@@ -273,7 +273,7 @@ def candidates_of(contents: DataFrame, prior: PriorIndex, settings: RuleSettings
         compared = near.withColumn("unlike", _distance())
     else:
         pairs = near.drop("fingerprint", f"{_THEIRS}fingerprint", "shares_band")
-        compared = _compared(pairs, Thresholds.of(settings)).withColumn("unlike", -f.col("similarity"))
+        compared = _compared(pairs, settings.limits).withColumn("unlike", -f.col("similarity"))
     ranked = f.array_sort(f.collect_list(f.struct("unlike", "candidate")))
     return compared.groupBy("id").agg(ranked["candidate"].alias("candidates"))
 

@@ -237,13 +237,13 @@ class Done(NamedTuple):
     went_on: bool
 
 
-def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], telling: Telling = nullcontext) -> Done:
+def run_job(spark: SparkSession, job: SparkJob, report: Callable[[str], None], telling: Telling = nullcontext) -> Done:
     """Do a job, or go on with it behind the last step that was done before it failed.
 
     Args:
         spark: the session.
         job: what is to be done.
-        tell: is given a line that a user shall read.
+        report: is given a line that a user shall read.
         telling: told of each step that is done.
 
     Raises:
@@ -266,7 +266,7 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], tel
         require_same_index(before, about, work)
     steps = Steps.of(spark, work, about_of_job(job.settings, about), telling)
     if before is not None:
-        tell("going on with the unfinished job of this output: steps that are done are not done again")
+        report("going on with the unfinished job of this output: steps that are done are not done again")
     # Pages are extracted once, however many steps need their texts.
     items = steps.keep("read", read(spark, files, job.options))
     read_documents = items.where(items.id.isNotNull())

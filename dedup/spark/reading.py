@@ -43,7 +43,7 @@ _Portion = LineRange | tuple[CorpusFile, int]
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Say whether something is there.
+    """Return whether something is there.
 
     Raises:
         InputError: its file system cannot be reached, or is none that Spark knows.

@@ -187,11 +187,11 @@ def reason_of(error: Exception) -> str:
             "its Java process has ended, most likely for want of memory: give less to it (--conf spark.driver.memory) "
             "or let fewer work at once (--conf spark.master=local[2])"
         )
-    told = str(error)
+    message = str(error)
     for expression, advice in _KNOWN:
-        if found := re.search(expression, told):
+        if found := re.search(expression, message):
             return advice.format(found[1].strip().rstrip(".;") if found.groups() else "")
-    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
     trace = next((place for place, line in enumerate(lines) if line.startswith("Traceback")), None)
     if trace is None:
         return lines[0] if lines else type(error).__name__
@@ -199,17 +199,17 @@ def reason_of(error: Exception) -> str:
 
 
 def java_is_to_blame() -> str | None:
-    """Say what is wrong with the Java that Spark has found; None: nothing."""
+    """Return what is wrong with the Java that Spark has found; None: nothing."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else "java"
     way_out = f"install a JRE of Java {' or '.join(_JAVAS)}, or have JAVA_HOME name one"
     try:
-        told = subprocess.run(  # noqa: S603 -- what Spark has just run
+        printed = subprocess.run(  # noqa: S603 -- what Spark has just run
             [java, "-version"], capture_output=True, text=True, timeout=_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{java}: {getattr(error, 'strerror', None) or error}; {way_out}"
-    version = _VERSION.search(told.stderr + told.stdout)
+    version = _VERSION.search(printed.stderr + printed.stdout)
     if version is None:
         return f"{java}: is no Java; {way_out}"
     if version[1] not in _JAVAS:

@@ -1,9 +1,9 @@
-"""A run is cancelled: what it brought is forgotten, and what another run has seen stays."""
+"""Runs are removed, since they were wrong or are old: what they brought is forgotten, what others have seen stays."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -28,12 +28,9 @@ from sqlalchemy import (
 
 from dedup.console import Progress
 from dedup.errors import DedupError
-from dedup.keys import Keys, TableDesign
-from dedup.rules.scope import Scope, Scopes
-from dedup.rules.settings import Mode
-from dedup.store.database import Database, RowsOfRuns, read_properties, read_rows_of_runs
+from dedup.store.database import Database, RowsOfRuns, read_rows_of_runs
 from dedup.store.document_rows import CANCELLING, LOADED
-from dedup.store.key_table import KeyTable
+from dedup.store.key_table import KeyTable, read_key_table
 from dedup.store.notes import remove_some_notes
 from dedup.store.runs import no_run
 from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
@@ -50,9 +47,10 @@ _RUN_COLUMNS = ("first_run_id", "last_run_id", "content_run_id")
 
 @dataclass
 class Cancelled:
-    """The outcome of cancelling a run.
+    """What was removed with runs.
 
     Attributes:
+        runs: the names of those that are gone.
         removed: documents of which nothing is left.
         undecided: documents of other runs whose content it had changed, or that were copies of what is gone; they are
             decided anew when they are seen again.
@@ -61,6 +59,7 @@ class Cancelled:
         rows: rows that were deleted of other tables, by their names.
     """
 
+    runs: list[str] = field(default_factory=list)
     removed: int = 0
     undecided: int = 0
     kept: int = 0
@@ -98,25 +97,55 @@ def cancel_run(database: Database, name: str, *, force: bool = False) -> Cancell
         DatabaseError: the database failed; the same call goes on.
     """
     run_id = _begin(database, name, force=force)
-    with database.read() as connection:
-        made_with = read_properties(connection)
-        total = connection.scalar(select(func.count()).where(verdicts.c.run_id == run_id)) or 0
-        tables = read_rows_of_runs(connection)
-    with_bands = made_with["mode"] != Mode.PAPER.value
-    made_of = Keys(TableDesign.parse(made_with["table design"]), with_bands=with_bands)
-    keys = KeyTable(made_of, Scopes(Scope(made_with["scope"])))
     cancelled = Cancelled()
-    with Progress("taking back", total) as progress:
-        is_gone = False
-        # A process may still be writing to the run.
-        while not is_gone:
-            while _take_back_some(database, keys, run_id, cancelled):
-                progress.show(cancelled.verdicts)
-            for each in tables:
-                deleted = _delete_rows(database, each, name)
-                cancelled.rows[each.table] = cancelled.rows.get(each.table, 0) + deleted
-            is_gone = _remove_run(database, run_id)
+    _remove(database, {run_id: name}, cancelled, with_rows=True)
     return cancelled
+
+
+def prune_runs(database: Database, seconds: int) -> Cancelled:
+    """Remove the runs that ended so long ago, and what no later run has met of what they brought to the index.
+
+    Rows of others stay: pages that a crawl has stored.
+
+    Args:
+        database: where the runs are, opened to be written.
+        seconds: how long ago.
+
+    Returns:
+        What this call has removed.
+
+    Raises:
+        DatabaseError: the database failed; the same call goes on.
+    """
+    is_other = or_(runs.c.outcome.is_(None), runs.c.outcome != LOADED)
+    old = select(runs.c.id, runs.c.name).where(runs.c.finished < time.time() - seconds, is_other)
+    with database.read() as connection:
+        names = {row.id: row.name for row in connection.execute(old.order_by(runs.c.id))}
+    cancelled = Cancelled()
+    for name in names.values():
+        _begin(database, name, force=False)
+    _remove(database, names, cancelled, with_rows=False)
+    return cancelled
+
+
+def _remove(database: Database, names: Mapping[int, str], cancelled: Cancelled, *, with_rows: bool) -> None:
+    """Remove runs, given by their ids with their names; with_rows: and the rows of others that belong to them."""
+    with database.read() as connection:
+        keys = read_key_table(connection)
+        total = connection.scalar(select(func.count()).where(verdicts.c.run_id.in_(names))) or 0
+        tables = read_rows_of_runs(connection) if with_rows else []
+    with Progress("removing", total) as progress:
+        for run_id, name in names.items():
+            is_gone = False
+            # A process may still be writing to the run.
+            while not is_gone:
+                while _take_back_some(database, keys, run_id, cancelled):
+                    progress.show(cancelled.verdicts)
+                for each in tables:
+                    deleted = _delete_rows(database, each, name)
+                    cancelled.rows[each.table] = cancelled.rows.get(each.table, 0) + deleted
+                is_gone = _remove_run(database, run_id)
+            cancelled.runs.append(name)
 
 
 def _begin(database: Database, name: str, *, force: bool) -> int:
@@ -237,17 +266,17 @@ def _delete_rows(database: Database, rows: RowsOfRuns, run: str) -> int:
 
     The row of a document that is still an original stays, and is given to the run that saw the document last.
     """
-    names = ["id", rows.run_column, *([rows.key_column] if rows.key_column else [])]
+    names = ["id", rows.run_column, *([rows.key_column] if rows.stays else [])]
     own_table = table(rows.table, *map(column, names))
     is_own = _is_of_run(rows, own_table, run)
-    some = select(own_table.c.id, *([own_table.c[rows.key_column]] if rows.key_column else [])).where(is_own)
+    some = select(own_table.c.id, *([own_table.c[rows.key_column]] if rows.stays else [])).where(is_own)
     deleted = 0
     while True:
         with database.write() as connection:
             found = connection.execute(some.limit(ROWS_AT_ONCE)).all()
             if not found:
                 return deleted
-            keys = [bytes(row[1]) for row in found] if rows.key_column else []
+            keys = [bytes(row[1]) for row in found] if rows.stays else []
             seen_by = _find_originals(connection, keys) if keys else {}
             stay = {row[0]: seen_by[key] for row, key in zip(found, keys, strict=False) if key in seen_by}
             go = [row[0] for row in found if row[0] not in stay]

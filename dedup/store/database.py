@@ -66,8 +66,6 @@ _NO_SERVER = "check that the server runs and that the URL is right"
 # What tables of others are called among the properties of a database: their version, and which rows belong to runs.
 _TABLES = "tables of the "
 
-_OF_PROJECT = ".scrapy/dedup/*.db"
-USUAL_DATABASE = "crawl.db, or that of the Scrapy project that is here"
 """Which database commands read that are given none, for their help."""
 
 _POLL_SECONDS = 0.05
@@ -299,14 +297,16 @@ class RowsOfRuns(NamedTuple):
         table: its name.
         run_column: the column that says which run: its name, or where `runs_table` is given the id of its row there.
         runs_table: a table with the columns `id` and `name`, where runs have numbers of the table's own; empty: none.
-        key_column: a column with `dedup.store.document_rows.key_digest` of the document that the row is about; empty:
-            none. Where it is given, the row of a document that is still an original stays.
+        key_column: a column with `dedup.store.document_rows.key_digest` of the document that the row is about, with
+            which it is erased; empty: none.
+        stays: whether the row of a document that is still an original stays.
     """
 
     table: str
     run_column: str
     runs_table: str = ""
     key_column: str = ""
+    stays: bool = False
 
 
 class TableSet(NamedTuple):
@@ -359,19 +359,6 @@ def insert_into(table: Table, dialect: str) -> Any:
 def url_of(name: str) -> str:
     """Return the URL of a database that is named by a URL or as an SQLite file, whose name may have any letters."""
     return name if "://" in name else URL.create("sqlite", database=name).render_as_string()
-
-
-def url_or_usual(name: str | None) -> str:
-    """Return the URL of the database that a command names, or of the one that it reads where it names none."""
-    return url_of(name or usual_database())
-
-
-def usual_database() -> str:
-    """Return the file that is read where no database is named: crawl.db, or that of the Scrapy project that is here."""
-    usual = Path("crawl.db")
-    # Without a scrapy.cfg it is beside the settings.
-    found = [usual] if usual.is_file() else [*Path().glob(_OF_PROJECT)] or [*Path().glob(f"*/{_OF_PROJECT}")]
-    return str(found[0] if len(found) == 1 else usual)
 
 
 def parse_url(url: str) -> URL:
@@ -495,7 +482,7 @@ def _log_ahead(connection: sqlite3.Connection, deadline: float) -> None:
 
 
 def is_outage(error: BaseException) -> bool:
-    """Say whether an error tells of a server that is away, so that the same may succeed later.
+    """Return whether an error tells of a server that is away, so that the same may succeed later.
 
     A file of SQLite is never away: ask it of databases on PostgreSQL.
     """

@@ -12,6 +12,7 @@ from sqlalchemy import bindparam, or_, select, update
 
 from dedup.console import counted
 from dedup.rules.documents import (
+    ERASED,
     NOTHING_ALIKE,
     Answer,
     Content,
@@ -125,7 +126,7 @@ class Deduplicator:
             return {bytes(row[0]) for row in found}
 
     def was_dropped(self, key: str) -> bool:
-        """Say whether the last document that came under a key was dropped as a copy."""
+        """Return whether the last document that came under a key was dropped as a copy."""
         with self.database.read() as connection:
             last = connection.execute(_LAST_OF_KEY, {"key": document_rows.key_digest(key)}).first()
         return last is not None and Verdict(last.verdict).is_duplicate and last.kept is None
@@ -162,10 +163,11 @@ class Deduplicator:
                 plain_class = plain_class_of(connection, documents[0].item_class)
             arriving = self._arriving(documents, run_id, plain_class)
             unit = UnitOfWork(connection, run_id, self._first_batch, self._next_batch)
+            digests = [each for one in arriving for each in one.digests if each is not None]
+            gone = document_rows.find_erased(connection, digests)
             recogniser = Recogniser(unit, arriving)
             with self._keys.batch(unit, [each.keys for each in arriving if each.keys]):
-                found = (recogniser.recognise(each) for each in arriving)
-                decisions = [each and self._decide(unit, each) for each in found]
+                decisions = [self._decide_one(unit, recogniser, each, gone) for each in arriving]
             unit.finish()
         self._plain_class = plain_class
         self._next_batch += 1
@@ -213,6 +215,14 @@ class Deduplicator:
         query = _UNDECIDED if run_id is None else _UNDECIDED.where(documents.c.last_run_id == run_id)
         with self.database.read() as connection:
             return [(row.id, row.key) for row in connection.execute(query, {"after": after, "most": most})]
+
+    def _decide_one(
+        self, unit: UnitOfWork, recogniser: Recogniser, arriving: Arriving, gone: frozenset[bytes]
+    ) -> Decision | None:
+        if gone and not gone.isdisjoint(arriving.digests):
+            return replace(ERASED, key=arriving.identity.key)
+        found = recogniser.recognise(arriving)
+        return found and self._decide(unit, found)
 
     def _decide(self, unit: UnitOfWork, found: Recognised) -> Decision:
         unchanged = found.stored if found.is_unchanged else None
@@ -287,7 +297,7 @@ class Deduplicator:
         return arriving
 
     def _may_be_unstored(self, unit: UnitOfWork, stored: StoredDocument) -> bool:
-        """Say whether neither the run that brought a document's content has ended in order, nor the last to see it."""
+        """Whether neither the run that brought a document's content has ended in order, nor the last to see it."""
         if stored.last_run_id in self._ended_runs:
             return False
         ended = unit.scalars(_ENDED_OF_DOCUMENT, {"document": stored.id}).all()

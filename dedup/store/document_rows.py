@@ -30,7 +30,7 @@ from dedup.rules.documents import Content, Kept, Match, StoredDocument
 from dedup.rules.other_fields import have_changed
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import Sketch, digest
-from dedup.store.schema import documents, properties, runs, to_unsigned, verdicts, words
+from dedup.store.schema import documents, erased, properties, runs, to_unsigned, verdicts, words
 from dedup.store.unit_of_work import Session
 
 _PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class")
@@ -130,6 +130,8 @@ _SOME_LED = (
 )
 _COUNT_LED = select(func.count()).select_from(_SOME_LED)
 _WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
+_SOME_ERASED = select(erased.c.digest).limit(1)
+_ERASED = select(erased.c.digest).where(erased.c.digest.in_(bindparam("digests", expanding=True)))
 _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 
 MOST_OF_TEXT = 64
@@ -194,10 +196,10 @@ class Identity(NamedTuple):
 
         Documents without text are told apart by their bytes.
         """
-        kind, told = ("text", text_digest) if has_text or body_digest is None else ("bytes", body_digest)
+        kind, content_digest = ("text", text_digest) if has_text or body_digest is None else ("bytes", body_digest)
         if fields:
-            told = digest(told + fields.encode("utf-8", "replace"))
-        return self._replace(key=f"{self.given_key} ({kind} {told.hex()[:_DIGITS]})")
+            content_digest = digest(content_digest + fields.encode("utf-8", "replace"))
+        return self._replace(key=f"{self.given_key} ({kind} {content_digest.hex()[:_DIGITS]})")
 
 
 def plain_class_of(session: Session, item_class: str) -> str:
@@ -215,7 +217,7 @@ def given_key_of(key: str) -> str:
 
 
 def is_same(stored: StoredDocument, content: Content) -> bool:
-    """Say whether a document holds what it held before; without text it is told by its bytes."""
+    """Return whether a document holds what it held before; without text it is told by its bytes."""
     if stored.text_digest != content.text_digest or have_changed(stored.fields, content.fields):
         return False
     return bool(content.sketch.tokens) or stored.body_digest == content.body_digest
@@ -349,7 +351,7 @@ def find_passed_on(session: Session, match: Match, most: int) -> list[StoredDocu
 
 
 def is_seen_since(session: Session, leader_id: int, run_id: int) -> bool:
-    """Say whether a document was seen, or one of its duplicates passed on, by a run or one that ended in its time."""
+    """Whether a document was seen, or one of its duplicates passed on, by a run or one that ended in its time."""
     return session.execute(_SEEN_SINCE, {"leader": leader_id, "run": run_id}).first() is not None
 
 
@@ -382,6 +384,13 @@ def words_row(text_digest: bytes, tokens: bytes) -> dict[str, Any]:
 def remove_words(session: Session, text_digest: bytes) -> None:
     """Forget the tokens of a text, if they are stored."""
     session.execute(_REMOVE_WORDS, {"digest": text_digest})
+
+
+def find_erased(session: Session, digests: Iterable[bytes]) -> frozenset[bytes]:
+    """Return those of some digests, of keys, texts and bytes, that were erased."""
+    if session.scalar(_SOME_ERASED) is None:
+        return frozenset()
+    return frozenset(map(bytes, session.scalars(_ERASED, {"digests": list(digests)})))
 
 
 def open_run(session: Session, name: str) -> int:

@@ -14,15 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from dedup.console import Progress
-from dedup.keys import Keys, choose
+from dedup.keys import Keys, TableDesign, choose
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scope, Scopes
+from dedup.rules.settings import Mode
 from dedup.signature.signing import bands_of_words
 from dedup.store import document_rows
-from dedup.store.database import Database
+from dedup.store.database import Database, read_properties
 from dedup.store.schema import fingerprints
 from dedup.store.unit_of_work import Session
 
@@ -234,3 +235,10 @@ def fill_keys(
                 columns = ([number] * len(some), values[some, number].tolist(), ids[some].tolist())
                 with database.write() as connection:
                     _execute(connection, _SQLITE_ADD, _POSTGRESQL_ADD, list(zip(*columns, strict=True)))
+
+
+def read_key_table(connection: Connection) -> KeyTable:
+    """Return the keys of a database as it was made."""
+    made_with = read_properties(connection)
+    design = TableDesign.parse(made_with["table design"])
+    return KeyTable(Keys(design, with_bands=made_with["mode"] != Mode.PAPER.value), Scopes(Scope(made_with["scope"])))

@@ -95,7 +95,7 @@ class OriginalFinder:
         return answer
 
     def _is_similar(self, unit: UnitOfWork, document: Document, content: Content, leader: StoredDocument) -> bool:
-        """Say whether an equal text is no copy: by its length, or since it has come under so many keys."""
+        """Return whether an equal text is no copy: by its length, or since it has come under so many keys."""
         group = _group_of(document)
         if not group or not content.sketch.tokens:
             return False
@@ -123,7 +123,7 @@ def _group_of(document: Document) -> str:
 
 
 def _comes_from(unit: UnitOfWork, document: Document, leader: StoredDocument) -> bool:
-    """Say whether a document has another address than in an earlier run, which this one has not found it at.
+    """Return whether a document has another address than in an earlier run, which this one has not found it at.
 
     Pages that are visited again by their addresses have moved where these say so.
     """
@@ -134,7 +134,7 @@ def _comes_from(unit: UnitOfWork, document: Document, leader: StoredDocument) ->
 
 
 def _has_changed_more(unit: UnitOfWork, stored: StoredDocument | None, document: Document, match: Match) -> bool:
-    """Say whether a former duplicate has changed by no less than it differed from its original before."""
+    """Return whether a former duplicate has changed by no less than it differed from its original before."""
     if stored is None or document.signature is None or stored.leader_id != match.leader.id:
         return False
     before = document_rows.find_words(unit, stored.text_digest)
@@ -154,21 +154,21 @@ def _with_same_fields(
     is_other = bool(other_fields(found.fields, content.fields))
     if not content.sketch.tokens or found.text_digest is None:
         return found, is_other
-    told: list[StoredDocument] = []
+    agreeing: list[StoredDocument] = []
     differing: list[StoredDocument] = []
     for each in document_rows.find_by_text(unit, found.text_digest, content.fields):
         if own_id is None or own_id not in (each.id, each.leader_id):
-            (differing if other_fields(each.fields, content.fields) else told).append(each)
+            (differing if other_fields(each.fields, content.fields) else agreeing).append(each)
     site, values, _ = unpacked(content.fields)
     # Of another host it may be the same item before its site has moved.
-    same = next((each for each in told if unpacked(each.fields).values == values), None)
-    same = same or next((each for each in told if share_fields(each.fields, content.fields)), None)
+    same = next((each for each in agreeing if unpacked(each.fields).values == values), None)
+    same = same or next((each for each in agreeing if share_fields(each.fields, content.fields)), None)
     if same is not None:
         return same, False
     # What has none of these fields may be any of them, and what is at another site one of several here.
     here = [each for each in differing if unpacked(each.fields).site == site]
-    if told and not here:
-        return told[0], False
+    if agreeing and not here:
+        return agreeing[0], False
     return next(iter(here or differing), found), is_other or bool(differing)
 
 

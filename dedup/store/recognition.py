@@ -126,7 +126,7 @@ class Recogniser:
             has_text = bool(content.sketch.tokens)
             own = identity.separated(content.text_digest, content.body_digest, content.fields, has_text=has_text)
             separate = document_rows.find_by_digest(self._unit, own.key_digest)
-        return _told_apart(self._unit, found, own, separate)
+        return _separated(self._unit, found, own, separate)
 
     def _relatives(self, digests: Digests) -> Relatives:
         """Return the documents that share a digest with one of these, and count its digests among the stored ones."""
@@ -135,7 +135,7 @@ class Recogniser:
         return NO_RELATIVES if is_new else document_rows.find_relatives(self._unit, digests)
 
 
-def _told_apart(unit: UnitOfWork, found: Recognised, own: Identity, separate: StoredDocument | None) -> Recognised:
+def _separated(unit: UnitOfWork, found: Recognised, own: Identity, separate: StoredDocument | None) -> Recognised:
     """Return which document it is of those that came under its key: it, one with a key of its own, or another one."""
     content, of_key = found.content, found.stored
     if separate is not None:
@@ -159,7 +159,7 @@ def _of_former_class(unit: UnitOfWork, identity: Identity, content: Content) -> 
 
 
 def _has_moved(unit: UnitOfWork, identity: Identity, content: Content, stored: StoredDocument | None) -> bool:
-    """Say whether a document without a key of its own is one of an earlier run, elsewhere on its site."""
+    """Return whether a document without a key of its own is one of an earlier run, elsewhere on its site."""
     if stored is None or not content.sketch.tokens or stored.last_run_id == unit.run_id or unit.has_decided(stored):
         return False
     if other_fields(stored.fields, content.fields):
@@ -169,8 +169,8 @@ def _has_moved(unit: UnitOfWork, identity: Identity, content: Content, stored: S
 
 def _is_again(unit: UnitOfWork, stored: StoredDocument, content: Content) -> bool:
     # Of documents without text and bytes nobody knows whether they are the same.
-    is_told = bool(content.sketch.tokens) or content.body_digest is not None
-    return is_told and is_same(stored, content) and unit.has_decided(stored)
+    has_content = bool(content.sketch.tokens) or content.body_digest is not None
+    return has_content and is_same(stored, content) and unit.has_decided(stored)
 
 
 def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content | None:

@@ -159,6 +159,14 @@ skipped = Table(
     comment="pages that a run did not decide, why, and where they are linked from",
 )
 
+erased = Table(
+    "dedup_erased",
+    metadata,
+    Column("digest", LargeBinary(16), primary_key=True),
+    Column("at", Float, nullable=False),
+    comment="digests of the keys, texts and bytes of documents that were erased, and when: what has one is dropped",
+)
+
 GIVEN_DIGEST = func.coalesce(documents.c.given_digest, documents.c.key_digest)
 """By what a document was given: another class, spider or run may have a document of the same key."""
 

@@ -124,7 +124,7 @@ class UnitOfWork:
         self.execute(_DECIDED_NOW.values(batch=self._number), which)
 
     def has_decided(self, stored: StoredDocument) -> bool:
-        """Say whether a document was decided before in this transaction, or an earlier one of this process and run."""
+        """Whether a document was decided before in this transaction, or an earlier one of this process and run."""
         if stored.id in self._decided:
             return True
         if stored.last_run_id != self.run_id:

@@ -141,7 +141,7 @@ class DocumentWriter:
 
         # Of stored bytes there are only stored words.
         own = content.words or document_rows.find_words(session, content.text_digest)
-        return check(document_rows.find_words(session, member.text_digest), own, self._settings).is_duplicate
+        return check(document_rows.find_words(session, member.text_digest), own, self._settings).rule.is_duplicate
 
     def _keep_keys(self, session: Session, text_digests: Iterable[bytes | None]) -> None:
         """Let one document of each text have its keys; delete the words of a text that none has."""

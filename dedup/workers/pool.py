@@ -226,7 +226,7 @@ class WorkerPool:
                 job.result.cancel()
         elif (error := sent.exception()) is None:
             for job, outcome in zip(bundle, sent.result(), strict=True):
-                _tell(job, *outcome)
+                _finish(job, *outcome)
         elif len(bundle) > 1 and not isinstance(error, BrokenProcessPool) and not self._is_closed:
             # One of them cannot be pickled, or what it returned.
             for job in bundle:
@@ -234,7 +234,7 @@ class WorkerPool:
         else:
             self._replace_broken(pool, error)
             for job in bundle:
-                _tell(job, None, error)
+                _finish(job, None, error)
         if not self._is_closed:
             self._send_waiting()
 
@@ -277,7 +277,7 @@ class WorkerPool:
         return ProcessPoolExecutor(workers, process_context(self._preload), prepare_worker, (lists, self._memory))
 
 
-def _tell(job: _Job, value: Any, error: BaseException | None) -> None:
+def _finish(job: _Job, value: Any, error: BaseException | None) -> None:
     if job.result.done():  # nobody waits for it any more
         return
     if error is None:

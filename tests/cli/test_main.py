@@ -78,7 +78,7 @@ def test_another_shell_is_refused(tmp_path: Path) -> None:
     assert "bash" in finished.stderr
 
 
-_NO_COMMANDS = {"main", "settings_options"}
+_NO_COMMANDS = {"main", "databases", "settings_options"}
 
 
 def test_every_command_is_listed_and_what_there_is_to_learn_from_at_the_end(tmp_path: Path) -> None:

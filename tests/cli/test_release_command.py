@@ -34,7 +34,7 @@ def database(tmp_path: Path) -> Path:
 
 def test_marked_page_is_released(database: Path) -> None:
     path = marks(database.parent, (BRIDGE, WIRE, 0), (BRIDGE, f"{BRIDGE}?sid=81", 1))
-    done = run_dedup("release", "crawl.db", "--marks", path, folder=database.parent)
+    done = run_dedup("release", "--marks", path, folder=database.parent)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "released  1 page: kept when seen again",
@@ -46,7 +46,7 @@ def test_marked_page_is_released(database: Path) -> None:
 
 def test_what_was_not_released_is_told_as_an_object(database: Path) -> None:
     path = marks(database.parent, (BRIDGE, "https://nobody.example/", 0), (WIRE, BRIDGE, 0))
-    done = run_dedup("release", "crawl.db", "--marks", path, "--json", folder=database.parent)
+    done = run_dedup("release", "--marks", path, "--json", folder=database.parent)
     assert json.loads(done.stdout) == {
         "released": [],
         "kept": [BRIDGE],
@@ -62,7 +62,7 @@ def test_marks_that_release_nothing_are_an_error_of_one_line(database: Path) -> 
         ((BRIDGE, WIRE, 0), "none.jsonl", "error: none.jsonl: cannot be read"),
     ):
         marks(database.parent, pair)
-        done = run_dedup("release", "crawl.db", "--marks", name, folder=database.parent)
+        done = run_dedup("release", "--marks", name, folder=database.parent)
         assert (done.returncode != 0, done.stderr.count("\n")) == (True, 1)
         assert told in done.stderr
 
@@ -79,7 +79,7 @@ def test_released_page_is_fetched_again_and_stored(tmp_path: Path) -> None:
         crawl_site_here(url, settings, url=f"{site.url}/")
         ferry, copy = f"{site.url}/ferry", f"{site.url}/copy"
         assert [row["url"] for row in ask(url, "SELECT url FROM pages WHERE url LIKE '%copy'")] == []
-        run_dedup("release", "crawl.db", "--marks", marks(tmp_path, (ferry, copy, 0)), folder=tmp_path)
+        run_dedup("release", "--marks", marks(tmp_path, (ferry, copy, 0)), folder=tmp_path)
         crawl_site_here(url, settings, url=f"{site.url}/", recrawl=True)
         assert [row["url"] for row in ask(url, "SELECT url FROM pages WHERE url LIKE '%copy'")] == [copy]
 

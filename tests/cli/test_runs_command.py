@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from gzip import decompress as gunzip
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -66,14 +67,14 @@ def test_cancel_says_what_it_took_back(database_url: str, tmp_path: Path, capsys
     done = run_dedup("runs", "cancel", "tuesday", "--database", database_url, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
-        "run tuesday is taken back",
+        "run tuesday is rolled back",
         "removed     6 documents   which it alone had seen",
         "kept        1 document   which another run has seen, or found copies of",
         "verdicts    7 deleted",
     ]
     assert main(["runs", "--database", database_url, "cancel", "monday", "--json"]) == 0
     taken = json.loads(capsys.readouterr().out)
-    assert taken == {"run": "monday", "removed": 2, "undecided": 0, "kept": 0, "verdicts": 2, "rows": {}}
+    assert taken == {"runs": ["monday"], "removed": 2, "undecided": 0, "kept": 0, "verdicts": 2, "rows": {}}
     assert main(["runs", "--database", database_url]) == 0
     assert capsys.readouterr().out == "no runs\n"
     for table in ("documents", "words", "fingerprints", "verdicts", "runs"):
@@ -180,3 +181,47 @@ def test_what_cannot_be_cancelled_is_refused_in_one_line(tmp_path: Path, capsys:
     assert "there is no database" in capsys.readouterr().err
     assert len(ask(f"sqlite:///{path}", "SELECT * FROM dedup_verdicts")) == 1
     assert main(["runs", "cancel", "live", "--force", "--database", str(path)]) == 0
+
+
+def keys_of(url: str) -> list[dict[str, Any]]:
+    return ask(url, "SELECT key FROM dedup_documents ORDER BY key")
+
+
+def test_pages_outlive_pruned_runs_and_are_crawled_again(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    links = '<a href="/a">a</a> <a href="/b">b</a>'
+    with LocalSite({"/": links, "/a": article("ferry"), "/b": article("bridge")}) as site:
+        crawl_site_here(url, url=site.url)
+        before, decided = pages(url, "url, text"), keys_of(url)
+        with Database(url).write() as connection:
+            connection.exec_driver_sql("UPDATE dedup_runs SET finished = finished - 864000")
+        done = run_dedup("prune", "--keep", "9d", folder=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("1 run removed\n")
+        assert (keys_of(url), len(decided)) == ([], 2)
+        assert pages(url, "url, text") == before
+        crawl_site_here(url, url=site.url, recrawl="true")
+    assert pages(url, "url, text") == before
+    assert keys_of(url) == decided
+    wrong = run_dedup("prune", "--keep", "run", folder=tmp_path)
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+
+
+def test_an_erased_page_leaves_a_crawl_and_stays_away(tmp_path: Path) -> None:
+    url, archive = f"sqlite:///{tmp_path / 'crawl.db'}", tmp_path / "again.warc.gz"
+    links = '<a href="/a">a</a> <a href="/b">b</a>'
+    with LocalSite({"/": links, "/a": article("ferry"), "/b": article("bridge")}) as site:
+        crawl_site_here(url, url=site.url)
+        key = f"{site.url}/a"
+        tried = run_dedup("erase", key, folder=tmp_path)
+        assert (tried.returncode, tried.stderr) == (0, "")
+        assert tried.stdout.splitlines()[0] == "1 document would be erased from sqlite:///crawl.db"
+        assert len(pages(url)) == 3
+        done = run_dedup("erase", key, "--yes", folder=tmp_path)
+        assert "1 of pages, 1 of visits" in done.stdout
+        assert key not in done.stdout
+        crawl_site_here(url, {"FEEDS": {str(archive): {"format": "gz"}}}, url=site.url, recrawl="true")
+    for table, column in (("pages", "url"), ("visits", "url"), ("dedup_documents", "key")):
+        assert key not in [row[column] for row in ask(url, f"SELECT {column} FROM {table}")]
+    assert article("ferry").encode() not in gunzip(archive.read_bytes())
+    assert article("bridge").encode() in gunzip(archive.read_bytes())

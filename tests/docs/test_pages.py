@@ -13,7 +13,7 @@ from crawler.arguments import NAMES
 from tests.docs.pages import DECISIONS, EXAMPLES, LANGUAGES, PAGES, ROOT, blocks_of, code_of, prose_of, read
 
 # The words of a page, of those of docs/ together that users read, of what is only looked up.
-MOST_WORDS, MOST_WORDS_TOGETHER, MOST_WORDS_OF_ARCHIVE = 1_500, 10_500, 2_500
+MOST_WORDS, MOST_WORDS_TOGETHER, MOST_WORDS_OF_ARCHIVE = 1_500, 11_600, 2_500
 _OF_ENGINEERS = ("architecture.md", "decisions.md")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -37,7 +37,7 @@ def test_page_is_short(page: Path) -> None:
 
 def test_pages_are_short_together() -> None:
     pages = [page for page in PAGES if page.parent == ROOT / "docs" and page.name not in _OF_ENGINEERS]
-    assert len(pages) <= 11
+    assert len(pages) <= 12
     assert sum(len(read(page).split()) for page in pages) <= MOST_WORDS_TOGETHER
 
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from dedup.files import key_map
 from dedup.files.key_map import NULL, KeyMap, Sketches, find_closest
 from dedup.keys import MOST_RANKED, MOST_READ, RADIUS, Keys, TableDesign, choose
-from dedup.rules.verification import Thresholds
+from dedup.rules.settings import LIMITS, Caution
 from dedup.signature.signature import BANDS, distance
 
-ANYTHING = Thresholds(min_jaccard=0.0, min_containment=0.0, min_length_ratio=0.0, short_tokens=0)
+ANYTHING = LIMITS[Caution.EAGER]._replace(min_jaccard=0.0)
 DESIGNS = [TableDesign(5, 2), TableDesign(4, 1), TableDesign(6, 3)]
 
 

@@ -13,7 +13,6 @@ from dedup.rules.settings import (
     LIMITS,
     Caution,
     DedupSettings,
-    Limits,
     LostLimit,
     Mode,
     RuleSettings,
@@ -45,24 +44,21 @@ def test_the_defaults_are_those_that_were_measured() -> None:
     settings = DedupSettings()
     assert settings.tables == TableDesign(5, 2)
     assert settings.caution is Caution.BALANCED
-    assert (settings.min_jaccard, settings.min_containment, settings.min_length_ratio) == (0.55, 0.9, 0.6)
+    limits = settings.limits
+    assert (limits.min_jaccard, limits.min_containment, limits.min_length_ratio) == (0.55, 0.9, 0.6)
     assert (settings.leader_jaccard, settings.leader_containment) == (0.4, 0.7)
-    assert (settings.max_replaced, settings.max_rewritten) == (1.25, 0.1)
-    assert (settings.max_added, settings.max_swapped, settings.min_numbers) == (0.3, 0.4, 0.3)
+    assert (limits.max_replaced, limits.max_rewritten) == (1.25, 0.1)
+    assert (limits.max_added, limits.max_swapped, limits.min_numbers) == (0.3, 0.4, 0.3)
     assert settings.max_compared == 20_000
     assert (settings.min_tokens, settings.short_tokens, settings.short_jaccard) == (20, 64, 0.7)
     assert settings.mode is Mode.CHECKED
-
-
-def limits_of(settings: RuleSettings) -> Limits:
-    return Limits(*(getattr(settings, name) for name in Limits._fields))
 
 
 @pytest.mark.parametrize("caution", Caution)
 def test_caution_gives_the_limits_that_are_not_given(caution: Caution) -> None:
     for settings in (read(caution=caution.value), DedupSettings(caution=caution), RuleSettings(caution=caution)):
         assert settings.caution is caution
-        assert limits_of(settings) == LIMITS[caution]
+        assert settings.limits == LIMITS[caution]
 
 
 @pytest.mark.parametrize("caution", Caution)
@@ -70,8 +66,8 @@ def test_caution_gives_the_limits_that_are_not_given(caution: Caution) -> None:
 def test_a_limit_that_is_given_wins_over_the_caution(name: str, caution: Caution) -> None:
     value = LostLimit(0, 7, 7) if name == "max_lost" else 0.5
     expected = LIMITS[caution]._replace(**{name: value})
-    assert limits_of(read(caution=caution, **{name: str(value)})) == expected
-    assert limits_of(DedupSettings(caution=caution, **{name: value})) == expected
+    assert read(caution=caution, **{name: str(value)}).limits == expected
+    assert DedupSettings(caution=caution, **{name: value}).limits == expected
 
 
 def test_numbers_given_in_code_as_texts_are_numbers() -> None:

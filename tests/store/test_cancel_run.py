@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select, text
+from sqlalchemy import select, text, update
 
 from dedup.errors import DatabaseError, DedupError
 from dedup.rules.documents import Decision, Verdict
 from dedup.rules.settings import Mode
 from dedup.store import cancelling, schema
-from dedup.store.cancelling import Cancelled, cancel_run
+from dedup.store.cancelling import Cancelled, cancel_run, prune_runs
 from dedup.store.database import Database
 from dedup.store.runs import read_runs
 from tests.deciding import Crawl, empty
@@ -295,3 +295,49 @@ def test_databases_remove_documents_by_indexes(checked: Crawl) -> None:
                 connection.execute(text("SET LOCAL enable_seqscan = off"))
                 plan = connection.execute(text(f"EXPLAIN {question}")).all()
         assert f"dedup_verdicts_{column.removesuffix('_id')}" in str(plan)
+
+
+DAY = 86_400
+
+
+def age(crawl: Crawl, run: str, days: int) -> None:
+    with crawl.database.write() as connection:
+        aged = schema.runs.c.finished - days * DAY
+        connection.execute(update(schema.runs).where(schema.runs.c.name == run).values(finished=aged))
+
+
+def test_old_runs_go_with_what_only_they_have_seen(checked: Crawl) -> None:
+    see(checked, "old", [("leader", BASE[0], b""), ("alone", BASE[1], b""), ("copy", TEXTS[1], b"")])
+    see(checked, "new", [("twin", BASE[0], b"")])
+    checked.deduplicator.open_run("going on")
+    age(checked, "old", 100)
+    assert prune_runs(checked.database, 101 * DAY) == Cancelled()
+    removed = prune_runs(checked.database, 90 * DAY)
+    assert (removed.runs, removed.removed, removed.kept, removed.verdicts) == (["old"], 2, 1, 3)
+    assert_whole(checked)
+    assert set(checked.stored()) == {"leader", "twin"}
+    [decision] = see(checked, "next", [("again", TEXTS[1], b"")])
+    assert decision is not None
+    assert decision.original == "leader"
+
+
+@law
+@given(st.lists(st.tuples(st.sampled_from(["first", "second", "third"]), pages(KEYS)), max_size=5), st.integers(0, 3))
+@pytest.mark.slow
+def test_what_is_left_of_old_runs_holds_together(crawl: Crawl, runs: list[tuple[str, list[Seen]]], old: int) -> None:
+    empty(crawl)
+    names = ["first", "second", "third"]
+    for name in names:
+        for run, seen in runs:
+            if run == name:
+                see(crawl, run, seen)
+    for name in names[:old]:
+        age(crawl, name, 10)
+    prune_runs(crawl.database, 5 * DAY)
+    assert_whole(crawl)
+    left = {key for run, seen in runs if run in names[old:] for key, *_ in seen}
+    assert left <= set(keys_of(crawl))
+
+
+def keys_of(crawl: Crawl) -> list[str]:
+    return [row.key for row in crawl.query(select(schema.documents))]

@@ -21,8 +21,8 @@ from dedup.keys import RADIUS
 from dedup.rules.documents import Decision, Document, Rule, Verdict
 from dedup.rules.settings import Caution, DedupSettings, Mode
 from dedup.rules.verification import (
-    belongs_to_cluster,
     check,
+    is_near_leader,
 )
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signature import Signature, Similarity, compare, digest, distance
@@ -48,7 +48,7 @@ def similarity(a: str, b: str) -> float:
 
 def is_near(a: str, b: str) -> bool:
     ours, theirs = signature_of(a), signature_of(b)
-    return check(ours.words, theirs.words, DedupSettings()).is_duplicate
+    return check(ours.words, theirs.words, DedupSettings()).rule.is_duplicate
 
 
 def bits_apart(a: str, b: str) -> int:
@@ -323,7 +323,7 @@ def test_no_documents_give_no_decisions(crawl: Crawl) -> None:
     [(1.0, 1.0, True), (0.4, 0.0, True), (0.0, 0.7, True), (0.399, 0.699, False), (0.0, 0.0, False)],
 )
 def test_a_member_is_loosely_like_its_leader(jaccard: float, containment: float, expected: bool) -> None:
-    assert belongs_to_cluster(Similarity(jaccard, containment, 1.0), DedupSettings()) is expected
+    assert is_near_leader(Similarity(jaccard, containment, 1.0), DedupSettings()) is expected
 
 
 def test_an_updated_document_says_what_it_resembles(crawl: Crawl) -> None:
@@ -433,7 +433,7 @@ def chain(edits: int, condition: Callable[[str, str, str], bool]) -> tuple[str, 
 
 
 def is_of_cluster(a: str, b: str) -> bool:
-    return belongs_to_cluster(compare(signature_of(a).sketch, signature_of(b).sketch), DedupSettings())
+    return is_near_leader(compare(signature_of(a).sketch, signature_of(b).sketch), DedupSettings())
 
 
 def within_reach(a: str, b: str) -> bool:

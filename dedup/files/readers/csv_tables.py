@@ -187,7 +187,7 @@ class _Rows:
         return line
 
     def _fault(self, header: Sequence[str] | None, row: list[str]) -> str:
-        """Say what is wrong with a row, if anything is."""
+        """Return what is wrong with a row, if anything is."""
         try:
             "".join(row).encode()
         except UnicodeEncodeError:
@@ -200,7 +200,7 @@ class _Rows:
 
 
 def _holds_rows(row: list[str], lines: list[str]) -> bool:
-    """Say whether the lines behind the first one of a row are rows themselves.
+    """Return whether the lines behind the first one of a row are rows themselves.
 
     Each of them has as many fields, and what stands beside the field that has line ends is of the same kind: an
     address, a number. Behind that field the last line has what the row itself has there.

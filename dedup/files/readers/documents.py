@@ -383,7 +383,7 @@ def _paths(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def others_there(names: Iterable[str]) -> str:
-    """Say what fields or columns there are where those of the text are not, and how they are named."""
+    """Return what fields or columns there are where those of the text are not, and how they are named."""
     known = ", ".join(map(repr, names))
     return f"there are {known[:_SHOWN]}; name that of the text by --text-field" if known else "there are no others"
 

@@ -239,7 +239,7 @@ def preloads(files: Sequence[CorpusFile], options: ReadOptions) -> tuple[str, ..
 
 
 def _is_plain(file: CorpusFile, options: ReadOptions) -> bool:
-    """Say whether a file begins with texts that are not Chinese."""
+    """Return whether a file begins with texts that are not Chinese."""
     if is_url(file.path):
         # Its beginning would be fetched twice.
         return False

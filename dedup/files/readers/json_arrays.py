@@ -24,7 +24,7 @@ _decode = json.JSONDecoder().raw_decode
 
 
 def begins_array(head: bytes) -> bool:
-    """Say whether a file that begins so holds an array, and not an object a line."""
+    """Return whether a file that begins so holds an array, and not an object a line."""
     return head.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"[")
 
 

@@ -237,7 +237,7 @@ def read_line(file: FileIO, name: str, offset: int, length: int) -> bytes:
 
 
 def changed(name: str) -> InputError:
-    """Say that a file is not what it was when it was read."""
+    """Return the error for a file that is not what it was when it was read."""
     return InputError(f"{name}: changed while it was read; run again")
 
 

@@ -108,7 +108,7 @@ def read_file(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[I
 
 
 def has_ranges(file: CorpusFile) -> bool:
-    """Say whether any process can read any lines of a file, see `LineRange`."""
+    """Return whether any process can read any lines of a file, see `LineRange`."""
     return file.format == "jsonl" and not file.compression and not is_url(file.path)
 
 

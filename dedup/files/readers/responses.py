@@ -169,7 +169,7 @@ def media_type(values: Iterable[str]) -> str:
 
 
 def may_be_html(types: Iterable[str], url: str, disposition: str = "") -> bool | None:
-    """Say whether an answer is a page, by its headers and names; None: its body says.
+    """Return whether an answer is a page, by its headers and names; None: its body says.
 
     Args:
         types: its media types, what says most first; "" for none.
@@ -193,7 +193,7 @@ def _guess(name: str) -> tuple[str | None, str | None]:
 
 
 def is_html(body: bytes, types: Iterable[str], url: str, disposition: str = "") -> bool:
-    """Say whether an answer is a page, see `may_be_html`; `body` is what is decoded."""
+    """Return whether an answer is a page, see `may_be_html`; `body` is what is decoded."""
     kinds = list(types)
     may_be = may_be_html(kinds, url, disposition)
     if may_be is False or body.startswith(NOT_HTML):
@@ -205,5 +205,5 @@ def is_html(body: bytes, types: Iterable[str], url: str, disposition: str = "") 
 
 
 def is_success(status: Any) -> bool:
-    """Say whether a status, as a number or its digits, is one of those that bring a page."""
+    """Return whether a status, as a number or its digits, is one of those that bring a page."""
     return _SUCCESS.fullmatch(str(status)) is not None

@@ -136,7 +136,7 @@ class FileStatus(NamedTuple):
 
 
 def is_url(path: str) -> bool:
-    """Say whether a path is that of a remote file or folder."""
+    """Return whether a path is that of a remote file or folder."""
     return "://" in path
 
 
@@ -185,7 +185,7 @@ def _status(info: dict[str, Any]) -> FileStatus:
 
 @contextmanager
 def translate_errors(url: str) -> Iterator[None]:
-    """Say of a URL that was given why it cannot be read, and what to do.
+    """Return of a URL that was given why it cannot be read, and what to do.
 
     Raises:
         InputError: it cannot.
@@ -229,21 +229,21 @@ class RemoteFile(io.RawIOBase):
         self._url = url
         self.taken = 0
         fsspec = load_fsspec(url)
-        with self._told_apart():
+        with self._as_file_error():
             system, path = fsspec.core.url_to_fs(url)
             self._file = system.open(path, "rb", block_size=ahead)
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True: it can be read."""
         return True
 
     def seekable(self) -> bool:
-        """Say whether it can be read from anywhere."""
+        """Return whether it can be read from anywhere."""
         return bool(self._file.seekable())
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """Read bytes to a place."""
-        with self._told_apart():
+        with self._as_file_error():
             data = self._file.read(len(buffer))
         buffer[: len(data)] = data
         self.taken += len(data)
@@ -251,7 +251,7 @@ class RemoteFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go to a place; return where that is."""
-        with self._told_apart():
+        with self._as_file_error():
             return int(self._file.seek(offset, whence))
 
     def tell(self) -> int:
@@ -265,7 +265,7 @@ class RemoteFile(io.RawIOBase):
         super().close()
 
     @contextmanager
-    def _told_apart(self) -> Iterator[None]:
+    def _as_file_error(self) -> Iterator[None]:
         """Make of any failure one that no reader takes for damage of the file."""
         try:
             yield
@@ -427,6 +427,6 @@ class ZstdReader(_Decompressed):
 
 
 def why_damaged(error: BaseException) -> str:
-    """Say in a few words why the rest of a file cannot be read."""
+    """Return in a few words why the rest of a file cannot be read."""
     said = str(error).splitlines()
     return f"the rest of the file cannot be read: {said[0][:200] if said else type(error).__name__}"

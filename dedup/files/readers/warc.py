@@ -60,7 +60,7 @@ class Member(io.RawIOBase):
         self._decompressor = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True: it can be read."""
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
@@ -154,7 +154,7 @@ def _in_utf_8(html: bytes, record: Any) -> bytes:
 
 
 def kind_of(record: Any) -> tuple[bool | None, str]:
-    """Say of a record whether it is a page, or the text of one, by its headers.
+    """Return of a record whether it is a page, or the text of one, by its headers.
 
     Returns:
         None where its body says whether it is; and what it is called where it is none, such as `http 404` or
@@ -174,7 +174,7 @@ def kind_of(record: Any) -> tuple[bool | None, str]:
 
 
 def holds_page(record: Any, body: bytes) -> bool:
-    """Say whether what `kind_of` does not exclude is a page, by what is decoded of it."""
+    """Return whether what `kind_of` does not exclude is a page, by what is decoded of it."""
     return bool(body.strip()) and (record.rec_type == "conversion" or is_html(body, *_names_of(record)))
 
 
@@ -254,7 +254,7 @@ def read_record(raw: BufferedReader[Any], file: CorpusFile, start: int, number: 
 
 
 def may_be_page(record: Any) -> bool:
-    """Say whether a record is a page, or may be one by its body."""
+    """Return whether a record is a page, or may be one by its body."""
     return kind_of(record)[0] is not False
 
 

@@ -110,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, content, "application/json")
 
     def _is_allowed(self, path: str, name: str) -> bool:
-        """Say whether a request comes from the page, or from who has been given its address; else refuse it."""
+        """Return whether a request comes from the page, or from who has been given its address; else refuse it."""
         server, headers = self.server, self.headers
         has_secret = hmac.compare_digest(path.encode(), f"{server.path}{name}".encode())
         is_here = headers.get("Host") == server.host
@@ -133,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing: what is asked for is known by who asks."""
+        """Do nothing: whoever asks knows what was asked for."""
 
 
 def _marks(content: bytes) -> tuple[Pairs, bool] | None:

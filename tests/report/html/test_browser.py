@@ -240,8 +240,7 @@ def test_marks_outlive_the_page_and_are_saved_as_labelled_pairs(open_page: Open,
     seen.page.reload()
     seen.page.wait_for_selector("html[data-ready]")
     assert (
-        seen.page.inner_text("#marks-told")
-        == "2 marks, kept in this browser; next: dedup release DATABASE --marks marks.jsonl"
+        seen.page.inner_text("#marks-told") == "2 marks, kept in this browser; next: dedup release --marks marks.jsonl"
     )
     with seen.page.expect_download() as download:
         seen.page.click("#export")

@@ -169,7 +169,7 @@ class ReportPage {
     byId("marks").hidden = !count;
     byId("undo").hidden = !this.marks.last.length;
     const where = this.marks.isKept ? "kept in this browser" : "not kept when this page is closed: save them";
-    const [next, command] = this.marks.acts ? ["what is no duplicate is released; measure:", "dedup evaluate marks.jsonl --database DATABASE"] : ["next:", "dedup release DATABASE --marks marks.jsonl"];
+    const [next, command] = this.marks.acts ? ["what is no duplicate is released; measure:", "dedup evaluate marks.jsonl --database DATABASE"] : ["next:", "dedup release --marks marks.jsonl"];
     byId("marks-told").replaceChildren(`${counted(count, "mark")}, ${where}; ${next} `, make("code", {}, command));
     for (const list of [this.list, this.clusterList]) {
       if (!list) continue;

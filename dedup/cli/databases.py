@@ -1,0 +1,71 @@
+"""The database that a command reads: one way to name it everywhere."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from dedup.errors import SettingsError
+from dedup.store.database import parse_url, url_of
+
+VARIABLE = "DEDUP_DATABASE_URL"
+USUAL = "crawl.db"
+_OF_PROJECT = ".scrapy/dedup/*.db"
+
+
+def add_database_argument(parser: argparse.ArgumentParser, more: str = "", default: str | None = None) -> None:
+    """Add `--database`; more: what else its help says."""
+    about = f"a URL or an SQLite file; default: {VARIABLE} (variable, or setting of the Scrapy project here), {USUAL}"
+    parser.add_argument("--database", default=default, metavar="URL", help=f"{about}{more}")
+
+
+def database_url(given: str | None) -> str:
+    """Return the URL of the database that a command reads.
+
+    Args:
+        given: what `--database` names; none: the variable, else what the Scrapy project here is set to, else crawl.db,
+            else the one database that the stage has made here.
+
+    Raises:
+        SettingsError: the settings of the project cannot be loaded.
+    """
+    return next(url_of(name) for name in (given, os.environ.get(VARIABLE), _of_project(), *_of_folder()) if name)
+
+
+def has_database(url: str) -> bool:
+    """Return whether there may be such a database; a server is asked when it is opened."""
+    parsed = parse_url(url)
+    return parsed.get_backend_name() != "sqlite" or Path(parsed.database or "").is_file()
+
+
+def _of_project() -> str | None:
+    """Return the URL that the settings of the Scrapy project here name; None: there is none, or it names none."""
+    is_project = any((folder / "scrapy.cfg").is_file() for folder in (Path.cwd(), *Path.cwd().parents))
+    if not is_project or find_spec("scrapy") is None:
+        return None
+    from scrapy.utils.project import ENVVAR, get_project_settings  # noqa: PLC0415 -- takes half a second
+
+    before, path = os.environ.get(ENVVAR), list(sys.path)
+    try:
+        url = get_project_settings().get(VARIABLE)
+    except ImportError as error:
+        message = f"the settings of the Scrapy project here cannot be loaded ({error}): name a --database"
+        raise SettingsError(message) from None
+    finally:
+        # Scrapy leaves both changed.
+        sys.path[:] = path
+        if before is None:
+            os.environ.pop(ENVVAR, None)
+    return None if url is None else str(url)
+
+
+def _of_folder() -> Iterator[str]:
+    if not Path(USUAL).is_file():
+        # Without a scrapy.cfg it is beside the settings.
+        found = [*Path().glob(_OF_PROJECT)] or [*Path().glob(f"*/{_OF_PROJECT}")]
+        yield from map(str, found[:1] if len(found) == 1 else ())
+    yield USUAL

@@ -1,0 +1,91 @@
+"""What is erased leaves every table and does not come back; what is left holds together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from dedup.errors import DedupError
+from dedup.rules.documents import ERASED, Verdict
+from dedup.store import schema
+from dedup.store.erasing import Erasure, erase
+from tests.deciding import Crawl
+from tests.store.test_cancel_run import BASE, KEYS, TEXTS, Seen, assert_whole, crawl, empty, law, pages, see  # noqa: F401
+from tests.texts import document
+
+
+@pytest.fixture
+def checked(database_url: str) -> Iterator[Crawl]:
+    made = Crawl(database_url)
+    yield made
+    made.database.close()
+
+
+def erase_now(crawl: Crawl, key: str, **options: Any) -> Erasure:  # noqa: F811
+    return erase(crawl.database, key, **{"with_copies": False, "is_tried": False, **options})
+
+
+def verdict_of(crawl: Crawl, key: str, content: str) -> Verdict:  # noqa: F811
+    return crawl.see(key, content).verdict
+
+
+def test_a_document_goes_and_comes_back_neither_under_its_key_nor_as_its_text(checked: Crawl) -> None:
+    see(checked, "test", [("ferry", BASE[0], b"1"), ("copy", TEXTS[1], b"2"), ("other", BASE[1], b"3")])
+    tried = erase_now(checked, "ferry", is_tried=True)
+    assert (tried.keys, tried.undecided, tried.runs) == (["ferry"], ["copy"], ["test"])
+    assert checked.count(schema.documents) == 3
+    done = erase_now(checked, "ferry")
+    assert done == tried
+    assert done.rows == {"dedup_verdicts": 2, "dedup_skipped": 0, "dedup_documents": 1}
+    assert_whole(checked)
+    assert set(checked.stored()) == {"copy", "other"}
+    for key, content in (("ferry", BASE[0]), ("ferry", document(100, "changed")), ("elsewhere", BASE[0])):
+        assert checked.see(key, content) == ERASED
+    assert set(checked.stored()) == {"copy", "other"}
+    # What only resembles it is another document.
+    assert verdict_of(checked, "copy", TEXTS[1]) is Verdict.NEW
+    with pytest.raises(DedupError, match="has no document 'ferry'"):
+        erase_now(checked, "ferry")
+
+
+def test_copies_go_with_it(checked: Crawl) -> None:
+    see(checked, "test", [("ferry", BASE[0], b"1"), ("copy", TEXTS[1], b"2"), ("other", BASE[1], b"3")])
+    done = erase_now(checked, "copy", with_copies=True)
+    assert (sorted(done.keys), done.undecided) == (["copy", "ferry"], [])
+    assert_whole(checked)
+    assert checked.see("again", TEXTS[1]) == ERASED
+    assert verdict_of(checked, "other", BASE[1]) is Verdict.UNCHANGED
+
+
+def test_short_texts_that_others_write_too_are_not_blocked(checked: Crawl) -> None:
+    see(checked, "test", [("note", "thank you very much", b"1"), ("empty", "", b"2")])
+    for key in ("note", "empty"):
+        erase_now(checked, key)
+    assert verdict_of(checked, "another", "thank you very much") is Verdict.NEW
+    assert verdict_of(checked, "blank", "") is Verdict.NEW
+
+
+@law
+@given(seen=pages(KEYS), place=st.integers(0, 6), with_copies=st.booleans())
+def test_what_is_left_holds_together(crawl: Crawl, seen: list[Seen], place: int, with_copies: bool) -> None:  # noqa: F811
+    empty(crawl)
+    with crawl.database.write() as connection:
+        connection.execute(schema.erased.delete())
+    see(crawl, "test", seen)
+    if not seen:
+        return
+    key = seen[place % len(seen)][0]
+    done = erase_now(crawl, key, with_copies=with_copies)
+    assert_whole(crawl)
+    left = {row.key for row in crawl.query(select(schema.documents))}
+    assert left.isdisjoint(done.keys)
+    assert left | set(done.keys) == {each for each, *_ in seen}
+    assert set(done.undecided) <= left
+    see(crawl, "next", seen)
+    assert_whole(crawl)
+    assert key not in {row.key for row in crawl.query(select(schema.documents))}
