@@ -66,8 +66,6 @@ _NO_SERVER = "check that the server runs and that the URL is right"
 # What tables of others are called among the properties of a database: their version, and which rows belong to runs.
 _TABLES = "tables of the "
 
-"""Which database commands read that are given none, for their help."""
-
 _POLL_SECONDS = 0.05
 # Keys lie anywhere in their table: pages are read again, and are written back less often the longer the log may be.
 _CACHE_KIB, _MOST_LOGGED = 1 << 16, 1 << 14

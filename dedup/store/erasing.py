@@ -1,4 +1,7 @@
-"""Documents are erased for good, for whoever has a right to that: digests alone stay, so that they do not come back."""
+"""Documents are erased for good, for whoever has a right to that: digests alone stay, so that they do not come back.
+
+`dedup.store.deduplicator` asks for these digests before it decides.
+"""
 
 from __future__ import annotations
 
