@@ -22,6 +22,7 @@ from dedup.cli.main import main
 from dedup.rules.documents import Rule
 from dedup.rules.matcher import PairDecider
 from dedup.store.database import open_existing_database
+from dedup.store.erasing import erase
 from dedup.store.runs import read_runs
 from tests.texts import chinese, chinese_words, document, edited, filled_in, form
 
@@ -220,10 +221,13 @@ def test_a_look_up_is_decided_as_a_new_text_and_remembers_nothing(tmp_path: Path
         for text in (STORY, edited(STORY, 3), "", document(200, "other"), STORY + document(60, 1)):
             assert deduplicator.find(text) == list(deduplicate([("a", STORY), ("b", text)]))[1]
         assert deduplicator.find(STORY, key="a").verdict is Verdict.EXACT_DUPLICATE
-    database = open_existing_database(f"sqlite:///{tmp_path / 'texts.db'}")
+    database = open_existing_database(f"sqlite:///{tmp_path / 'texts.db'}", read_only=False)
     [run] = read_runs(database)
     assert sum(run.documents.values()) == 1
+    erase(database, "a", with_copies=False, is_tried=False)
     database.close()
+    with Deduplicator(tmp_path / "texts.db") as deduplicator:
+        assert deduplicator.find(STORY).rule is Rule.ERASED
 
 
 def test_threads_share_one(tmp_path: Path) -> None:

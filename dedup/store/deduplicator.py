@@ -181,6 +181,8 @@ class Deduplicator:
         """
         with self.database.read() as connection:
             [arriving] = self._arriving([document], run_id, document.item_class)
+            if document_rows.find_erased(connection, [each for each in arriving.digests if each is not None]):
+                return replace(ERASED, key=document.key)
             unit = UnitOfWork(connection, run_id, self._first_batch, self._next_batch)
             found = Recogniser(unit, [arriving]).recognise(arriving)
             if found is None:

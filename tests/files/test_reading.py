@@ -232,7 +232,7 @@ def test_fields_inside_of_others_are_named_with_dots(tmp_path: Path) -> None:
     assert found == [*three, named, *three, named, ("5", "of a column", None)]
 
 
-def test_parts_of_a_text_are_joined_and_of_several_names_the_first_that_has_any_counts(tmp_path: Path) -> None:
+def test_parts_of_a_text_are_joined_and_of_several_names_the_first_counts(tmp_path: Path) -> None:
     rows = [{"title": "t", "body": "b"}, {"title": "", "body": "b"}, {"title": "T", "body": "t and b"}, {"title": "t"}]
     (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "b.parquet")
