@@ -29,6 +29,7 @@ BENCHMARKS = {
     "hostile": "hostile",
     "addresses": "addresses",
     "quality": "quality",
+    "triage": "triage",
     "curve": "quality:curve",
     "order": "order",
     "templates": "templates",

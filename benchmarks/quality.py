@@ -219,6 +219,7 @@ def _draw(points: Sequence[Point], output: Path) -> None:
         for each in marked:
             place = each.quality.recall, each.quality.precision
             axes.annotate(each.setting, place, _OFFSETS[method], textcoords="offset points", color=colour)
+    axes.set_title("Precision against recall on the harder pairs, by setting")
     axes.set_xlabel("recall: copies that are dropped")
     axes.set_ylabel("precision: of what is dropped, copies")
     axes.legend(loc="lower left")

@@ -23,8 +23,8 @@ from benchmarks.texts import chinese, english
 from dedup import DedupSettings, make_signature
 from dedup.report.contents import Selection
 from dedup.report.html.full_texts import texts_of
+from dedup.report.html.page import write_page_of
 from dedup.report.html.serving import Mark, ReviewServer
-from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
 from dedup.rules.documents import Document
 from dedup.store.database import open_existing_database
@@ -74,7 +74,7 @@ def run(*, out: Path | None = None) -> None:
 def _picture_of_readme(browser: Browser, report: Path, output: Path) -> None:
     tab = browser.new_page(viewport={"width": 1200, "height": 860}, color_scheme="light")
     _open(tab, report.as_uri())
-    tab.click("#tab-dropped")
+    tab.click("#tab-look")
     tab.screenshot(path=output)
     print(f"written: {output}")
 
@@ -171,7 +171,7 @@ def _reviewed(url: str, run: str) -> Iterator[str]:
     page = StringIO()
     with closing(open_existing_database(url)) as database:
         with open_report(database, Selection(run=run)) as report:
-            write_page_of(report, database, page, is_followed=True, is_served=True)
+            write_page_of(report, database, page, is_served=True)
         mark: Mark = lambda pairs, _: ["unknown"] * len(pairs)  # noqa: E731
         with ReviewServer(page.getvalue().encode(), mark, partial(texts_of, database)) as server:
             thread = Thread(target=server.serve_forever, daemon=True)

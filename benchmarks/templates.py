@@ -85,7 +85,7 @@ def run(*, cache: Path, templates: list[str] | None = None, pages: int = 200, ca
     figures = []
     for template in _chosen(templates or _TEMPLATES):
         originals = list(distinct_pages(template, data, pages))
-        tally = decide(list(_texts_of(template, originals)), caution)
+        tally = decide(list(_texts_of(template, originals)), Caution(caution))
         print("\n".join(_lines(template, tally)), flush=True)
         figures.append(_as_object(template, tally))
     has_failed = any(each["dropped"] or each["kept"] for each in figures)
@@ -106,7 +106,7 @@ def distinct_pages(template: Template, data: WorldData, most: int) -> Iterator[P
             return
 
 
-def decide(texts: Sequence[Text], caution: str) -> Tally:
+def decide(texts: Sequence[Text], caution: Caution) -> Tally:
     """Decide pages and copies, in their order, and count what became of them."""
     decisions = deduplicate([(each.key, each.text) for each in texts], caution=caution)
     by_key = {each.key: each for each in texts}
@@ -125,7 +125,7 @@ def decide(texts: Sequence[Text], caution: str) -> Tally:
     return tally
 
 
-def _count_kept(tally: Tally, text: Text, original: Text, decision: Decision, caution: str) -> None:
+def _count_kept(tally: Tally, text: Text, original: Text, decision: Decision, caution: Caution) -> None:
     # A new one names no rule, and a similar one may resemble another page more.
     found = similarity(original.text, text.text, caution=caution)
     rule = f"{found.rule.short}, yet not found" if found.is_duplicate else found.rule.short

@@ -33,7 +33,6 @@ from dedup.console import (
     joined,
     labelled,
     linked,
-    lost_text,
     plain,
     program,
     readable,
@@ -44,9 +43,20 @@ from dedup.console import (
 from dedup.errors import DatabaseError
 from dedup.report.queries import read_kept, read_largest_clusters, read_totals
 from dedup.signature.normalise import clean
-from dedup.stage.origins import referrer_of
+from dedup.stage.addresses import referrer_of
 from dedup.stage.outages import mark_failed
-from dedup.stage.pipelines import RUN_GOES_ON, STAT_OF_KEPT, NearDuplicatePipeline
+from dedup.stage.pipelines import RUN_GOES_ON, NearDuplicatePipeline
+from dedup.stage.summary import (
+    DROPPED,
+    KEPT,
+    STAT_OF_KEPT,
+    count_verdicts,
+    counted_parts,
+    database_line,
+    dropped_line,
+    kept_parts,
+    text_lines,
+)
 from dedup.store.database import open_existing_database, shown_url
 
 if TYPE_CHECKING:
@@ -66,8 +76,6 @@ _named: WeakKeyDictionary[Crawler, list[SkippedPage]] = WeakKeyDictionary()
 
 _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
-KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
-DROPPED = ("exact_duplicate", "near_duplicate")
 _OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
 
 TERMINAL_INTERVAL = 0.5
@@ -123,40 +131,33 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[Line]:
     """
     stats = crawler.stats
     arguments = getattr(crawler.spider, "arguments", None)
-    kept = [
-        f"{count_verdicts(stats, verdict):,} {verdict.replace('_', ' ')}"
-        for verdict in KEPT
-        if count_verdicts(stats, verdict)
-    ]
+    kept = kept_parts(stats)
     if lost := stats.get_value(NOT_STORED, 0):
         kept.append(f"less {lost:,} not stored")
-    dropped = {verdict.split("_")[0]: count_verdicts(stats, verdict) for verdict in DROPPED}
     skipped = {name: count for name, count in sorted(stats.get_stats().items()) if name.startswith(SKIPPED)}
     forbidden = skipped.pop(SKIPPED + ROBOTS_TXT, 0)
     reasons = [f"{count:,} {name.removeprefix(SKIPPED).replace('_', ' ')}" for name, count in skipped.items()]
     fetched = stats.get_value("crawler/fetched", 0)
-    lost_bytes = stats.get_value("dedup/lost_bytes", 0)
     lines = [
         ("site", _site(arguments.urls + arguments.sitemaps + arguments.warc) if arguments else ""),
         ("stopped", "" if reason == "finished" else reason.replace("_", " ")),
         ("fetched", f"{counted(fetched, 'page')} in {duration(seconds)}, {fetched / seconds:.0f} a second"),
         ("kept", _pages(count_kept(stats), kept)),
-        ("dropped", _pages(sum(dropped.values()), [f"{count:,} {kind}" for kind, count in dropped.items() if count])),
+        ("dropped", dropped_line(stats, "page")),
         ("known before", _known(stats)),
         ("skipped", _pages(sum(skipped.values()), reasons) if skipped else ""),
         ("parked", _parked(crawler)),
         ("not fetched", _not_fetched(crawler)),
         ("not followed", _not_followed(stats, forbidden)),
-        ("saved", _saved(stats)),
-        ("lost", lost_text(lost_bytes) if lost_bytes else ""),
+        *text_lines(stats),
         ("parts", f"{parts:,}" if (parts := stats.get_value("frontier/parts")) else ""),
-        ("database", _database(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
+        ("database", database_line(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
         ("report", written if (written := crawler.settings.get("DEDUP_REPORT")) and Path(written).exists() else ""),
         _next(crawler, reason),
     ]
     # What is read first when a command has ended is what stands last.
     screen = _skipped_pages(crawler, sum(skipped.values()))
-    screen += _largest_clusters(crawler) if any(dropped.values()) else []
+    screen += _largest_clusters(crawler) if count_verdicts(stats, *DROPPED) else []
     return [*screen, labelled((label, text) for label, text in lines if text)]
 
 
@@ -239,11 +240,6 @@ def _largest_clusters(crawler: Crawler) -> list[Line]:
     return [styled("largest clusters", HEADING), *lines, ""] if lines else []
 
 
-def count_verdicts(stats: StatsCollector, *verdicts: str) -> int:
-    """Return how many pages got one of these verdicts, named as in the stats."""
-    return sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in verdicts)
-
-
 def count_kept(stats: StatsCollector) -> int:
     """Return how many pages a crawl has kept so far: passed on, and stored."""
     # Without the stage nothing has a verdict.
@@ -252,7 +248,7 @@ def count_kept(stats: StatsCollector) -> int:
 
 
 def _pages(number: int, parts: list[str]) -> str:
-    return counted(number, "page") + (f"   {', '.join(parts)}" if number and parts else "")
+    return counted_parts(number, "page", parts)
 
 
 def _skipped_pages(crawler: Crawler, count: int) -> list[Line]:
@@ -267,23 +263,6 @@ def _skipped_pages(crawler: Crawler, count: int) -> list[Line]:
 
 def _address(url: str | None) -> Text:
     return linked(without_password(url or ""))
-
-
-def _saved(stats: StatsCollector) -> str:
-    total, dropped = stats.get_value("dedup/text_bytes", 0), stats.get_value("dedup/text_bytes_dropped", 0)
-    return f"{_kilobytes(dropped)} of {_kilobytes(total)} of text" if dropped else ""
-
-
-def _kilobytes(size: int) -> str:
-    return f"{size / 1000:,.0f} kB" if size < 10_000_000 else f"{size / 1_000_000:,.0f} MB"
-
-
-def _database(url: str) -> str:
-    parsed = make_url(url)
-    if parsed.get_backend_name() != "sqlite" or not parsed.database:
-        return shown_url(parsed)
-    path = Path(parsed.database)
-    return f"{path}, {_kilobytes(path.stat().st_size)}" if path.exists() else str(path)
 
 
 class Progress:

@@ -26,6 +26,7 @@ signatures needs no database library.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,9 +43,8 @@ if TYPE_CHECKING:
     from dedup.signature.signing import make_signature
     from dedup.stage.addon import DedupAddon
     from dedup.stage.addresses import AddressMiddleware
-    from dedup.stage.origins import ExactDuplicate, NearDuplicate, Unchanged
+    from dedup.stage.pending import ExactDuplicate, NearDuplicate, Unchanged, document_dropped, document_kept
     from dedup.stage.pipelines import NearDuplicatePipeline
-    from dedup.stage.signals import document_dropped, document_kept
     from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware
 
 _MODULES = {
@@ -56,11 +56,11 @@ _MODULES = {
     "DedupSettings": "dedup.rules.settings",
     "Deduplicator": "dedup.api",
     "DuplicateLinksMiddleware": "dedup.stage.spidermiddlewares",
-    "ExactDuplicate": "dedup.stage.origins",
+    "ExactDuplicate": "dedup.stage.pending",
     "IncompatibleDatabaseError": "dedup.errors",
     "InputError": "dedup.errors",
     "Mode": "dedup.rules.settings",
-    "NearDuplicate": "dedup.stage.origins",
+    "NearDuplicate": "dedup.stage.pending",
     "NearDuplicatePipeline": "dedup.stage.pipelines",
     "PairDecision": "dedup.rules.matcher",
     "Rule": "dedup.rules.documents",
@@ -69,15 +69,17 @@ _MODULES = {
     "SettingsError": "dedup.errors",
     "Signature": "dedup.signature.signature",
     "TableDesign": "dedup.keys",
-    "Unchanged": "dedup.stage.origins",
+    "Unchanged": "dedup.stage.pending",
     "Verdict": "dedup.rules.documents",
     "deduplicate": "dedup.api",
-    "document_dropped": "dedup.stage.signals",
-    "document_kept": "dedup.stage.signals",
+    "document_dropped": "dedup.stage.pending",
+    "document_kept": "dedup.stage.pending",
     "find_scheme": "dedup.signature.schemes",
     "make_signature": "dedup.signature.signing",
     "similarity": "dedup.api",
 }
+
+_OWN = ("__doc__", "__name__", "__path__", "__version__")
 
 __all__ = [
     "AddressMiddleware",
@@ -110,6 +112,12 @@ __all__ = [
     "make_signature",
     "similarity",
 ]
+
+
+def __dir__() -> list[str]:
+    # `help` loads all of them, and some need Scrapy.
+    has_scrapy = find_spec("scrapy") is not None
+    return [*_OWN, *(name for name, module in _MODULES.items() if has_scrapy or ".stage." not in module)]
 
 
 def __getattr__(name: str) -> Any:

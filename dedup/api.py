@@ -8,17 +8,21 @@ Scrapy, the compiler and the database library are loaded where they are used fir
 from __future__ import annotations
 
 import logging
+import os
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import fields, replace
 from itertools import chain, islice
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
+from dedup.keys import TableDesign
 from dedup.rules.documents import Decision, Document
-from dedup.rules.settings import DedupSettings, RuleSettings, with_changes
+from dedup.rules.scope import Memory, Scope
+from dedup.rules.settings import Caution, DedupSettings, LostLimit, Mode, RuleSettings, unknown_rule, with_changes
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature
 from dedup.signature.signing import make_signature
@@ -32,7 +36,35 @@ logger = logging.getLogger("dedup")
 _FEW = 1_000
 
 
-def deduplicate(texts: Iterable[str | tuple[str, str]], *, database: str = "", **settings: Any) -> Iterator[Decision]:
+class Rules(TypedDict, total=False):
+    """The named arguments that are rules, see `dedup.RuleSettings`."""
+
+    scheme: str
+    dictionary: str
+    mode: Mode | Literal["checked", "paper"]
+    radius: int
+    tables: TableDesign | str
+    min_tokens: int
+    caution: Caution | Literal["careful", "balanced", "eager"]
+    min_jaccard: float
+    max_lost: LostLimit | int | str
+
+
+class Settings(Rules, total=False):
+    """Those that are settings of a database, too, see `dedup.DedupSettings`."""
+
+    enabled: bool
+    outage_timeout: float
+    run: str
+    scope: Scope | Literal["all", "host", "domain", "spider"]
+    memory: Memory | str
+    mark_only: bool
+    report: str
+
+
+def deduplicate(
+    texts: Iterable[str | tuple[str, str]], *, database: str | Path = "", **settings: Unpack[Settings]
+) -> Iterator[Decision]:
     """Decide texts one after the other, each against all before it; the verdicts are those of `dedup files`.
 
     >>> story = "The ferry to the island leaves at seven in the morning and comes back when the last guests have gone."
@@ -55,8 +87,8 @@ def deduplicate(texts: Iterable[str | tuple[str, str]], *, database: str = "", *
     Args:
         texts: strings, whose keys are then "0", "1", ..., or pairs of key and text. They are read as decisions are
             taken: one at a time, with a database up to `batch_size` (50).
-        database: where texts are remembered, `sqlite:///FILE` or `postgresql://...`; empty: in memory, as long as
-            this lasts. With a database texts need keys, and are decided against what it knew before, too.
+        database: where texts are remembered, an SQLite file or `postgresql://...`; empty: in memory, as long as this
+            lasts. With a database texts need keys, and are decided against what it knew before, too.
         **settings: rules, the fields of `dedup.RuleSettings`, such as `min_jaccard=0.6`; with a database also the
             others of `dedup.DedupSettings`.
 
@@ -70,19 +102,20 @@ def deduplicate(texts: Iterable[str | tuple[str, str]], *, database: str = "", *
         DatabaseError: the database cannot be opened, read or written.
         TypeError: what is given is no text, or there is no such setting.
     """
+    _require_texts(texts)
     if database:
-        return _in_database(texts, DedupSettings(database_url=database, **settings))
-    return _in_memory(texts, RuleSettings(**settings))
+        return _in_database(texts, _settings_of(database, settings))
+    return _in_memory(texts, RuleSettings(**_of(RuleSettings, settings)))
 
 
-def similarity(a: str, b: str, **settings: Any) -> PairDecision:
+def similarity(a: str, b: str, **rules: Unpack[Rules]) -> PairDecision:
     """Return whether a text is a duplicate of another one, or similar to it, and why.
 
     >>> found = similarity("The ferry leaves at seven.", "The ferry leaves at eight.")
     >>> found.is_duplicate, found.distance, round(found.similarity.jaccard, 1)
     (False, 13, 0.5)
     >>> found.rule.value
-    'a text has too few tokens for anything but an exact comparison, and the texts are not the same'
+    'too short for a near-duplicate check; the texts differ'
 
     >>> story = "The ferry to the island leaves at seven in the morning and comes back when the last guests have gone."
     >>> found = similarity(story, story.replace("seven", "eight"))
@@ -92,7 +125,7 @@ def similarity(a: str, b: str, **settings: Any) -> PairDecision:
     Args:
         a: a text.
         b: the other one, decided as if it came after the first.
-        **settings: rules, the fields of `dedup.RuleSettings`.
+        **rules: the fields of `dedup.RuleSettings`.
 
     Returns:
         The rule that decided, the distance of the fingerprints in bits, the similarity that the sketches estimate, and
@@ -104,11 +137,11 @@ def similarity(a: str, b: str, **settings: Any) -> PairDecision:
     """
     from dedup.rules.matcher import PairDecider
 
-    rules = RuleSettings(**settings)
+    settings = RuleSettings(**_of(RuleSettings, rules))
     for text in (a, b):
         _require_text(text)
-    scheme = find_scheme(rules.scheme)
-    return PairDecider(rules).decide(make_signature(a, scheme), make_signature(b, scheme))
+    scheme = find_scheme(settings.scheme)
+    return PairDecider(settings).decide(make_signature(a, scheme), make_signature(b, scheme))
 
 
 class Deduplicator:
@@ -116,7 +149,7 @@ class Deduplicator:
 
     >>> import tempfile
     >>> text = "The ferry to the island leaves at seven in the morning and comes back when the last guests have gone."
-    >>> with tempfile.TemporaryDirectory() as folder, Deduplicator(f"sqlite:///{folder}/texts.db") as deduplicator:
+    >>> with tempfile.TemporaryDirectory() as folder, Deduplicator(f"{folder}/texts.db") as deduplicator:
     ...     for key in ("a", "b", "a"):
     ...         decision = deduplicator.decide(key, text)
     ...         print(decision.verdict, decision.original)
@@ -124,10 +157,11 @@ class Deduplicator:
     exact duplicate a
     unchanged None
 
-    What it decides stands in the database as a run, which begins with the first text and ends with `close`.
+    What it decides stands in the database as a run, which begins with the first text and ends with `close`. Threads
+    may share one: what they ask is done one after the other.
 
     Args:
-        database: `sqlite:///FILE` or `postgresql://...`; or all settings, with the database.
+        database: an SQLite file or `postgresql://...`; or all settings, with the database.
         **settings: fields of `dedup.DedupSettings`; `run` gives the run a name. With another `caution` come its
             limits, in the place of those that nobody gave.
 
@@ -137,17 +171,15 @@ class Deduplicator:
         TypeError: there is no such setting.
     """
 
-    def __init__(self, database: str | DedupSettings, **settings: Any) -> None:
+    def __init__(self, database: str | Path | DedupSettings, **settings: Unpack[Settings]) -> None:
         from dedup.store.deduplicator import Deduplicator as DatabaseDeduplicator
 
-        if isinstance(database, DedupSettings):
-            self._settings = with_changes(database, **settings)
-        else:
-            self._settings = DedupSettings(database_url=database, **settings)
+        self._settings = _settings_of(database, settings)
         self._scheme = find_scheme(self._settings.scheme)
         self._deduplicator = DatabaseDeduplicator(self._settings)
         self._run_id: int | None = None
         self._is_closed = False
+        self._lock = Lock()
 
     def decide(self, key: str, text: str | Signature) -> Decision:
         """Decide a text, and remember it.
@@ -181,14 +213,29 @@ class Deduplicator:
         """
         from dedup.store.runs import name_by_time
 
-        if self._is_closed:
-            raise ValueError("this Deduplicator is closed: make another one")
         documents = [self._document(key, text, separate=separate) for key, text in texts]
-        if self._run_id is None:
-            self._run_id = self._deduplicator.open_run(self._settings.run or name_by_time())
-        decisions = self._deduplicator.decide(documents, self._run_id)
+        with self._used():
+            if self._run_id is None:
+                self._run_id = self._deduplicator.open_run(self._settings.run or name_by_time())
+            decisions = self._deduplicator.decide(documents, self._run_id)
         # Only documents without a signature have none.
         return [decision for decision in decisions if decision is not None]
+
+    def find(self, text: str | Signature, *, key: str = "") -> Decision:
+        """Look up a text: return the decision that it would get under a new key, and remember nothing.
+
+        Args:
+            text: what `decide` takes.
+            key: its key; it matters where duplicates are looked for within a host or domain alone.
+
+        Raises:
+            DatabaseError: the database cannot be read.
+            TypeError: what is given is no text, or no key.
+            ValueError: it is closed.
+        """
+        document = self._document(key, text, separate=False)
+        with self._used():
+            return self._deduplicator.find(document, self._run_id or 0)
 
     def forget(self, keys: Iterable[str]) -> None:
         """Take texts that exist no more out of the index: nothing is a duplicate of them any more.
@@ -198,8 +245,10 @@ class Deduplicator:
 
         Raises:
             DatabaseError: nothing of it was written.
+            ValueError: it is closed.
         """
-        self._deduplicator.forget(keys)
+        with self._used():
+            self._deduplicator.forget(keys)
 
     def close(self) -> None:
         """End the run, and close the database."""
@@ -213,14 +262,20 @@ class Deduplicator:
     ) -> None:
         self._end("finished" if kind is None else "stopped")
 
+    @contextmanager
+    def _used(self) -> Iterator[None]:
+        """Keep other threads from the database meanwhile; refuse one that is closed."""
+        with self._lock:
+            if self._is_closed:
+                raise ValueError("this Deduplicator is closed: make another one")
+            yield
+
     def _end(self, outcome: str) -> None:
-        try:
+        with self._lock, closing(self._deduplicator):
+            self._is_closed = True
             if self._run_id is not None:
                 self._deduplicator.close_run(self._run_id, outcome)
                 self._run_id = None
-        finally:
-            self._is_closed = True
-            self._deduplicator.close()
 
     def _document(self, key: str, text: str | Signature, *, separate: bool) -> Document:
         if not isinstance(key, str):
@@ -230,6 +285,37 @@ class Deduplicator:
         _require_text(text)
         size = len(text.encode("utf-8", "surrogatepass"))
         return Document(key, make_signature(text, self._scheme), size, separate=separate)
+
+
+def _settings_of(database: str | Path | DedupSettings, given: Settings) -> DedupSettings:
+    """Return the settings of a database that is named by its path or URL."""
+    if isinstance(database, DedupSettings):
+        return with_changes(database, **_of(DedupSettings, given))
+    from dedup.store.database import url_of
+
+    return DedupSettings(database_url=url_of(os.fspath(database)), **_of(DedupSettings, given))
+
+
+def _of(kind: type[RuleSettings], given: Rules) -> dict[str, Any]:
+    """Return the settings that were given; raise TypeError for a name that none has."""
+    names = [each.name for each in fields(kind)]
+    for name in given:
+        if name not in names:
+            raise TypeError(unknown_rule(name, names))
+    return dict(given)
+
+
+def _require_texts(texts: object) -> None:
+    """Refuse what can be gone through, and would give other things than its texts."""
+    line = ""
+    if isinstance(texts, str | bytes):
+        line = "deduplicate([text])"
+    elif isinstance(texts, Mapping):
+        line = "deduplicate(texts.items())"
+    elif hasattr(texts, "columns"):
+        line = "deduplicate(zip(frame['url'], frame['text'])), with the names of your columns"
+    if line:
+        raise TypeError(f"expected many texts, not one {type(texts).__name__}: {line}")
 
 
 def _require_text(text: object) -> None:

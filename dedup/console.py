@@ -128,7 +128,7 @@ def saved_text(saved: int, total: int) -> str:
 
 def lost_text(size: int) -> str:
     """Write how many bytes of text were lost with near-duplicates that were dropped."""
-    return f"{in_unit(size)} of text that nothing stored has"
+    return f"{in_unit(size)} of text found nowhere else"
 
 
 def _range(least: str, most: str) -> str:

@@ -386,7 +386,7 @@ def run_method(method: Method, labelled: LabelledSet, documents: dict[str, Analy
         first, second = documents[pair.a], documents[pair.b]
         is_found, reason = method.decide(first, second)
         is_order_dependent = method.decide(second, first)[0] != is_found
-        half = _half(labelled.documents[pair.a].cluster)
+        half = half_of(labelled.documents[pair.a].cluster)
         decided.append(Decided(pair, is_found, is_order_dependent, reason, (first.text, second.text), half))
     return SetResult(labelled.name, decided)
 
@@ -396,7 +396,8 @@ def pool_results(results: Sequence[SetResult]) -> SetResult:
     return SetResult("all", [each for result in results for each in result.decided])
 
 
-def _half(cluster: str) -> int:
+def half_of(cluster: str) -> int:
+    """Return 0 or 1, by a hash of the name of a cluster."""
     return blake2b(cluster.encode("utf-8", "surrogatepass"), digest_size=1).digest()[0] & 1
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from dedup.signature.markup import without_markup
@@ -50,43 +50,59 @@ def _as_mapping(value: Any) -> Mapping[Any, Any] | None:
     return value if isinstance(value, Mapping) else None
 
 
+Getter = Callable[[Mapping[Any, Any]], Any]
+"""Returns the value of a field; None of what does not have it, or has never set it."""
+
+
 @lru_cache(maxsize=256)
 def _actual_names(names: tuple[Any, ...]) -> dict[str, Any]:
     # The first of those that differ in their case alone, but for the name itself.
     return {str(name).lower(): name for name in reversed(names)} | {name: name for name in names}
 
 
-def actual_name(fields: Mapping[Any, Any], name: str) -> Any:
+def actual_name(fields: Iterable[Any], name: str) -> Any:
     """Return a field's name as it is written there, in upper or lower case; None if there is none."""
     actual = _actual_names(tuple(fields))
     return actual.get(name) or actual.get(name.lower())
 
 
-def value_of(fields: Mapping[Any, Any], name: str) -> Any:
-    """Return the value of a field, in any case; None if there is no such field, or it was never set."""
-    field = actual_name(fields, name)
+@lru_cache(maxsize=1_024)
+def getter_of(names: tuple[Any, ...], path: str, as_fields: AsFields = _as_mapping) -> Getter | None:
+    """Return the getter of a field, for all that has fields of these names; None where none of them is that one.
+
+    Args:
+        names: the names of the fields.
+        path: the field's name, in any case, or with dots `article.body`: the field `body` of what is in the field
+            `article`, or of each of the elements of a list there. A field that has this very name wins.
+        as_fields: returns the fields of a value.
+    """
+    name, (first, dot, rest) = actual_name(names, path), path.partition(".")
+    outer = actual_name(names, first) if dot else None
+    if outer is None:
+        return None if name is None else partial(_value_of, name)
+
+    def get(fields: Mapping[Any, Any]) -> Any:
+        value = None if name is None else _value_of(name, fields)
+        return inside(_value_of(outer, fields), rest, as_fields) if value is None else value
+
+    return get
+
+
+def _value_of(name: Any, fields: Mapping[Any, Any]) -> Any:
     try:
-        return None if field is None else fields[field]
+        return fields[name]
     except (KeyError, AttributeError):  # the latter of dataclasses and attrs, whose fields are there from the start
         return None
 
 
 def value_at(fields: Mapping[Any, Any], path: str, as_fields: AsFields = _as_mapping) -> Any:
-    """Return the value of a field; None where there is none.
-
-    Args:
-        fields: values by name.
-        path: the field's name, or with dots `article.body`: the field `body` of what is in the field `article`, or of
-            each of the elements of a list there. A field that has this very name wins.
-        as_fields: says what has fields.
-    """
-    value = value_of(fields, path)
-    first, dot, rest = path.partition(".")
-    return inside(value_of(fields, first), rest, as_fields) if dot and value is None else value
+    """Return the value of a field, see `getter_of`; None where there is none."""
+    get = getter_of(tuple(fields), path, as_fields)
+    return None if get is None else get(fields)
 
 
 def inside(value: Any, path: str, as_fields: AsFields = _as_mapping) -> Any:
-    """Return what is at a path in a value, see `value_at`; of a list the list of what its elements have there."""
+    """Return the value at a path in a value, see `value_at`; of a list the list of those of its elements."""
     if isinstance(value, (list, tuple)):
         found = [each for each in (inside(element, path, as_fields) for element in value) if each is not None]
         return found or None
@@ -126,7 +142,7 @@ def with_title(title: str, text: str) -> str:
 
 
 def unwrapped(value: Any) -> Any:
-    """Return what is in a list that item loaders have made, or in an object such as {"$oid": "..."} of MongoDB."""
+    """Return the value in a list that item loaders have made, or in an object such as {"$oid": "..."} of MongoDB."""
     if isinstance(value, (list, tuple)) and value:
         value = value[0]
     if isinstance(value, Mapping) and len(value) == 1 and str(next(iter(value))).startswith("$"):

@@ -35,8 +35,8 @@ def require_compiler(report: Callable[[str], None]) -> None:
 
 def compile_all() -> None:
     """Call all that is compiled."""
-    from dedup.files.deciding import CorpusDeduplicator
-    from dedup.files.document_table import DocumentTable
+    from dedup.files.deciding import CorpusDeduplicator, table_rows
+    from dedup.files.document_table import Block, DocumentTable
     from dedup.files.job import Job
     from dedup.files.key_map import Sketches, estimate
     from dedup.files.readers.documents import ReadOptions
@@ -46,7 +46,7 @@ def compile_all() -> None:
     from dedup.rules.shared_shingles import bounds, shared_tokens
     from dedup.signature.analysis import bands_of, find_words
     from dedup.signature.schemes import default_scheme
-    from dedup.signature.signature import Sketch
+    from dedup.signature.signature import BANDS, SIGNATURE
 
     # With a word of Chinese the dictionary is read, too.
     words = find_words("word 1 一", default_scheme())
@@ -60,7 +60,9 @@ def compile_all() -> None:
     with tempfile.TemporaryDirectory() as name, Path(os.devnull).open("w", encoding="utf-8") as nobody:
         folder = Path(name)
         known = DocumentTable(folder)
-        known.add("0", bytes(16), 0, Sketch(bytes(64), 0, 0, 0), words=b"", leader=None, indexed=True)
+        known.extend(
+            Block(table_rows(np.zeros(1, SIGNATURE), indexed=True), [b"0"], [b""], np.zeros((1, BANDS), np.uint64))
+        )
         known.find(bytes(16))
         (folder / "files").mkdir()
         # As with an index to begin with.

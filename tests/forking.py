@@ -41,7 +41,6 @@ _LOADED = (
     "crawler.runs",
     "crawler.runtime",
     "dedup.stage.addon",
-    "dedup.stage.placing",
     "dedup.report",
     "dedup.warming",
     "crawler.runtime",

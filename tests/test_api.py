@@ -2,20 +2,27 @@ from __future__ import annotations
 
 import doctest
 import json
+import pydoc
+import re
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import dedup
-from dedup import Deduplicator, DedupSettings, SettingsError, Verdict, deduplicate, make_signature
+from dedup import Deduplicator, DedupSettings, RuleSettings, SettingsError, Verdict, api, deduplicate, make_signature
 from dedup import similarity as compare
 from dedup.cli.main import main
 from dedup.rules.documents import Rule
 from dedup.rules.matcher import PairDecider
 from dedup.store.database import open_existing_database
+from dedup.store.erasing import erase
 from dedup.store.runs import read_runs
 from tests.texts import chinese, chinese_words, document, edited, filled_in, form
 
@@ -161,16 +168,76 @@ def test_what_cannot_be_used_is_said_at_once(tmp_path: Path) -> None:
         deduplicate([], min_jaccard=99)
     with pytest.raises(SettingsError, match="DEDUP_RADIUS = 9: words decide"):
         deduplicate([], radius=9)
-    with pytest.raises(TypeError, match="distance"):
-        deduplicate([], distance=3)
-    with pytest.raises(TypeError, match="outage_timeout"):
-        deduplicate([], outage_timeout=5)
+    for given, message in {
+        "threshold": "unknown rule 'threshold'; did you mean min_jaccard[?] All: scheme, dictionary, mode",
+        "min_jacard": "did you mean min_jaccard[?]",
+        "num_perm": "unknown rule 'num_perm'; there are scheme, dictionary, mode",
+        "outage_timeout": "unknown rule 'outage_timeout'",
+    }.items():
+        with pytest.raises(TypeError, match=message):
+            deduplicate([], **{given: 0.8})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="text 1: expected a string or a pair of key and text, not int"):
         list(deduplicate(["a", 7]))  # type: ignore[list-item]
     with pytest.raises(TypeError, match="text 0: what a database remembers needs a key"):
         list(deduplicate(["a"], database=f"sqlite:///{tmp_path}/texts.db"))
     with pytest.raises(SettingsError, match="is not a database URL"):
-        Deduplicator("texts")
+        Deduplicator("://texts")
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (STORY, "not one str: deduplicate([text])"),
+        ({"a": STORY}, "not one dict: deduplicate(texts.items())"),
+        (pa.table({"text": [STORY]}), "not one Table: deduplicate(zip(frame['url'], frame['text']))"),
+    ],
+)
+def test_what_is_not_many_texts_is_refused_with_the_line_to_write(given: Any, line: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(line)):
+        deduplicate(given)
+
+
+def test_the_named_arguments_are_the_fields_of_the_settings() -> None:
+    rules, settings = ({each.name for each in fields(kind)} for kind in (RuleSettings, DedupSettings))
+    assert api.Rules.__annotations__.keys() == rules
+    assert api.Settings.__annotations__.keys() == settings - {"database_url"}
+
+
+def test_the_module_lists_what_is_there() -> None:
+    assert set(dedup.__all__) <= set(dir(dedup))
+    assert "class Deduplicator" in pydoc.render_doc(dedup, renderer=pydoc.plaintext)
+
+
+def test_a_decision_is_printed_in_a_line() -> None:
+    new, near = deduplicate([("a\n", STORY), ("b", edited(STORY, 3))])
+    assert str(new).endswith(": new")
+    assert re.fullmatch(r"b: near duplicate of a.?, similarity \.\d\d, distance \d+, by jaccard", str(near))
+
+
+def test_a_look_up_is_decided_as_a_new_text_and_remembers_nothing(tmp_path: Path) -> None:
+    with Deduplicator(tmp_path / "texts.db") as deduplicator:
+        assert deduplicator.find(STORY).verdict is Verdict.NEW
+        assert deduplicator.decide("a", STORY).verdict is Verdict.NEW
+        for text in (STORY, edited(STORY, 3), "", document(200, "other"), STORY + document(60, 1)):
+            assert deduplicator.find(text) == list(deduplicate([("a", STORY), ("b", text)]))[1]
+        assert deduplicator.find(STORY, key="a").verdict is Verdict.EXACT_DUPLICATE
+    database = open_existing_database(f"sqlite:///{tmp_path / 'texts.db'}", read_only=False)
+    [run] = read_runs(database)
+    assert sum(run.documents.values()) == 1
+    erase(database, "a", with_copies=False, is_tried=False)
+    database.close()
+    with Deduplicator(tmp_path / "texts.db") as deduplicator:
+        assert deduplicator.find(STORY).rule is Rule.ERASED
+
+
+def test_threads_share_one(tmp_path: Path) -> None:
+    texts = [(f"{number}", document(60, number % 20)) for number in range(60)]
+    with Deduplicator(tmp_path / "texts.db") as deduplicator, ThreadPoolExecutor(8) as threads:
+        verdicts = Counter(each.verdict for each in threads.map(lambda pair: deduplicator.decide(*pair), texts))
+    assert verdicts == {Verdict.NEW: 20, Verdict.EXACT_DUPLICATE: 40}
+    database = open_existing_database(f"sqlite:///{tmp_path / 'texts.db'}")
+    assert len(read_runs(database)) == 1
+    database.close()
 
 
 def test_what_is_no_text_and_what_is_no_key_is_named(tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ from crawler.request_meta import BY_RULE, KIND, ROW, UNSETTLED
 from crawler.runs import UnfinishedRun, command_to_continue, name_of_run, name_unfinished, words_of
 from dedup.console import plain
 from dedup.errors import DedupError
-from dedup.stage.origins import Undecided
 from dedup.stage.outages import CrawlStopper, mark_failed, outages_of
+from dedup.stage.pending import Undecided
 from dedup.stage.pipelines import RUN_GOES_ON
 from dedup.stage.running import refuse_to_start
 from dedup.stage.scrapy_private import requests_in_progress, wake_engine

@@ -36,8 +36,7 @@ from crawler.politeness.hosts import FAILED, host_of
 from crawler.request_meta import ARCHIVED, GIVEN, KIND, PLACE, ROW
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
-from dedup.stage.addresses import LAST, drawn
-from dedup.stage.origins import referrer_of
+from dedup.stage.addresses import LAST, drawn, referrer_of
 from dedup.store.database import RowsOfRuns, TableSet
 from dedup.store.schema import Id
 

@@ -25,9 +25,9 @@ from dedup.rules.setting_values import to_word
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
 from dedup.signature.normalise import clean
-from dedup.stage.origins import ExactDuplicate, NearDuplicate, Unchanged
+from dedup.stage.crawl_run import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.outages import CrawlStopper, outages_of
-from dedup.stage.passed import BATCH_PATIENCE, MicroBatcher
+from dedup.stage.pending import ExactDuplicate, NearDuplicate, Unchanged
 from dedup.stage.pipelines import NearDuplicatePipeline
 from dedup.stage.project import read_setting, read_settings
 from dedup.stage.running import refuse_to_start

@@ -12,7 +12,7 @@ from crawler.page import Page, UnexaminedPage
 from crawler.pages.extraction import Extraction, LinkRules, content_type_of, read_robots_header
 from crawler.request_meta import EXCHANGE, FETCHED
 from dedup.signature.charsets import decode_declared
-from dedup.stage.origins import referrer_of
+from dedup.stage.addresses import referrer_of
 
 _MAX_VALIDATOR = 256
 

@@ -108,7 +108,7 @@ class ConditionalMiddleware:
             return True
         # A process can end between verdict and storage: what is neither a copy nor stored has to be seen in full.
         is_whole = visit.is_stored or await dedup.was_dropped(visit.url)
-        return is_whole and await dedup.knows_bytes(visit.body_digest, visit.url)
+        return is_whole and await dedup.has_seen_bytes(visit.body_digest, visit.url)
 
 
 async def _as_seen(

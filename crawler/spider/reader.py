@@ -94,4 +94,4 @@ class PageReader:
 
     async def _knows(self, body_digest: bytes, url: str) -> bool:
         pipeline = self._crawler.get_item_pipeline(NearDuplicatePipeline)
-        return pipeline is not None and await pipeline.knows_bytes(body_digest, url)
+        return pipeline is not None and await pipeline.has_seen_bytes(body_digest, url)

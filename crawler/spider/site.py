@@ -64,9 +64,9 @@ from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
 from dedup.stage.addresses import LAST
+from dedup.stage.pending import document_dropped, document_kept
 from dedup.stage.project import read_setting, read_settings
 from dedup.stage.running import refuse_to_start
-from dedup.stage.signals import document_dropped, document_kept
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from dedup.console import counted, readable, table, write_lines
 from dedup.errors import SettingsError
 from dedup.report.addresses import read_learnt_rules
 from dedup.report.contents import Selection
-from dedup.report.html.writing import write_in_any_format
+from dedup.report.html.page import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, format_of, selection_for
 from dedup.rules.discarder import to_discarder
@@ -110,9 +110,8 @@ def _require_one_view(options: argparse.Namespace, output_format: Format) -> Non
 
 def _write_report(database: Database, selection: Selection, output: str, output_format: Format) -> None:
     with open_report(database, selection) as report, open_output(output) as stream:
-        is_followed = not stream.isatty()
-        shown = followed(report) if is_followed else report
-        write_in_any_format(shown, database, output_format, stream, is_followed=is_followed)
+        shown = report if stream.isatty() else followed(report)
+        write_in_any_format(shown, database, output_format, stream)
 
 
 def _write_changes(database: Database, options: argparse.Namespace, output_format: Format) -> None:

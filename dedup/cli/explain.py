@@ -100,16 +100,16 @@ def _find(name: str, url: str, encoding: str) -> tuple[Material | Side, MadeWith
     material = read_named(name, encoding)
     if material is not None:
         return material, None
-    where = f"there is no database {USUAL}"
+    where = f"and there is no database {USUAL}"
     if url or has_database(database_url(None)):
         with closing(open_existing_database(database_url(url))) as database:
-            where = f"no page of database {database.name}"
+            where = f"and no such page in database {database.name}"
             page = find_page(database, name)
         if page is not None:
             return page
     if any(map(str.isspace, name)):
         return Material(name, Origin.TEXT, name), None
     raise InputError(
-        f"'{shortened(plain(name), _SHOWN)}' is no file, {where}, and no text, since it has no white space: "
-        f"write {TEXT_PREFIX}... for a text, or name a --database"
+        f"no such file: {shortened(plain(name), _SHOWN)}, {where} (use {TEXT_PREFIX}... for a literal text, or name "
+        "another --database)"
     )

@@ -1,4 +1,4 @@
-"""`dedup files INPUT...`: keep one of all near-duplicates in files of any known format, without a crawl."""
+"""`dedup files INPUT...`: keep one document of each group of near-duplicates in files of any known format."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import gc
 import json
 import os
 import shlex
+import shutil
 import sys
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,34 +33,52 @@ if TYPE_CHECKING:
     # Takes a quarter of a second to load.
     from dedup.files.tally import Tally
 
+STANDARD_INPUT = "-"
+
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
 
 _REJECTED, _INTERRUPTED = 3, 130
+# A source of which more goes is warned of: it may be made by a template. So many are named.
+_MUCH, _NAMED = 0.5, 5
+_PAGERS = {".gz": "zless", ".zst": "zstdless"}
+
+
+INPUTS_HELP = f"files, folders, patterns such as 'dumps/*.jsonl', URLs, or - for JSON lines on standard input: {KNOWN}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.usage = "%(prog)s INPUT ... -o DIR [options]"
-    parser.add_argument(
-        "inputs", nargs="+", type=path_or_url, metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}"
-    )
+    parser.add_argument("inputs", nargs="+", type=path_or_url, metavar="INPUT", help=INPUTS_HELP)
     parser.add_argument(
         "-o", "--output", type=local, metavar="DIR", help="write kept, dropped, similar, clusters and rejected into DIR"
     )
     parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="of the files in DIR; default: jsonl")
     parser.add_argument(
-        "--kept", type=local, metavar="FILE", help="write kept documents as they came: .jsonl, .parquet"
+        "--kept", type=local, metavar="FILE", help=f"write kept documents as they came: .{', .'.join(FORMATS)}"
     )
     parser.add_argument(
         "--dropped", type=local, metavar="FILE", help="write dropped ones, with original and similarity"
     )
     parser.add_argument("--similar", type=local, metavar="FILE", help="write kept ones that are similar to others")
     parser.add_argument("--clusters", type=local, metavar="FILE", help="write clusters: leader and keys")
+    parser.add_argument("--pairs", type=local, metavar="FILE", help="write each copy or similar one with its original")
     parser.add_argument("--rejected", type=local, metavar="FILE", help="write what could not be read, and why")
     parser.add_argument("--report", type=local, metavar="FILE", help="write a report as an HTML page; .html")
+    parser.add_argument(
+        "--cluster-fields",
+        action="store_true",
+        help="add to kept documents copies, how many documents their cluster has, and cluster, the key of its leader",
+    )
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs")
+    parser.add_argument(
+        "--max-dropped",
+        type=float,
+        metavar="SHARE",
+        help="write nothing if more than this share of a source is dropped, such as .5",
+    )
     add_reading_arguments(parser)
     parser.add_argument(
         "--keep",
@@ -64,8 +87,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which of a group of copies; longest and newest read all before they decide",
     )
     parser.add_argument("--date-field", metavar="NAME", help="of the date, for --keep newest; default: date")
-    parser.add_argument("--against", type=local, metavar="INDEX", help="documents of this index are known already")
-    parser.add_argument("--save-index", type=local, metavar="INDEX", help="keep what is known for a later --against")
+    parser.add_argument("--against", type=local, metavar="INDEX", help="compare with the documents of this index, too")
+    parser.add_argument(
+        "--save-index",
+        type=local,
+        metavar="INDEX",
+        help="save all documents for a later --against; the index of --against is updated",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
     add_settings_arguments(parser)
 
@@ -98,8 +126,11 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
     defaults = ReadOptions()
     parser.add_argument(
         "--text-field",
+        action="append",
+        default=[],
         metavar="NAME",
-        help="field of the text, such as article.body; default: title and text, by their usual names",
+        help="field of the text, such as article.body; given again, a part of the text; text,body: the first of them "
+        "that has any; default: title and text, by their usual names",
     )
     parser.add_argument("--html-field", metavar="NAME", help="of HTML without a text; default: html, raw_html, ...")
     parser.add_argument("--key-field", metavar="NAME", help="of the key; default: url, id, ..., else file and line")
@@ -109,7 +140,7 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
 
 def read_options(options: argparse.Namespace) -> ReadOptions:
     """Return how documents are found in files, of the arguments that `add_field_arguments` adds."""
-    return ReadOptions(options.text_field, options.html_field, options.key_field, options.max_bytes)
+    return ReadOptions(tuple(options.text_field), options.html_field, options.key_field, options.max_bytes)
 
 
 def status_of(command: str, rejected: int, path: object, *, are_allowed: bool) -> int:
@@ -144,7 +175,7 @@ def next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[str
     if not wanted or "://" in path:
         return ""
     if path and Path(path).suffix not in ("", ".parquet"):
-        return shlex.join(["less", path])
+        return shlex.join([_PAGERS.get(Path(path).suffix, "less"), path])
     if path:
         rows = f"p.read_table({json.dumps(path)}).slice(0, 20).to_pylist()"
         code = f'import pyarrow.parquet as p; print(*{rows}, sep="\\n")'
@@ -164,13 +195,28 @@ def run(options: argparse.Namespace) -> int:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected more than 0")
     if options.date_field is not None and options.keep != Keep.NEWEST:
         raise InputError("--date-field goes with --keep newest")
-    found = find_files(options.inputs)
-    outputs = _outputs(options)
-    compile_first("files")
-    keep_freed_memory()
-    # Both take most of a second: what the workers need is loaded while this process loads the rest.
-    load_ahead(preloads(found.files, read_options(options)))
-    return _deduplicate(options, found, outputs)
+    with input_files(options.inputs) as found:
+        outputs = _outputs(options)
+        compile_first("files")
+        keep_freed_memory()
+        # Both take most of a second: what the workers need is loaded while this process loads the rest.
+        load_ahead(preloads(found.files, read_options(options)))
+        return _deduplicate(options, found, outputs)
+
+
+@contextmanager
+def input_files(inputs: Sequence[str | Path]) -> Iterator[FoundFiles]:
+    """Find the files that arguments name; standard input, of which workers read parts, is one as long as it lasts."""
+    if Path(STANDARD_INPUT) not in inputs:
+        yield find_files(inputs)
+        return
+    with tempfile.NamedTemporaryFile(prefix="dedup-", suffix=".jsonl") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        found = find_files([Path(file.name) if each == Path(STANDARD_INPUT) else each for each in inputs])
+        renamed = partial(replace, name=STANDARD_INPUT, key_start=0)
+        files = [renamed(each) if each.path == file.name else each for each in found.files]
+        yield found._replace(files=files)
 
 
 def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path]) -> int:
@@ -180,8 +226,8 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
         from dedup.files.run import run_job  # noqa: PLC0415
     settings = rule_settings(options)
     if found.ignored:
-        print_message("files", f"left out {len(found.ignored):,} files of no known format, such as {found.ignored[0]}")
-    require_writable(outputs, options.save_index, found.files, force=options.force)
+        print_message("files", f"skipped {len(found.ignored):,} files of unknown format, such as {found.ignored[0]}")
+    require_writable(outputs, options.save_index, options.against, found.files, force=options.force)
     job = Job(
         files=found.files,
         options=read_options(options),
@@ -193,6 +239,8 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
         save_index=options.save_index,
         keep=Keep(options.keep),
         date_field=options.date_field or DATE_FIELD,
+        cluster_fields=options.cluster_fields,
+        max_dropped=options.max_dropped,
     )
     # What was loaded stays: a look through all of it for what can be thrown away takes a tenth of a second.
     gc.freeze()
@@ -200,10 +248,12 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
     try:
         result = run_job(job, sys.stderr)
     except KeyboardInterrupt:
-        print_message("files", "stopped, and nothing is written")
+        print_message("files", "interrupted; nothing was written")
         return _INTERRUPTED
     if not result.tally.documents:
-        print_message("files", "there are no documents in the inputs: what is written is empty")
+        print_message("files", "no documents in the inputs; the outputs are empty")
+    for source in result.tally.mostly_dropped(_MUCH)[:_NAMED]:
+        print_message("files", f"{source}; look at them before you use what is kept")
     seconds = time.monotonic() - started
     rejected = result.tally.rejected
     # On a terminal the command to give next shall be the last line.
@@ -219,12 +269,12 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
 
 def _outputs(options: argparse.Namespace) -> dict[str, Path]:
     """Return the files that are to be written, by what goes into them."""
-    named = {name: path for name in (*OUTPUTS, "report") if (path := getattr(options, name)) is not None}
+    named = {name: path for name in (*OUTPUTS, "pairs", "report") if (path := getattr(options, name)) is not None}
     if "report" in named:
         require_page(options.report)
     if options.dry_run:
         if named or options.output or options.save_index:
-            raise InputError("--dry-run writes nothing: leave out the outputs, or --dry-run")
+            raise InputError("--dry-run writes nothing: omit the outputs, or --dry-run")
         return {}
     if options.output is not None:
         named = {name: options.output / f"{name}.{options.format}" for name in OUTPUTS} | named

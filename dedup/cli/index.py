@@ -25,7 +25,6 @@ from dedup.files.index import SavedIndex, new_index, require_free
 from dedup.files.index_database import add_crawled, load, mode_of, scheme_of
 from dedup.files.index_tools import Contents, Hit, IndexQuery, find_near, read_contents
 from dedup.files.readers.documents import Keep
-from dedup.files.readers.files import KNOWN
 from dedup.files.tally import about_settings
 from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Material, read_named, require_encoding
 from dedup.rules.settings import RuleSettings
@@ -70,9 +69,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "inputs", nargs="*", type=files.path_or_url, metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}"
-    )
+    parser.add_argument("inputs", nargs="*", type=files.path_or_url, metavar="INPUT", help=files.INPUTS_HELP)
     parser.add_argument(
         "--database",
         metavar="URL",
@@ -102,7 +99,7 @@ def _build(options: argparse.Namespace) -> int:
 def _build_of_files(options: argparse.Namespace) -> int:
     """Do what `dedup files --save-index` does without other outputs."""
     outputs = {"output": None, "format": "jsonl", "report": None, "dry_run": False, **dict.fromkeys(files.OUTPUTS)}
-    outputs |= {"keep": Keep.FIRST, "date_field": None}
+    outputs |= {"keep": Keep.FIRST, "date_field": None, "pairs": None, "cluster_fields": False, "max_dropped": None}
     outputs["rejected"] = options.output.with_name(f"{options.output.name}.rejected.jsonl")
     return files.run(argparse.Namespace(**{**vars(options), **outputs, "save_index": options.output}))
 
@@ -234,7 +231,7 @@ def _material(name: str, encoding: str) -> Material:
     material = read_named(name, encoding)
     if material is None:
         shown = shortened(plain(name), _NAME_WIDTH)
-        raise InputError(f"{shown!r} is no file: write {TEXT_PREFIX}... for a text, --fingerprint for a fingerprint")
+        raise InputError(f"no such file: {shown} (use {TEXT_PREFIX}... for a literal text, or --fingerprint)")
     return material
 
 

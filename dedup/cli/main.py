@@ -17,18 +17,22 @@ COMPLETING = "_ARGCOMPLETE"
 
 
 _COMMANDS = {
-    "files": "keep one of all near-duplicates in files",
+    "files": "keep one document of each group of near-duplicates",
     "explain": "say why two documents are duplicates, or are not",
     "duplicates": "show what a crawl has dropped, and because of which page",
-    "review": "look at them in a browser, and let pages be stored after all",
-    "index": "keep what is known of files for a later run: saved indexes",
-    "spark": "do what files does on a cluster, by a job of Spark",
+    "review": "review them in a browser and restore pages",
+    "index": "build and query saved indexes",
+    "spark": "the same as files, on a Spark cluster",
     "runs": "list the runs of a database, or roll one back",
-    "release": "let pages that were dropped wrongly be stored after all",
+    "release": "restore pages that were dropped wrongly",
+<<<<<<< HEAD
     "erase": "remove a document for good, such as on request of who it is about",
+=======
+    "erase": "remove a document for good, such as on request of a person",
+>>>>>>> hF
     "prune": "remove old runs, and what only they have seen, from a database",
-    "warm-up": "compile now, such as when an image is made",
-    "completion": "let the Tab key complete commands and options",
+    "warm-up": "compile now, for example in an image build",
+    "completion": "complete commands and options with the Tab key",
 }
 # What the packages that a command needs are installed with.
 _EXTRAS = {"index": "corpus", "lookups": "corpus", "spark": "spark"}

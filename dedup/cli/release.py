@@ -1,4 +1,4 @@
-"""`dedup release --marks FILE`: pages that a person has found to be no copies are stored after all."""
+"""`dedup release --marks FILE`: pages that a person has found to be no duplicates are restored."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from dedup.store.writing import Released, release
 
 _MESSAGES = {
     "released": "kept when seen again",
-    "kept": "no copies as the database has them: nothing to be done",
-    "moved": "copies of another page by now: left as they are",
-    "unknown": "not known to the database",
+    "kept": "not duplicates in the database: nothing to do",
+    "moved": "duplicates of another page by now: unchanged",
+    "unknown": "not in the database",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = (
-        "Release pages that were dropped and are no copies: the next crawl that sees one of them keeps it. "
-        "A dropped page itself is not stored, so it is fetched again for that. If its text is another one by then, "
-        "it is decided anew."
+        "Restore pages that were dropped and are not duplicates: the next crawl that sees one of them keeps it. "
+        "A dropped page is not stored, so it is fetched again for that. If its text has changed by then, "
+        "it is re-evaluated."
     )
     add_database_argument(parser)
     parser.add_argument(
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     """Release what is marked as no duplicate, and say what became of each."""
     pairs = [(pair.a, pair.b) for pair in read_pairs(options.marks) if not pair.is_duplicate]
     if not pairs:
-        raise InputError(f"{options.marks}: marks no page as not a duplicate (label 0): nothing is to be released")
+        raise InputError(f"{options.marks}: marks no page as not a duplicate (label 0): nothing to release")
     with closing(open_existing_database(database_url(options.database), read_only=False)) as database:
         outcome = release(database, pairs)
         if len(outcome.unknown) == len(pairs):
@@ -61,4 +61,4 @@ def _lines(outcome: Released) -> Iterator[str]:
             yield from (f"{'':10}{readable(plain(key))}" for key in keys)
     if outcome.released:
         yield ""
-        yield "Crawl once more (-a recrawl=true): what is released is fetched again then, and stored."
+        yield "Crawl again (-a recrawl=true) to fetch and store what is released."

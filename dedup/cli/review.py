@@ -1,4 +1,4 @@
-"""`dedup review`: the report as a page on this machine, on which a mark lets a page be stored after all."""
+"""`dedup review`: the report as a page on this machine, on which a mark restores a page."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dedup.console import write_lines
 from dedup.errors import DedupError, SettingsError
 from dedup.report.contents import Selection
 from dedup.report.html.full_texts import texts_of
+from dedup.report.html.page import write_page_of
 from dedup.report.html.serving import Pairs, ReviewServer
-from dedup.report.html.writing import write_page_of
 from dedup.report.queries import open_report
-from dedup.report.render import Format, selection_for
+from dedup.report.render import Format, followed, selection_for
 from dedup.store.database import Database, open_existing_database
 from dedup.store.writing import release, take_back
 
@@ -29,8 +29,8 @@ _LAST_PORT = 65_535
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = (
-        "Look at what was dropped, in a browser on this machine. What is marked as no duplicate there is released at "
-        "once: the next crawl that sees it keeps it. Both texts of a pair stand in full there. Ctrl-C ends it."
+        "Review what was dropped in a browser on this machine. Pages marked 'not a duplicate' are released at once: "
+        "the next crawl that sees one keeps it. Both texts of a pair can be read in full. Ctrl-C ends it."
     )
     add_selection(parser)
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")
@@ -64,7 +64,7 @@ def _serve(page: bytes, acts: _Acts, options: argparse.Namespace) -> None:
 def _write(database: Database, selection: Selection) -> bytes:
     page = io.StringIO()
     with open_report(database, selection) as report:
-        write_page_of(report, database, page, is_followed=True, is_served=True)
+        write_page_of(followed(report), database, page, is_served=True)
     return page.getvalue().encode()
 
 

@@ -17,9 +17,9 @@ from dedup.store.document_rows import CANCELLING
 from dedup.store.runs import Run, read_runs
 
 _CANCEL_HELP = (
-    "Forget what a run brought: documents, table entries, verdicts, pages and queued URLs. What another run has seen "
-    "or found copies of stays; what the run changed is decided anew when it is seen again. If the command is stopped, "
-    "the same one goes on."
+    "Delete what a run added: documents, table entries, verdicts, pages and queued URLs. What another run has seen or "
+    "found duplicates of is kept; what the run changed is re-evaluated when it is seen again. If the command is "
+    "interrupted, run it again to resume."
 )
 _STYLES = {"finished": "", CANCELLING: WARNING}
 """Of the states of runs; others have not come to their end."""
@@ -98,7 +98,7 @@ def _summary(name: str, taken: Cancelled) -> Iterator[str]:
     yield f"run {plain(name)} is rolled back"
     yield from counts_of(taken)
     if taken.undecided:
-        yield "What is undecided is decided anew when it is seen again: crawl once more."
+        yield "Crawl again to re-evaluate the undecided documents."
 
 
 def counts_of(taken: Cancelled) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The options of commands that name settings: --scheme, --mode and --set."""
+"""The options of commands that name settings: --threshold, --scheme, --mode, --dictionary and --set."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from dataclasses import fields
 
 from dedup.console import plain
 from dedup.errors import InputError, SettingsError
-from dedup.rules.settings import DedupSettings, RuleSettings
+from dedup.rules.settings import DedupSettings, RuleSettings, unknown_rule
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import Scheme, find_scheme
 
-_RULES = {each.name for each in fields(RuleSettings)}
-_OF_CRAWLS = {each.name for each in fields(DedupSettings)} - _RULES
+_RULES = [each.name for each in fields(RuleSettings)]
+_OF_CRAWLS = {each.name for each in fields(DedupSettings)}.difference(_RULES)
+_OPTIONS = ("min_jaccard", "mode", "scheme", "dictionary")
 
 
 def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that `read_settings_options` reads, behind all others in the help."""
     group = parser.add_argument_group("how documents are decided")
+    group.add_argument(
+        "--threshold", dest="min_jaccard", metavar="NUMBER", help="the same as --set min_jaccard=NUMBER; default: .55"
+    )
     group.add_argument(
         "--set",
         action="append",
@@ -32,8 +36,8 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_settings_options(options: argparse.Namespace) -> dict[str, str]:
-    """Return what --set, --mode, --scheme and --dictionary give: values by the names of settings."""
-    named = {name: value for name in ("mode", "scheme", "dictionary") if (value := getattr(options, name)) is not None}
+    """Return what --set, --threshold, --mode, --scheme and --dictionary give: values by the names of settings."""
+    named = {name: value for name in _OPTIONS if (value := getattr(options, name)) is not None}
     return read_assignments("--set", options.set) | named
 
 
@@ -53,9 +57,7 @@ def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
         if name in _OF_CRAWLS:
             raise SettingsError(f"{option} {name}: a setting of crawls, without a meaning here; leave it out")
         if name not in _RULES:
-            raise SettingsError(
-                f"{option} {part!r}: DEDUP_{plain(name.upper())} is no setting of how documents are decided"
-            )
+            raise SettingsError(f"{option}: {unknown_rule(plain(name), _RULES)}")
         values[name] = value.strip()
     return values
 

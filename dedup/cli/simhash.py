@@ -72,7 +72,7 @@ def _read(name: str, encoding: str) -> str:
     if material is None:
         if name.isascii() and not any(map(str.isspace, name)):
             shown = shortened(plain(name), _TEXT)
-            raise InputError(f"'{shown}' is no file: write {TEXT_PREFIX}... for a text of one word")
+            raise InputError(f"no such file: {shown} (use {TEXT_PREFIX}... for a literal text)")
         return name
     if isinstance(material.content, str):
         # A file ends its lines as its system does, and the last one, too.

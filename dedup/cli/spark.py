@@ -1,4 +1,4 @@
-"""`dedup spark INPUT... -o DIR`: keep one of all near-duplicates in files, by a job of Spark."""
+"""`dedup spark INPUT... -o DIR`: keep one document of each group of near-duplicates, by a job of Spark."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _INTERRUPTED = 130
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = (
-        "Keep one of all near-duplicates in files, by a job of Spark: the same ones as `dedup files` keeps. What is "
-        "written is Parquet. With `spark-submit`, on many machines: all of them need the same paths, or URLs of inputs "
+        "Keep one document of each group of near-duplicates, by a job of Spark: the same ones as `dedup files`. It "
+        "writes Parquet. With `spark-submit`, on many machines: all of them need the same paths, or URLs of inputs "
         "that fsspec reads and of outputs that Spark writes."
     )
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}")
@@ -78,10 +78,10 @@ def run(options: argparse.Namespace) -> int:
                 spark = stack.enter_context(session(conf))
             done = run_job(spark, job, partial(print_message, "spark"), _telling)
     except KeyboardInterrupt:
-        print_message("spark", "stopped; the same command goes on behind the last step that was done")
+        print_message("spark", "stopped; rerun the same command to resume after the last finished step")
         return _INTERRUPTED
     except SparkError as error:
-        raise SparkError(f"{error}; the same command goes on, --force begins anew") from None
+        raise SparkError(f"{error}; rerun the same command to resume, or pass --force to start over") from None
     seconds = time.monotonic() - started
     paths = {name: f"{options.output.rstrip('/')}/{name}" for name in OUTPUTS}
     # As in `dedup files`.
@@ -111,7 +111,7 @@ def _report(path: Path | None) -> Path | None:
     if path is not None:
         require_page(path)
         if not path.parent.is_dir():
-            raise InputError(f"{path}: its folder is not there; make it first")
+            raise InputError(f"{path}: its folder does not exist; create it first")
     return path
 
 

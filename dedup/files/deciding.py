@@ -208,6 +208,11 @@ class CorpusDeduplicator:
         """Return the key of a document by its number."""
         return self._table.key(number)
 
+    def leader_of(self, content: bytes) -> int | None:
+        """Return the number of the leader of what has a content, by its digest; None: there is none."""
+        number = self._table.find(content)
+        return None if number is None else self._table.leader_of(number)
+
     def keys(self, numbers: NDArray[np.int64]) -> Iterator[str]:
         """Yield the keys of some documents by their numbers."""
         return self._table.keys(numbers)

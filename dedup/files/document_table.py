@@ -136,41 +136,6 @@ class DocumentTable:
         number: int = _find_digest(self._slots, self._rows["digest"], low, high, KEY)
         return None if number < 0 else number
 
-    def add(
-        self,
-        key: str,
-        content: bytes,
-        fingerprint: int,
-        sketch: Sketch,
-        bands: NDArray[np.uint64] | None = None,
-        *,
-        words: bytes,
-        leader: int | None,
-        indexed: bool,
-    ) -> int:
-        """Add a document.
-
-        Args:
-            key: what it is called.
-            content: the digest of its content, which no document has yet.
-            fingerprint: 64 bits, unsigned.
-            sketch: the sketch of its text.
-            bands: those of its signature, shape (24,); None: it is not looked up here.
-            words: what is kept of its words, see `dedup.files.batches`; nothing: they are not.
-            leader: the number of the leader of its cluster, if it is a duplicate.
-            indexed: whether it stands in the index.
-
-        Returns:
-            Its number.
-        """
-        rows = np.zeros(1, ROW)
-        rows["digest"], rows["minima"] = np.frombuffer(content, np.uint64), np.frombuffer(sketch.minima, np.uint64)
-        rows["fingerprint"], rows["shingles"], rows["tokens"] = fingerprint, sketch.shingles, sketch.tokens
-        rows["leader"], rows["indexed"] = NULL if leader is None else leader, indexed
-        bands = np.zeros(BANDS, np.uint64) if bands is None else bands
-        self.extend(Block(rows, [key.encode()], [words], bands[np.newaxis]))
-        return self._count - 1
-
     def extend(self, block: Block) -> None:
         """Add documents of different contents, none of which is there yet."""
         first, end = self._count, self._count + len(block.rows)

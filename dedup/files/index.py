@@ -101,9 +101,7 @@ def read_about(source: str, text: str) -> tuple[dict[str, str], RuleSettings]:
         about = json.loads(text)
         version, named = about["format"], about["settings"]
         if version != FORMAT:
-            raise InputError(
-                f"{source}: an index of format {version!r}, and this version reads {FORMAT}; build it anew"
-            )
+            raise InputError(f"{source}: an index of format {version!r}, and this version reads {FORMAT}; rebuild it")
         return named, _settings_of(named)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise damaged(source, f"its settings cannot be read ({type(error).__name__}: {error})") from None
@@ -113,18 +111,18 @@ def read_about(source: str, text: str) -> tuple[dict[str, str], RuleSettings]:
 
 def no_index(source: Path | str) -> InputError:
     """Return what is said of anything else than an index."""
-    made = "give a folder that `dedup index build` or --save-index made, and build anew what an earlier version made"
-    return InputError(f"{source}: no index; {made}")
+    made = "pass a folder that `dedup index build` or --save-index made, and rebuild those of earlier versions"
+    return InputError(f"{source}: not an index; {made}")
 
 
 def not_complete(folder: Path | str) -> InputError:
     """Return what is said of a folder of documents that was not written to the end."""
-    return InputError(f"{folder}: was not written to the end; run again what wrote it, or remove the folder")
+    return InputError(f"{folder}: incomplete; rerun the command that wrote it, or remove the folder")
 
 
 def damaged(source: Path | str, reason: str) -> IndexFileError:
     """Return what is said of a damaged index."""
-    return IndexFileError(f"{source}: damaged index, {reason}: build it again, or take a copy")
+    return IndexFileError(f"{source}: damaged index, {reason}: rebuild it or restore a copy")
 
 
 def require_free(target: Path, *, force: bool) -> None:
@@ -135,13 +133,13 @@ def require_free(target: Path, *, force: bool) -> None:
     """
     load_pyarrow(str(target))
     if not target.parent.is_dir():
-        raise InputError(f"{target}: its folder is not there; make it first")
+        raise InputError(f"{target}: its folder does not exist; create it first")
     if not target.exists():
         return
     if not _is_index(target):
-        raise InputError(f"{target}: is there and is no index; give another name")
+        raise InputError(f"{target}: exists and is not an index; choose another path")
     if not force:
-        raise InputError(f"{target}: is there already; write elsewhere, or give --force to overwrite it")
+        raise InputError(f"{target}: already exists; choose another path or pass --force")
 
 
 @contextmanager

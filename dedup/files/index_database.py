@@ -20,7 +20,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from dedup.console import Progress, track
 from dedup.errors import DatabaseError
 from dedup.files.batches import identity_of
-from dedup.files.document_table import DocumentTable
+from dedup.files.document_table import ROW, Block, DocumentTable
 from dedup.files.index import Keyed, SavedIndex
 from dedup.files.key_map import NULL
 from dedup.rules.documents import StoredDocument
@@ -259,5 +259,10 @@ def _add(row: Any, leader: int | None, settings: RuleSettings, table: DocumentTa
         raise DatabaseError(
             f"database {database}: the words of {row.key!r} are not stored; give the min_tokens of its crawl"
         )
-    bands = bands_of(without_signs(zlib.decompress(deflated))) if deflated else None
-    return table.add(row.key, identity, fingerprint, sketch, bands, words=deflated, leader=leader, indexed=indexed)
+    bands = bands_of(without_signs(zlib.decompress(deflated))) if deflated else np.zeros(BANDS, np.uint64)
+    rows = np.zeros(1, ROW)
+    rows["digest"], rows["minima"] = np.frombuffer(identity, np.uint64), np.frombuffer(sketch.minima, np.uint64)
+    rows["fingerprint"], rows["shingles"], rows["tokens"] = fingerprint, sketch.shingles, sketch.tokens
+    rows["leader"], rows["indexed"] = NULL if leader is None else leader, indexed
+    table.extend(Block(rows, [row.key.encode()], [deflated], bands[np.newaxis]))
+    return len(table) - 1

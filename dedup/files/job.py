@@ -18,6 +18,7 @@ from dedup.rules.settings import RuleSettings
 _LABEL = 10
 _REASON = 120
 _MOST_REASONS = 8
+_MOST_SOURCES = 5
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,16 @@ class Job:
         files: what documents are read from.
         options: how documents are found in them.
         settings: how they are decided.
-        outputs: where `kept`, `dropped`, `similar`, `clusters`, `rejected` and `report` are written, those that are
-            wanted.
+        outputs: where `kept`, `dropped`, `similar`, `clusters`, `rejected`, `pairs` and `report` are written, those
+            that are wanted.
         processes: how many make signatures.
         limit: how many documents at most are read.
         against: a saved index, whose documents count as known.
         save_index: where one is written, once all is decided.
         keep: which document of a group of copies is kept.
         date_field: the field that says when a document was made, for `Keep.NEWEST`.
+        cluster_fields: whether kept documents are given `copies` and `cluster`.
+        max_dropped: the largest share of a source that may be dropped; None: any.
     """
 
     files: list[CorpusFile]
@@ -48,6 +51,8 @@ class Job:
     save_index: Path | None = None
     keep: Keep = Keep.FIRST
     date_field: str = DATE_FIELD
+    cluster_fields: bool = False
+    max_dropped: float | None = None
 
     @property
     def folder(self) -> Path | None:
@@ -57,13 +62,19 @@ class Job:
 
 
 def require_writable(
-    outputs: dict[str, Path], save_index: Path | None, files: Iterable[CorpusFile], *, force: bool
+    outputs: dict[str, Path],
+    save_index: Path | None,
+    against: Path | None,
+    files: Iterable[CorpusFile],
+    *,
+    force: bool,
 ) -> None:
     """Refuse to write where something is that must not be lost.
 
     Args:
         outputs: where is written, by what goes into it.
         save_index: where an index is written, if one is.
+        against: the index that is read, if one is; to write it is to update it.
         files: what is read.
         force: whether outputs are overwritten.
 
@@ -76,14 +87,15 @@ def require_writable(
         raise InputError("two outputs are the same file: give each its own name")
     for path in written:
         if not path.parent.is_dir():
-            raise InputError(f"{path}: its folder is not there; make it first")
+            raise InputError(f"{path}: its folder does not exist; create it first")
         if os.path.realpath(path) in inputs:
-            raise InputError(f"{path}: is one of the inputs; write to another file")
+            raise InputError(f"{path}: is one of the inputs; choose another path")
     for path in outputs.values():
         if path.exists() and not force:
-            raise InputError(f"{path}: is there already; write elsewhere, or give --force to overwrite it")
+            raise InputError(f"{path}: already exists; choose another path or pass --force")
     if save_index is not None:
-        require_free(save_index, force=force)
+        is_update = against is not None and against.resolve() == save_index.resolve()
+        require_free(save_index, force=force or is_update)
 
 
 @dataclass(frozen=True)
@@ -125,6 +137,16 @@ def summary_lines(
     yield _row("kept", f"{counted(tally.kept, 'document')}{_notes(tally)}")
     counts = exact_and_near(tally.exact, tally.near, tally.distances, tally.similarities)
     yield _row("dropped", f"{counted(tally.exact + tally.near, 'document')}   {counts}".rstrip())
+    if len(tally.histogram) > 1:
+        yield _row(
+            "similarity", ", ".join(f"{count:,} from {tenth}" for tenth, count in sorted(tally.histogram.items()))
+        )
+    dropped = [
+        (each["dropped"], each["documents"], source) for source, each in tally.sources.items() if each["dropped"]
+    ]
+    if dropped and len(tally.sources) > 1:
+        most = sorted(dropped, key=lambda each: -each[0] / each[1])[:_MOST_SOURCES]
+        yield _row("of sources", ", ".join(f"{count:,} of {all_:,} in {plain(source)}" for count, all_, source in most))
     yield from _named("rejected", tally.rejected, tally.first_rejected)
     yield from _skipped(dict(tally.skipped))
     yield from _named("unanalysed", tally.unanalysed, tally.first_unanalysed)
@@ -173,12 +195,12 @@ def _skipped(counts: dict[str, int]) -> Iterator[str]:
 
 def _notes(tally: Tally) -> str:
     notes = []
-    if tally.similar or tally.says_more:
-        notes.append(f"{tally.kept - tally.similar - tally.says_more:,} new")
+    if tally.similar or tally.new_text:
+        notes.append(f"{tally.kept - tally.similar - tally.new_text:,} new")
     if tally.similar:
         notes.append(f"{tally.similar:,} similar")
-    if tally.says_more:
-        notes.append(f"{tally.says_more:,} near that say{'s' * (tally.says_more == 1)} more")
+    if tally.new_text:
+        notes.append(f"{tally.new_text:,} kept for new text")
     if tally.wordless:
         notes.append(f"{counted(tally.wordless, 'document')} without words")
     return f"   {', '.join(notes)}" if notes else ""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import math
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime, time
+from io import BufferedIOBase
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,13 +22,13 @@ import msgspec
 from dedup.atomic_files import replace_file
 from dedup.errors import InputError
 from dedup.files.readers.documents import MEGABYTE, ParquetRow
-from dedup.files.readers.streams import load_pyarrow
+from dedup.files.readers.streams import load_pyarrow, load_zstd
 
 # Lines of JSON without the end of the last one, values by column, or a row that goes from Parquet to Parquet.
 Row = bytes | dict[str, Any] | ParquetRow
 
 
-_HAVE_COLUMNS = {".jsonl": False, ".ndjson": False, ".parquet": True}
+_HAVE_COLUMNS = {".jsonl": False, ".ndjson": False, ".jsonl.gz": False, ".jsonl.zst": False, ".parquet": True}
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in _HAVE_COLUMNS)
 """What the name of a file of rows can end in, the usual one first."""
@@ -35,6 +39,7 @@ MOST_WAITING = 1 << 20
 _encode = msgspec.json.Encoder().encode
 
 
+_GZIP_LEVEL = 6
 _ROWS_A_BLOCK = 1_000
 _GROUP_BYTES = 64 * MEGABYTE
 _MOST_ROWS = 1_000_000
@@ -45,10 +50,13 @@ class Output(ABC):
 
     Args:
         path: what it will be called.
+
+    Attributes:
+        path: the same.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._part = path.with_name(path.name + ".part")
         self._file = self._part.open("wb")
 
@@ -69,7 +77,7 @@ class Output(ABC):
         self.finish()
         self._file.flush()
         os.fsync(self._file.fileno())
-        replace_file(self._part, self._path)
+        replace_file(self._part, self.path)
         self._file.close()
 
     def discard(self) -> None:
@@ -94,7 +102,7 @@ def open_output(path: Path, columns: Any) -> Output:
     """Open a file for rows.
 
     Args:
-        path: what it will be called, ending in `.jsonl`, `.ndjson` or `.parquet`.
+        path: what it will be called, which ends in one of `FORMATS`.
         columns: those of a Parquet file: a `pyarrow.Schema`, or names of types by column, as
             `pyarrow.type_for_alias` knows them, and `strings` for lists of them.
 
@@ -102,11 +110,11 @@ def open_output(path: Path, columns: Any) -> Output:
         InputError: the name says no known format, or its folder cannot be written.
     """
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path}: its folder is not there or cannot be written; make it first")
+        raise InputError(f"{path}: its folder does not exist or is not writable; create it first")
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name a file")
-    if path.suffix.lower() not in _HAVE_COLUMNS:
-        raise InputError(f"{path}: not a format to write; its name must end in .{', .'.join(FORMATS)}")
+    if not path.name.lower().endswith(tuple(_HAVE_COLUMNS)):
+        raise InputError(f"{path}: unknown output format; its name must end in .{', .'.join(FORMATS)}")
     return ParquetOutput(path, columns) if has_columns(path) else JsonlOutput(path)
 
 
@@ -115,24 +123,52 @@ def has_columns(path: Path) -> bool:
     return _HAVE_COLUMNS.get(path.suffix.lower(), False)
 
 
+def _compressed(file: BufferedIOBase, path: Path) -> BufferedIOBase:
+    """Return what compresses into a file as its name says; the file itself where that says nothing."""
+    match path.suffix.lower():
+        case ".gz":
+            return gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0)
+        case ".zst":
+            compressed: BufferedIOBase = load_zstd(str(path)).ZstdFile(file, "wb")
+            # What nothing was ever written to becomes no frame.
+            compressed.write(b"")
+            return compressed
+    return file
+
+
 class JsonlOutput(Output):
     """A JSONL file; lines are written as they are."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._waiting = bytearray()
+        self._stream = _compressed(self._file, path)
 
     def write(self, row: Row) -> None:
         """Write a row."""
         self._waiting += row if isinstance(row, bytes) else to_json(row)
         self._waiting += b"\n"
         if len(self._waiting) >= MOST_WAITING:
-            self.finish()
+            self._flush()
 
     def finish(self) -> None:
         """Write what waits to be written."""
-        waiting, self._waiting = self._waiting, bytearray()
-        self._file.write(waiting)
+        self._flush()
+        if self._stream is not self._file:
+            self._stream.close()
+
+    def discard(self) -> None:
+        """Remove what was written, unless it has got its name."""
+        if self._stream is not self._file:
+            # It would write to the file when it is collected.
+            with suppress(OSError):
+                self._stream.close()
+        super().discard()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            waiting, self._waiting = self._waiting, bytearray()
+            self._stream.write(waiting)
 
 
 def to_json(row: dict[str, Any] | ParquetRow) -> bytes:
@@ -179,6 +215,36 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_nan(inner) for inner in value]
     return value
+
+
+def extended(columns: Any, more: dict[str, str]) -> Any:
+    """Return the columns of a file, see `open_output`, with more behind them.
+
+    Raises:
+        InputError: there is one of such a name already.
+    """
+    if isinstance(columns, dict):
+        return columns | more
+    for field in _schema(more, load_pyarrow("--cluster-fields")):
+        if field.name in columns.names:
+            raise InputError(f"--cluster-fields: the inputs have a column {field.name!r} already; leave it out")
+        columns = columns.append(field)
+    return columns
+
+
+def rows_with(path: Path, added: Iterator[dict[str, Any]], columns: dict[str, str]) -> Iterator[Row]:
+    """Yield the rows of a file that was written here, uncompressed, with the values that each has in more columns."""
+    if not has_columns(path):
+        with path.open("rb") as lines:
+            for line, more in zip(lines, added, strict=True):
+                yield line.rstrip()[:-1] + b", " + to_json(more)[1:]
+        return
+    arrow = load_pyarrow(str(path))
+    with arrow.parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches():
+            more = arrow.RecordBatch.from_pylist(list(islice(added, len(batch))), _schema(columns, arrow))
+            both = arrow.RecordBatch.from_arrays(batch.columns + more.columns, schema=extended(batch.schema, columns))
+            yield from (ParquetRow(both, place) for place in range(len(both)))
 
 
 class ParquetOutput(Output):

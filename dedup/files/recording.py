@@ -16,13 +16,14 @@ from dedup.files.appending import AppendingFile
 from dedup.files.batches import Batch
 from dedup.files.deciding import CorpusDeduplicator, Related
 from dedup.files.job import Job
-from dedup.files.outputs import Output, Row, has_columns, open_output, to_json
+from dedup.files.outputs import Output, Row, extended, has_columns, open_output, rows_with, to_json
 from dedup.files.readers.documents import CorpusDocument, CorpusFile, Page, ParquetRow
 from dedup.files.readers.parquet import arrow_source
 from dedup.files.readers.streams import load_pyarrow
 from dedup.files.tally import Tally
 from dedup.rules.documents import Decision, join_clusters
 from dedup.signature.charsets import decode_html
+from dedup.signature.signature import DIGEST_BYTES
 
 KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
 """The columns of kept documents that do not all come from one kind of Parquet file."""
@@ -45,12 +46,20 @@ RELATED = {
 CLUSTERS = {"leader": "string", "keys": "strings"}
 """The columns of clusters."""
 
+CLUSTER_FIELDS = {"copies": "int64", "cluster": "string"}
+"""What kept documents may be given: how many documents their cluster has, and the key of its leader."""
+
+_OF_DOCUMENTS = {"key", "original", "matched", "source"}
+PAIRS = {"a": "string", "b": "string", **{name: RELATED[name] for name in RELATED if name not in _OF_DOCUMENTS}}
+"""The columns of pairs, `b` a duplicate of `a` or similar to it: as `dedup evaluate` reads them with a label."""
+
 _COLUMNS = {
     "kept": KEPT,
     "dropped": RELATED,
     "similar": RELATED,
     "clusters": CLUSTERS,
     "rejected": {"source": "string", "reason": "string"},
+    "pairs": PAIRS,
     "report": RELATED,
 }
 
@@ -218,7 +227,12 @@ class Recorder:
     def __init__(self, job: Job, folder: Path) -> None:
         self.tally = Tally()
         self._paths = job.outputs
+        self._files = [file.name for file in job.files]
+        # By the numbers of the files: documents, and dropped ones.
+        self._counts = np.zeros((len(job.files), 2), np.int64)
         self._outputs: dict[str, Output] = {}
+        # Of the kept documents, where their clusters are asked for.
+        self._digests = bytearray()
         # Of each document that is a copy of two leaders both.
         self._seconds = array("q")
         with ExitStack() as stack:
@@ -228,6 +242,11 @@ class Recorder:
             columns = _COLUMNS if schema is None else _COLUMNS | {"kept": schema}
             # A report is made of all that is related once all is decided, whether that is an output or not.
             paths = job.outputs | ({"report": folder / REPORTED} if "report" in job.outputs else {})
+            self._final_columns = None
+            if job.cluster_fields and "kept" in paths:
+                # They are known once all is decided.
+                self._final_columns = extended(columns["kept"], CLUSTER_FIELDS)
+                paths["kept"] = folder / ("kept.parquet" if has_columns(paths["kept"]) else "kept.jsonl")
             for name in [each for each in columns if each in paths]:
                 self._outputs[name] = open_output(paths[name], columns[name])
                 stack.callback(self._outputs[name].discard)
@@ -248,6 +267,7 @@ class Recorder:
         for place, decision, leader, second in related:
             row = {**related_row(batch.keys[place], decision), "source": batch.source_of(place)}
             self._write("report", row)
+            self._write("pairs", {"a": decision.original, "b": batch.keys[place], **decision.columns()})
             if decision.verdict.is_duplicate:
                 self._members.add(leader, batch.keys[place])
                 if second is not None:
@@ -259,6 +279,7 @@ class Recorder:
             is_new[place] = False
             self.tally.count_duplicate(decision, has_words=bool(tokens[place]))
             self._write("dropped", row)
+        np.add.at(self._counts, batch.places["file"], np.stack([np.ones_like(is_new), ~is_new], axis=1))
         if "kept" in self._outputs:
             self._write_kept(batch, np.flatnonzero(is_new))
         is_new[list(signatures.unanalysed)] = False
@@ -278,7 +299,32 @@ class Recorder:
                 self._outputs["clusters"].write({"leader": key, "keys": [key, *duplicates]})
         if "report" in self._outputs:
             self._outputs.pop("report").close()
+        if self._final_columns is not None:
+            self._add_cluster_fields(deduplicator, clusters, joined)
+        self.tally.count_sources(self._files, self._counts)
         return clusters
+
+    def _add_cluster_fields(
+        self, deduplicator: CorpusDeduplicator, clusters: ClusterKeys, joined: Mapping[int, int]
+    ) -> None:
+        """Write the kept documents once more, each with the fields of its cluster."""
+        before = self._outputs.pop("kept")
+        before.close()
+        output = self._outputs["kept"] = open_output(self._paths["kept"], self._final_columns)
+        self._open.callback(output.discard)
+        duplicates = dict(clusters.largest(len(clusters.leaders)))
+
+        def fields() -> Iterator[dict[str, Any]]:
+            for start in range(0, len(self._digests), DIGEST_BYTES):
+                leader = deduplicator.leader_of(bytes(self._digests[start : start + DIGEST_BYTES]))
+                if leader is None:
+                    yield {"copies": 1, "cluster": None}
+                    continue
+                first = joined.get(leader, leader)
+                yield {"copies": 1 + duplicates.get(first, 0), "cluster": deduplicator.key(first)}
+
+        for row in rows_with(before.path, fields(), CLUSTER_FIELDS):
+            output.write(row)
 
     def name_outputs(self) -> None:
         """Give the outputs their names; a file of what was rejected is there only where anything was."""
@@ -298,6 +344,8 @@ class Recorder:
     def _write_kept(self, batch: Batch, places: NDArray[np.int64]) -> None:
         """Write documents as they came; to Parquet as rows that all have, where not all of them come from there."""
         output = self._outputs["kept"]
+        if self._final_columns is not None:
+            self._digests += batch.signatures.rows["digest"][places].tobytes()
         lines = None if self._is_general else batch.lines(places)
         if lines is None:
             make = general_row if self._is_general else as_it_came

@@ -15,8 +15,7 @@ from dedup.files.deciding import CorpusDeduplicator
 from dedup.files.job import Job
 from dedup.files.recording import REPORTED
 from dedup.files.tally import Tally
-from dedup.report.contents import LeftOut, RelatedRow, Report, Total
-from dedup.report.html.model import Compare
+from dedup.report.contents import Compare, LeftOut, Report, Row, Total
 from dedup.report.html.page import write_page
 from dedup.report.texts import differences_of
 from dedup.report.words import WordDiff
@@ -37,33 +36,37 @@ def write_report_of_files(job: Job, tally: Tally, folder: Path, deduplicator: Co
     files = name_of([file.name for file in job.files])
     with (folder / REPORTED).open("rb") as lines:
         rows = (row_of(msgspec.json.decode(line), files) for line in lines)
-        report = report_of(files, tally, rows)
-        write_report(job.outputs["report"], report, partial(_compare, deduplicator))
+        write_report(job.outputs["report"], report_of(files, tally, rows, partial(_compare, deduplicator)))
 
 
-def write_report(path: Path, report: Report, compare: Compare) -> None:
-    """Write a report as a page; `compare` says which words of rows' documents differ."""
+def write_report(path: Path, report: Report) -> None:
+    """Write a report as a page."""
     with open_output(str(path)) as stream:
-        write_page(report, compare, stream, report.runs[0])
+        write_page(report, stream, report.runs[0])
 
 
-def report_of(files: str, tally: Tally, rows: Iterator[RelatedRow], left_out: LeftOut | None = None) -> Report:
+def report_of(
+    files: str, tally: Tally, rows: Iterator[Row], compare: Compare, left_out: LeftOut | None = None
+) -> Report:
     """Return the report on documents of files.
 
     Args:
         files: what they are called, as `name_of` returns it.
         tally: what became of the documents.
         rows: the copies, and what is similar.
+        compare: says which words of rows' documents differ.
         left_out: what is missing among these, if anything.
     """
     totals = dict.fromkeys(Verdict, Total()) | {
-        Verdict.NEW: Total(tally.kept - tally.similar - tally.says_more, tally.text_bytes - tally.saved_bytes),
+        Verdict.NEW: Total(tally.kept - tally.similar - tally.new_text, tally.text_bytes - tally.saved_bytes),
         Verdict.SIMILAR: Total(tally.similar),
         Verdict.EXACT_DUPLICATE: Total(tally.exact),
         # A run counts the bytes of all that is dropped, and the page tells no other number.
         Verdict.NEAR_DUPLICATE: Total(tally.near, tally.saved_bytes, tally.distances, tally.similarities),
     }
-    return Report(runs=[files], host="", totals=totals, duplicates=rows, left_out=left_out or LeftOut())
+    return Report(
+        runs=[files], host="", totals=totals, duplicates=rows, compare=compare, left_out=left_out or LeftOut()
+    )
 
 
 def name_of(files: Sequence[str]) -> str:
@@ -72,10 +75,10 @@ def name_of(files: Sequence[str]) -> str:
     return named if len(files) <= _FILES_NAMED else f"{named} and {len(files) - _FILES_NAMED:,} more"
 
 
-def row_of(row: Mapping[str, Any], files: str) -> RelatedRow:
+def row_of(row: Mapping[str, Any], files: str) -> Row:
     """Return what a report holds of a copy, or of what is similar, as it is written into outputs."""
     verdict = Verdict(row["verdict"])
-    return RelatedRow(
+    return Row(
         verdict,
         row["distance"],
         row["similarity"],
@@ -91,7 +94,7 @@ def row_of(row: Mapping[str, Any], files: str) -> RelatedRow:
     )
 
 
-def _compare(deduplicator: CorpusDeduplicator, rows: Sequence[RelatedRow]) -> Iterator[WordDiff | None]:
+def _compare(deduplicator: CorpusDeduplicator, rows: Sequence[Row]) -> Iterator[WordDiff | None]:
     wanted = {key for row in rows for key in (row.original, row.dropped)}
     # Documents are known by their numbers; a dictionary of all keys would take more memory than the rest of the run.
     numbers: dict[str, int] = {}

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, aclosing, closing, contextmanager
@@ -13,18 +14,21 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TextIO
 
-from dedup.console import Progress, counted
+import numpy as np
+
+from dedup.console import Progress, counted, plain
+from dedup.errors import InputError
 from dedup.files.batches import Batch, Portion, WordSource, sign_all
 from dedup.files.deciding import CorpusDeduplicator, Related
 from dedup.files.document_table import Block
 from dedup.files.index import AT_ONCE, SavedIndex, save
 from dedup.files.job import Job, Result
-from dedup.files.readers.documents import Keep, Position
+from dedup.files.readers.documents import Keep, Position, Rejected
 from dedup.files.readers.files import preloads
 from dedup.files.readers.portions import first_documents, gather, read_files, read_portions
 from dedup.files.recording import Recorder
 from dedup.files.sorting import SortedDocuments
-from dedup.files.tally import Tally, locked, nothing_read, require_made_with
+from dedup.files.tally import locked, nothing_read, require_made_with
 from dedup.rules.settings import RuleSettings
 from dedup.workers.pool import WorkerPool
 
@@ -32,41 +36,9 @@ InFlight = tuple[Batch, "Future[list[Related]]"]
 """Documents, and what will say which of them are duplicates or similar."""
 
 _LARGEST = 5
+_FIRST_REJECTED = 100
 # A page that takes trafilatura longer than all others of its chunk together is not worth it.
 _CHUNK_SECONDS = 120.0
-
-
-class CorpusProgress:
-    """Shows how far a run is.
-
-    Args:
-        stream: where it is shown.
-        label: what is done, in a word.
-    """
-
-    def __init__(self, stream: TextIO, label: str) -> None:
-        self._stream = stream
-        self._label = label
-        self._progress: Progress | None = None
-        self._start_documents = 0
-
-    def show(self, tally: Tally, done: float) -> None:
-        """Show which share of it is done, if it is time to."""
-        if self._progress is None:
-            # What is compiled for the first document is no part of a rate.
-            self._progress = Progress(self._label, 1.0, self._stream, before=done)
-            self._start_documents = tally.documents
-        if not self._progress.is_due:
-            return
-        rate = (tally.documents - self._start_documents) / self._progress.seconds
-        self._progress.show(
-            done, f"{tally.documents:,} documents   {tally.exact + tally.near:,} dropped   {rate:,.0f} documents/s"
-        )
-
-    def erase(self) -> None:
-        """Take the live line away."""
-        if self._progress is not None:
-            self._progress.erase()
 
 
 def run_job(job: Job, stream: TextIO) -> Result:
@@ -119,6 +91,8 @@ class _Run:
         self._position: Position | None = None
         self._ends = list(accumulate((file.size for file in job.files), initial=0))
         self._sorted_documents: int | None = None
+        self._judged_files: set[int] = set()
+        self._rejected: Counter[int] = Counter()
         words = WordSource(job.files, job.options, job.settings.scheme)
         known = () if job.against is None else _known_from(job.against, job.settings)
         with ExitStack() as stack:
@@ -133,12 +107,12 @@ class _Run:
         """Read and decide everything."""
         job = self._job
         is_sorted = job.keep is not Keep.FIRST
-        progress = CorpusProgress(stream, "deciding" if is_sorted else "reading")
+        progress: Progress | None = None
         pool = WorkerPool(job.processes, _CHUNK_SECONDS, preloads(job.files, job.options), memory=0, bundled=1)
         decider = ThreadPoolExecutor(1)
         under_way: InFlight | None = None
         try:
-            batches = sign_all(self._portions(), pool, job.processes, job.settings.scheme)
+            batches = self._watched(sign_all(self._portions(), pool, job.processes, job.settings.scheme), stream)
             if is_sorted:
                 batches = self._sorted(batches, stream)
             async with aclosing(batches):
@@ -148,16 +122,28 @@ class _Run:
                     await _wait_for(before)
                     under_way = batch, decider.submit(self._decide, batch)
                     self._write_decided(before)
-                    progress.show(self.tally, self._share())
+                    # What is compiled for the first batch is no part of a rate.
+                    label = "deciding" if is_sorted else "reading"
+                    progress = progress or Progress(label, 1.0, stream, before=self._share())
+                    self._show(progress)
             self._write_decided(under_way)
         finally:
-            progress.erase()
+            if progress is not None:
+                progress.erase()
             pool.close()
             decider.shutdown()
+
+    def _show(self, progress: Progress) -> None:
+        if progress.is_due:
+            dropped, rate = self.tally.exact + self.tally.near, self.tally.documents / progress.seconds
+            counts = f"{self.tally.documents:,} documents   {dropped:,} dropped   {rate:,.0f} documents/s"
+            progress.show(self._share(), counts)
 
     def finish(self) -> Result:
         """Write the clusters, save what is known, and give the outputs their names."""
         clusters = self._recorder.finish(self._deduplicator)
+        if self._job.max_dropped is not None and (sources := self.tally.mostly_dropped(self._job.max_dropped)):
+            raise InputError(f"{sources[0]}, more than --max-dropped {self._job.max_dropped:g}: nothing is written")
         if self._job.save_index is not None:
             save(self._job.save_index, self._job.settings, self._deduplicator.blocks(AT_ONCE))
         if "report" in self._job.outputs:
@@ -179,6 +165,24 @@ class _Run:
         if job.limit is not None:
             return gather(first_documents(read_files(job.files, job.options), job.limit))
         return read_portions(job.files, job.options, with_words=job.save_index is not None)
+
+    async def _watched(self, batches: AsyncGenerator[Batch, None], stream: TextIO) -> AsyncGenerator[Batch, None]:
+        """Yield all, and say at once of which files the first records are all rejected."""
+        async with aclosing(batches):
+            async for batch in batches:
+                self._judged_files.update(np.unique(batch.places["file"]).tolist())
+                for each in batch.rejected:
+                    self._say_if_only_rejected(each, stream)
+                yield batch
+
+    def _say_if_only_rejected(self, rejected: Rejected, stream: TextIO) -> None:
+        file = rejected.position.file
+        self._rejected[file] += file not in self._judged_files
+        if self._rejected[file] == _FIRST_REJECTED and file not in self._judged_files:
+            self._judged_files.add(file)
+            why = f"its first {_FIRST_REJECTED} records are rejected, this one: {rejected.reason}"
+            stream.write(f"dedup files: {plain(rejected.source)}: {plain(why)}\n")
+            stream.flush()
 
     async def _sorted(self, batches: AsyncGenerator[Batch, None], stream: TextIO) -> AsyncGenerator[Batch, None]:
         """Yield all documents in the order that says which is kept, once they are read."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dedup.console import plain
 from dedup.errors import InputError
@@ -15,8 +18,14 @@ from dedup.rules.documents import Decision, Verdict
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 
+_MOST_SOURCES = 20
+_FEWEST_OF_SOURCE = 100
+
 NAMED = 5
 """So many of what was rejected, or could not be analysed, are named."""
+
+# What says by which keys a document is found, if by any.
+_OF_KEYS = ("scheme", "mode", "tables", "min_tokens")
 
 T = TypeVar("T", int, float)
 
@@ -31,7 +40,7 @@ class Tally:
         exact: how many were dropped as exact duplicates.
         near: how many as near-duplicates.
         similar: how many of those that were kept are similar to others.
-        says_more: how many are copies that say more than what was kept before.
+        new_text: how many are copies that say more than what was kept before.
         rejected: how many lines, rows, records and rests of files were no documents.
         skipped: how many records are no documents, with which nothing is wrong, by what they are.
         unanalysed: how many could not be analysed, or killed their worker process; they are kept.
@@ -41,6 +50,8 @@ class Tally:
         lost_bytes: bytes of what near-duplicates that were dropped say and nothing that was kept does.
         distances: the least and the largest distance of near-duplicates.
         similarities: the least and the largest similarity of near-duplicates.
+        histogram: how many near-duplicates have a similarity from each tenth on, by that, such as `.8`.
+        sources: documents and dropped ones of each file; where there are many, of each folder.
         first_rejected: the first few of them: where, and why.
         first_unanalysed: the first few of them: where, and why.
         seconds: how long the run took.
@@ -51,7 +62,7 @@ class Tally:
     exact: int = 0
     near: int = 0
     similar: int = 0
-    says_more: int = 0
+    new_text: int = 0
     rejected: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
     unanalysed: int = 0
@@ -61,6 +72,8 @@ class Tally:
     lost_bytes: int = 0
     distances: tuple[int, int] | None = None
     similarities: tuple[float, float] | None = None
+    histogram: dict[str, int] = field(default_factory=dict)
+    sources: dict[str, dict[str, int]] = field(default_factory=dict)
     first_rejected: list[tuple[str, str]] = field(default_factory=list)
     first_unanalysed: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
@@ -79,11 +92,13 @@ class Tally:
         if decision.distance is not None and decision.similarity is not None:
             self.distances = _widened(self.distances, decision.distance)
             self.similarities = _widened(self.similarities, decision.similarity)
+            tenth = f".{min(int(10 * decision.similarity), 9)}"
+            self.histogram[tenth] = self.histogram.get(tenth, 0) + 1
 
     def count_related(self, decision: Decision) -> None:
         """Count what a document that is kept has to do with another one; `count_new` counts the document."""
         if decision.verdict.is_duplicate:
-            self.says_more += 1
+            self.new_text += 1
         else:
             self.similar += 1
 
@@ -114,6 +129,22 @@ class Tally:
         if len(self.first_rejected) < NAMED:
             self.first_rejected.append((source, reason))
 
+    def count_sources(self, files: Sequence[str], counts: NDArray[np.int64]) -> None:
+        """Count documents and dropped ones, shape (n, 2), by their files; of many files by their folders."""
+        for name, (documents, dropped) in zip(files, counts.tolist(), strict=True):
+            source = name if len(files) <= _MOST_SOURCES else name.rpartition("/")[0] or "."
+            counted = self.sources.setdefault(source, {"documents": 0, "dropped": 0})
+            counted["documents"] += documents
+            counted["dropped"] += dropped
+
+    def mostly_dropped(self, share: float) -> list[str]:
+        """Return in words of which sources more than a share is dropped; of few documents that says nothing."""
+        return [
+            f"{plain(source)}: {each['dropped']:,} of {each['documents']:,} documents are dropped"
+            for source, each in self.sources.items()
+            if each["documents"] >= _FEWEST_OF_SOURCE and each["dropped"] > share * each["documents"]
+        ]
+
     def count_skipped(self, reason: str, count: int) -> None:
         """Count what is no document, and all right."""
         self.skipped[reason] = self.skipped.get(reason, 0) + count
@@ -127,7 +158,7 @@ def nothing_read(first: tuple[str, str], others: int) -> InputError:
         others: how many more there are.
     """
     more = f"; {others:,} more were rejected" if others else ""
-    return InputError(f"no document could be read, and nothing is written: {': '.join(map(plain, first))}{more}")
+    return InputError(f"no document could be read; nothing was written: {': '.join(map(plain, first))}{more}")
 
 
 def _widened(ends: tuple[T, T] | None, value: T) -> tuple[T, T]:
@@ -142,7 +173,7 @@ def about_settings(settings: RuleSettings) -> dict[str, str]:
 
 
 def require_made_with(index: str, saved: dict[str, str], settings: RuleSettings) -> None:
-    """Refuse to begin with an index that was made with other settings.
+    """Refuse to begin with an index whose keys were made with different settings; whatever else decides may differ.
 
     Args:
         index: where it is, for the message.
@@ -150,11 +181,11 @@ def require_made_with(index: str, saved: dict[str, str], settings: RuleSettings)
         settings: those that are wanted.
 
     Raises:
-        InputError: they are not the same.
+        InputError: the keys are others.
     """
-    wanted = about_settings(settings)
+    wanted = {name: value for name, value in about_settings(settings).items() if name in _OF_KEYS}
     if settings_differ := differing_settings(saved, wanted):
-        raise InputError(f"{index}: made with other settings ({settings_differ}); give the same ones")
+        raise InputError(f"{index}: made with different settings ({settings_differ}); pass the same ones")
 
 
 @contextmanager
@@ -168,7 +199,7 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError(f"{folder}: another process is at work on these outputs; wait for it") from None
+            raise InputError(f"{folder}: another process is writing these outputs; wait for it") from None
         yield
 
 

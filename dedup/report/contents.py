@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from datetime import UTC, datetime
+from itertools import repeat
+from typing import Any, NamedTuple
 
+from dedup.console import counted, plain, readable
 from dedup.report.addresses import LearntRule
+from dedup.report.words import WordDiff
 from dedup.rules.documents import Kept, Rule, Verdict
 
 FEWEST_PLACES = 3
 """Where document and original each say what the other does not in so many places, it may be another thing."""
 
-SURE_SIMILARITY = 0.75
-"""From this similarity on a near-duplicate is not doubtful whose words were not compared, as in the paper's mode."""
+MOST_COMPARED = 10_000
+"""How many rows of a report are compared word by word."""
 
-_SHORT = Rule.SHORT_ALIKE.short
+SURE_SIMILARITY = 0.75
+"""From this similarity on a near-duplicate of the paper's mode is not flagged where its words were not compared."""
+
 _UNCHECKED = Rule.PAPER.short
+_NAMED_BY_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+_FLAGGED, _UNKNOWN, _KEPT, _SURE, _EXACT = range(5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +128,8 @@ class OverLimit:
     duplicates: int
 
 
-class RelatedRow(NamedTuple):
-    """One duplicate and its original; or one document that is none, and what it resembles.
+class Row(NamedTuple):
+    """One duplicate and its original, or one document that is kept and what it resembles.
 
     Attributes:
         verdict: exact or near duplicate; of a document that is none similar, or updated if its key was known.
@@ -131,7 +140,7 @@ class RelatedRow(NamedTuple):
         matched: the key of the member of the cluster that it was found by.
         run: the name of the run that decided it.
         decided: when, in seconds since 1970.
-        kept: why it was passed on all the same, a value of `dedup.rules.documents.Kept`, if it was; `similar` of one
+        kept: why it was kept anyway, a value of `dedup.rules.documents.Kept`, if it was; `similar` of one
             that is no duplicate.
         rule: what decided, the short name of a `dedup.rules.documents.Rule`; None of an earlier decision.
         lost: how many words the document says that nothing stored does, where it is a near-duplicate.
@@ -141,6 +150,7 @@ class RelatedRow(NamedTuple):
         original_title: likewise, of the original.
         second: the key of a second original that the document is a copy of, too: their clusters are counted as one.
         has_changed: whether one of the two has another text since, which a later run found.
+        difference: the words that differ; None where they were not compared.
     """
 
     verdict: Verdict
@@ -159,20 +169,53 @@ class RelatedRow(NamedTuple):
     original_title: str = ""
     second: str | None = None
     has_changed: bool = False
+    difference: WordDiff | None = None
+
+    @property
+    def is_flagged(self) -> bool:
+        """Whether a person should look at it: it was dropped, and may say another thing than its original."""
+        if self.verdict is not Verdict.NEAR_DUPLICATE or self.kept is not None:
+            return False
+        if self.difference is not None:
+            return self.difference.weight > 0
+        if self.rule == _UNCHECKED:
+            return self.similarity < SURE_SIMILARITY
+        return (self.places or 0) >= FEWEST_PLACES
+
+    @property
+    def review_order(self) -> tuple[int, float, float, int]:
+        """What rows are sorted by: flagged drops, those that may be once they are compared, what was kept, the rest."""
+        weight = 0.0 if self.difference is None else self.difference.weight
+        if self.verdict is Verdict.EXACT_DUPLICATE:
+            group = _EXACT
+        elif self.verdict is not Verdict.NEAR_DUPLICATE:
+            group = _KEPT
+        elif self.is_flagged:
+            group = _FLAGGED
+        else:
+            group = _SURE if self.kept or self.difference or (self.lost, self.places) == (0, 0) else _UNKNOWN
+        return group, -weight, self.similarity, -self.distance
+
+    def as_object(self) -> dict[str, Any]:
+        """Return it for a program, without the words that differ."""
+        return {name: value for name, value in self._asdict().items() if name != "difference"}
+
+
+Compare = Callable[[Sequence[Row]], Iterator[WordDiff | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Rows that are not in a report, all of them less doubtful than those that are: see `dedup.report.contents`.
+    """Rows that are not in a report, all of them behind those that are, see `Row.review_order`.
 
     Attributes:
         rows: how many they are.
-        doubtful: how many of them are worth a person's look all the same.
+        flagged: how many of them are flagged all the same.
         similar: how many of them were kept.
     """
 
     rows: int = 0
-    doubtful: int = 0
+    flagged: int = 0
     similar: int = 0
 
 
@@ -218,7 +261,7 @@ class Report:
         clusters: the largest, largest first.
         cluster_count: how many clusters there are in all.
         over_limit: clusters and hosts that are over a limit.
-        kept: how many duplicates were passed on all the same, by the reasons.
+        kept: how many duplicates were kept anyway, by the reasons.
         not_examined: what was not examined; nothing where the report is confined to a host.
         skip_counts: how many pages were skipped, by reasons, the most frequent first.
         max_skipped: how many of these a table names at most.
@@ -233,6 +276,10 @@ class Report:
         explaining: the command that explains a dropped page, whose key is its last word; empty: `dedup explain`.
         address_rules: by which addresses lead to copies, as all runs have taught them; only a page has them.
         left_out: what is missing among the duplicates and the similar ones, where they are more than can be held.
+        started: when the first and the last of the runs started, in seconds since 1970; 0: of no runs.
+        most_compared: how many rows are compared at most, the first in the order of review.
+        compare: says of rows, in their order, which words differ; None where that is not known. Only while the report
+            is open.
     """
 
     runs: Sequence[str]
@@ -247,31 +294,29 @@ class Report:
     not_examined: Sequence[NotExamined] = ()
     skip_counts: Mapping[str, int] = field(default_factory=dict)
     max_skipped: int = 0
-    duplicates: Iterator[RelatedRow] = field(default_factory=lambda: iter(()))
-    similar: Iterator[RelatedRow] = field(default_factory=lambda: iter(()))
+    duplicates: Iterator[Row] = field(default_factory=lambda: iter(()))
+    similar: Iterator[Row] = field(default_factory=lambda: iter(()))
     skipped: Iterator[SkippedPage] = field(default_factory=lambda: iter(()))
     moments: Iterator[tuple[float, Verdict]] = field(default_factory=lambda: iter(()))
     database: str = ""
     explaining: Sequence[str] = ()
     address_rules: Sequence[LearntRule] = ()
     left_out: LeftOut = LeftOut()
+    started: tuple[float, float] = (0.0, 0.0)
+    most_compared: int = MOST_COMPARED
+    compare: Compare = field(default=lambda rows: repeat(None, len(rows)), repr=False)
 
-
-def is_doubtful(row: RelatedRow) -> bool:
-    """Return whether a row is a drop that a person should look at."""
-    if row.verdict is not Verdict.NEAR_DUPLICATE or row.kept is not None:
-        return False
-    if row.rule == _UNCHECKED:
-        return row.similarity < SURE_SIMILARITY
-    return row.rule == _SHORT or (row.places or 0) >= FEWEST_PLACES
-
-
-def order_of_doubt(row: RelatedRow) -> tuple[int, float, int]:
-    """Return what rows are sorted by so that the most doubtful come first: drops, what was kept, exact duplicates."""
-    if row.verdict is Verdict.EXACT_DUPLICATE:
-        group = 3
-    elif row.verdict is not Verdict.NEAR_DUPLICATE:
-        group = 1
-    else:
-        group = 0 if is_doubtful(row) else 2
-    return group, row.similarity, -row.distance
+    @property
+    def title(self) -> str:
+        """What it is about, for people: the site, the day, and the run if a person has named it."""
+        largest = max(self.hosts, key=lambda host: host.kept + host.dropped, default=None)
+        site = self.host or (largest.host if largest else "")
+        others = 0 if self.host or not site else self.host_count - 1
+        sites = f"{readable(site)} and {counted(others, 'other host')}" if others else readable(site)
+        first, last = (f"{datetime.fromtimestamp(moment, UTC):%-d %B %Y, %H:%M} UTC" for moment in self.started)
+        if len(self.runs) > 1:
+            named, when = f"{len(self.runs):,} runs", f"{first} to {last}"
+        else:
+            # Without a name a run is called by its time.
+            named, when = "" if _NAMED_BY_TIME.fullmatch(self.runs[0]) else f"run {plain(self.runs[0])}", first
+        return ", ".join(filter(None, (sites, named, when if all(self.started) else "")))

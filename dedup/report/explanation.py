@@ -24,8 +24,10 @@ from dedup.console import (
 )
 from dedup.console import similarity as share
 from dedup.keys import TableDesign
+from dedup.report.contents import Row
 from dedup.report.table import STYLES
-from dedup.report.texts import Dropped, Origin, Record, Side
+from dedup.report.texts import Dropped, Origin, Side
+from dedup.report.triage import names_in
 from dedup.report.words import MOST_PLACES, WordDiff, are_too_long, diff_words, place_line, rejoin, tokens_of
 from dedup.rules.documents import Kept, Match, Rule, StoredDocument, Verdict
 from dedup.rules.matcher import Matcher, PairDecider, PairDecision, Query
@@ -43,9 +45,9 @@ _BEFORE_CHECK = (Rule.SAME_TEXT, Rule.TOO_SHORT, Rule.PAPER, Rule.TOO_FAR, Rule.
 _BEYOND_TEXTS = (Rule.SAME_SHORT_TEXT.short, Rule.UPDATED.short)
 
 _KEPT = {
-    Kept.SAYS_MORE: "It was kept all the same, because it says more than what was stored before.",
-    Kept.MOVED: "It was kept all the same, because it has another address than in an earlier run.",
-    Kept.MARKED: "It was kept all the same, as nothing was dropped in this run (DEDUP_MARK_ONLY).",
+    Kept.NEW_TEXT: "It was kept for new text: it has a passage found nowhere else.",
+    Kept.MOVED: "It was kept as moved: it had another address in an earlier run.",
+    Kept.MARKED: "It was kept because nothing is dropped in this run (DEDUP_MARK_ONLY).",
 }
 _OUTCOMES = {
     Verdict.NEW: "no duplicate: B is kept beside A",
@@ -108,7 +110,7 @@ class Explanation:
     signs: list[tuple[str, str]]
     notes: list[str]
     settings: RuleSettings
-    record: Record | None = None
+    record: Row | None = None
 
     @property
     def bands(self) -> tuple[int, ...] | None:
@@ -147,7 +149,7 @@ def explain(a: Side, b: Side, settings: RuleSettings, leader: Side | None = None
         verdict=verdict,
         rule=str(rule),
         is_certain=rule not in _NEEDS_WORDS or Origin.FINGERPRINT not in (a.origin, b.origin),
-        diff=diff_words(first, second) if first and second and not is_too_long else None,
+        diff=diff_words(first, second, names_in(a.text or ""), None) if first and second and not is_too_long else None,
         signs=list(differing_signs(a.signature.words, b.signature.words)),
         notes=list(_notes(a, b, is_too_long=is_too_long)),
         settings=settings,
@@ -248,8 +250,8 @@ def _notes(a: Side, b: Side, *, is_too_long: bool) -> Iterator[str]:
 
 def _notes_of_record(dropped: Dropped) -> Iterator[str]:
     record = dropped.record
-    if record.kept is not None:
-        yield _KEPT[record.kept]
+    if record.kept in set(Kept):
+        yield _KEPT[Kept(record.kept)]
     if dropped.is_let_go:
         yield "Its original has changed since: it is decided anew when it is fetched again."
         return
@@ -277,7 +279,7 @@ def as_object(explanation: Explanation) -> dict[str, Any]:
         "keys": {"tables": decision.tables, "bands": explanation.bands},
         "signs": explanation.signs,
         "diff": explanation.diff and asdict(explanation.diff),
-        "record": explanation.record and asdict(explanation.record),
+        "record": explanation.record and explanation.record.as_object(),
         "notes": explanation.notes,
         "settings": {name: _json_value(value) for name, value in _shown_settings(settings)},
         "scheme": {"name": scheme.spec, **asdict(scheme)},
@@ -359,8 +361,6 @@ def _differences(explanation: Explanation) -> Iterator[Line]:
     else:
         yield labelled([("what differs", f"{counted(diff.place_count, 'place')}: {told}")])
     yield from map(place_line, diff.places)
-    if diff.place_count > len(diff.places):
-        yield f"  and {diff.place_count - len(diff.places):,} more"
     signs = explanation.signs[:MOST_PLACES]
     yield from (labelled([("other signs", f"A: {plain(a)}   B: {plain(b)}")]) for a, b in signs)
 
@@ -388,7 +388,7 @@ def _shown(name: str, value: float) -> str:
     return f"{value:.3g}" if name in _OF_100_WORDS else share(value)
 
 
-def _recorded(record: Record) -> Iterator[tuple[str, str]]:
+def _recorded(record: Row) -> Iterator[tuple[str, str]]:
     when = datetime.fromtimestamp(record.decided, UTC)
     yield "decided", f"{when:%Y-%m-%d %H:%M:%S} UTC, run {plain(record.run)}"
     rule = f", rule: {record.rule.replace('_', ' ')}" if record.rule else ""

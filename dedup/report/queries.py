@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import islice
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    FromClause,
     Select,
     and_,
     case,
@@ -30,13 +30,14 @@ from dedup.report.contents import (
     HostTotal,
     NotExamined,
     OverLimit,
-    RelatedRow,
     Report,
     Selection,
     SkippedPage,
     Total,
 )
-from dedup.rules.documents import DUPLICATES, Kept, Verdict, join_clusters
+from dedup.report.rows import decided, found, is_duplicate, is_found, originals, read_rows, stream
+from dedup.report.texts import stored_differences
+from dedup.rules.documents import Kept, Verdict, join_clusters
 from dedup.rules.scope import BEFORE_HOST, host_of
 from dedup.rules.settings import DedupSettings
 from dedup.store.database import Database
@@ -53,22 +54,8 @@ _MEMBERS_NAMED = 3
 # A statement takes some ten thousands of values at most.
 LEADERS_AT_ONCE = 1000
 
-_decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
-_originals = documents.alias("originals")
-_matches = documents.alias("matches")
-_seconds = documents.alias("seconds")
-# A document that is seen again is not compared again: what an earlier run found besides the same original still holds.
-_found = (
-    select(verdicts.c.document_id, verdicts.c.original_id, func.max(verdicts.c.second_id).label("second_id"))
-    .where(verdicts.c.second_id.is_not(None))
-    .group_by(verdicts.c.document_id, verdicts.c.original_id)
-    .subquery()
-)
-_is_found = and_(_found.c.document_id == verdicts.c.document_id, _found.c.original_id == verdicts.c.original_id)
-_contents = runs.alias("contents")
-_is_duplicate = verdicts.c.verdict.in_(DUPLICATES)
 # What is kept and resembles an original belongs to no cluster, and the same text again under its own key makes none.
-_is_other = and_(_is_duplicate, verdicts.c.original_id != verdicts.c.document_id)
+_is_other = and_(is_duplicate, verdicts.c.original_id != verdicts.c.document_id)
 
 
 def last_run(connection: Connection) -> str:
@@ -87,11 +74,6 @@ def last_run(connection: Connection) -> str:
 def is_of_host(key: ColumnElement[Any], host: str) -> ColumnElement[bool]:
     """Return the condition that a key is a URL of a host; of any key where there is no host."""
     return key.regexp_match(BEFORE_HOST + re.escape(host) + _AFTER_HOST) if host else true()
-
-
-def has_changed(document: FromClause) -> ColumnElement[bool]:
-    """Return the condition that a later run than that of the row of `runs` stored what a document holds."""
-    return exists().where(_contents.c.id == document.c.content_run_id, _contents.c.started > runs.c.started)
 
 
 def read_not_examined(connection: Connection, run: str | None) -> list[NotExamined]:
@@ -154,13 +136,14 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
         DatabaseError: the database cannot be read.
     """
     with database.read() as connection:
-        names = _names_of_runs(connection, database.name, selection)
-        run = None if selection.all_runs else names[0]
+        selected = _selected_runs(connection, database.name, selection)
+        run = None if selection.all_runs else selected[0].name
         where = _condition(run, selection.host)
         hosts, groups = _hosts(connection, where), _groups(connection, where)
         with closing(read_skipped(connection, run, selection.host)) as skipped:
             yield Report(
-                runs=names,
+                runs=[each.name for each in selected],
+                started=(selected[0].started, selected[-1].started),
                 host=selection.host,
                 totals=_totals(connection, where),
                 hosts=hosts[: selection.max_hosts],
@@ -172,11 +155,12 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 not_examined=[] if selection.host else read_not_examined(connection, run),
                 skip_counts=count_skipped(connection, run, selection.host),
                 max_skipped=selection.max_skipped,
-                duplicates=_related(connection, where & _is_duplicate),
-                similar=_similar(connection, where),
+                duplicates=read_rows(connection, where & is_duplicate),
+                similar=read_rows(connection, where & ~is_duplicate),
                 skipped=skipped,
                 moments=read_moments(connection, where),
                 database=database.name,
+                compare=partial(stored_differences, connection, database.name),
             )
 
 
@@ -205,17 +189,16 @@ def _batched(values: Iterable[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _names_of_runs(connection: Connection, database_name: str, selection: Selection) -> list[str]:
-    known = list(connection.scalars(select(runs.c.name).order_by(runs.c.started, runs.c.id)))
-    if not known:
-        raise no_run(database_name, "", known)
-    if selection.all_runs:
-        return known
-    if not selection.run:
-        return [last_run(connection)]
-    if selection.run not in known:
-        raise no_run(database_name, selection.run, known)
-    return [selection.run]
+def _selected_runs(connection: Connection, database_name: str, selection: Selection) -> list[Any]:
+    """Return the rows of the runs that a report is about, in the order in which they started."""
+    known = connection.execute(select(runs.c.name, runs.c.started).order_by(runs.c.started, runs.c.id)).all()
+    name = selection.run
+    if known and not name and not selection.all_runs:
+        name = last_run(connection)
+    found = [run for run in known if selection.all_runs or run.name == name]
+    if not found:
+        raise no_run(database_name, name, [run.name for run in known])
+    return found
 
 
 def _condition(run: str | None, host: str = "") -> ColumnElement[bool]:
@@ -240,7 +223,7 @@ def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict,
         func.sum(case((verdicts.c.kept.is_(None), verdicts.c.lost_bytes), else_=0)),
     )
     for verdict, count, size, nearest, farthest, least, most, kept, kept_bytes, lost in connection.execute(
-        statement.select_from(_decided).where(where).group_by(verdicts.c.verdict)
+        statement.select_from(decided).where(where).group_by(verdicts.c.verdict)
     ):
         totals[Verdict(verdict)] = Total(
             count,
@@ -255,16 +238,16 @@ def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict,
 
 
 def _kept(connection: Connection, where: ColumnElement[bool]) -> dict[Kept, int]:
-    statement = select(verdicts.c.kept, func.count()).select_from(_decided).where(where, verdicts.c.kept.is_not(None))
+    statement = select(verdicts.c.kept, func.count()).select_from(decided).where(where, verdicts.c.kept.is_not(None))
     found = connection.execute(statement.group_by(verdicts.c.kept)).all()
     return dict.fromkeys(Kept, 0) | {Kept(why): count for why, count in found}
 
 
 def _hosts(connection: Connection, where: ColumnElement[bool]) -> list[HostTotal]:
     # Duplicates that were passed on all the same count as kept, as in the totals.
-    dropped = case((_is_duplicate & verdicts.c.kept.is_(None), verdicts.c.verdict))
+    dropped = case((is_duplicate & verdicts.c.kept.is_(None), verdicts.c.verdict))
     counts: Counter[tuple[str, str | None]] = Counter()
-    for key, verdict in _stream(connection, select(documents.c.key, dropped).select_from(_decided).where(where)):
+    for key, verdict in stream(connection, select(documents.c.key, dropped).select_from(decided).where(where)):
         counts[host_of(key), verdict] += 1
     hosts = [
         HostTotal(
@@ -283,19 +266,19 @@ def _groups(connection: Connection, where: ColumnElement[bool]) -> dict[int, lis
 
     Only leaders of duplicates are among them.
     """
-    both = select(_found.c.original_id, _found.c.second_id).select_from(_decided.join(_found, _is_found))
+    both = select(found.c.original_id, found.c.second_id).select_from(decided.join(found, is_found))
     pairs = connection.execute(both.where(where, _is_other).distinct())
     groups: dict[int, list[int]] = {}
     joined = join_clusters((row.original_id, row.second_id) for row in pairs)
     for leaders in _batched(sorted(joined)):
-        led = select(verdicts.c.original_id).select_from(_decided).where(where, _is_other)
+        led = select(verdicts.c.original_id).select_from(decided).where(where, _is_other)
         for leader in connection.scalars(led.where(verdicts.c.original_id.in_(leaders)).distinct()):
             groups.setdefault(joined[leader], []).append(leader)
     return groups
 
 
 def _count_clusters(connection: Connection, where: ColumnElement[bool], groups: Mapping[int, list[int]]) -> int:
-    statement = select(func.count(distinct(verdicts.c.original_id))).select_from(_decided).where(where, _is_other)
+    statement = select(func.count(distinct(verdicts.c.original_id))).select_from(decided).where(where, _is_other)
     return int(connection.execute(statement).scalar_one()) - sum(len(leaders) - 1 for leaders in groups.values())
 
 
@@ -303,7 +286,7 @@ def _largest_clusters(
     connection: Connection, where: ColumnElement[bool], limit: int, groups: Mapping[int, list[int]]
 ) -> list[Cluster]:
     size = func.count(distinct(verdicts.c.document_id))
-    counted = select(verdicts.c.original_id, size).select_from(_decided).where(where, _is_other)
+    counted = select(verdicts.c.original_id, size).select_from(decided).where(where, _is_other)
     counted = counted.group_by(verdicts.c.original_id)
     grouped = {leader: first for first, leaders in groups.items() for leader in leaders}
     sizes: Counter[int] = Counter()
@@ -327,11 +310,9 @@ def _largest_clusters(
 def _over_limit(connection: Connection, where: ColumnElement[bool], hosts: Iterable[HostTotal]) -> list[OverLimit]:
     """Return the clusters and hosts that are over a limit, the largest clusters first."""
     size = func.count(distinct(verdicts.c.document_id))
-    large = select(_originals.c.key, size).select_from(
-        _decided.join(_originals, _originals.c.id == verdicts.c.original_id)
-    )
-    large = large.where(where, _is_other).group_by(_originals.c.id, _originals.c.key)
-    large = large.having(size >= DedupSettings.max_cluster).order_by(size.desc(), _originals.c.key)
+    large = select(originals.c.key, size).select_from(decided.join(originals, originals.c.id == verdicts.c.original_id))
+    large = large.where(where, _is_other).group_by(originals.c.id, originals.c.key)
+    large = large.having(size >= DedupSettings.max_cluster).order_by(size.desc(), originals.c.key)
     found = [OverLimit("cluster", key, count + 1, count) for key, count in connection.execute(large)]
     for host in hosts:
         total = host.kept + host.dropped
@@ -343,7 +324,7 @@ def _over_limit(connection: Connection, where: ColumnElement[bool], hosts: Itera
 def _first_members(connection: Connection, where: ColumnElement[bool], leaders: list[int]) -> dict[int, list[str]]:
     pairs = (
         select(verdicts.c.original_id, verdicts.c.document_id)
-        .select_from(_decided)
+        .select_from(decided)
         .where(where, _is_other, verdicts.c.original_id.in_(leaders))
         .distinct()
         .subquery()
@@ -359,47 +340,3 @@ def _first_members(connection: Connection, where: ColumnElement[bool], leaders: 
     ):
         members[leader].append(key)
     return members
-
-
-def _similar(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
-    # Updated documents are among them, whose verdict says nothing of what they resemble.
-    for row in _related(connection, where & ~_is_duplicate):
-        yield row._replace(kept=Verdict.SIMILAR.value)
-
-
-def _related(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
-    """Yield the documents of which verdicts name an original, those with the same one together."""
-    statement = (
-        select(
-            verdicts.c.verdict,
-            verdicts.c.distance,
-            verdicts.c.similarity,
-            documents.c.key,
-            _originals.c.key,
-            _matches.c.key,
-            runs.c.name,
-            verdicts.c.decided,
-            verdicts.c.kept,
-            verdicts.c.rule,
-            verdicts.c.lost,
-            verdicts.c.places,
-            documents.c.title,
-            _originals.c.title,
-            _seconds.c.key,
-            or_(has_changed(documents), has_changed(_originals)),
-        )
-        .select_from(_decided)
-        .join(_originals, _originals.c.id == verdicts.c.original_id)
-        .join(_matches, _matches.c.id == verdicts.c.matched_id)
-        .join(runs, runs.c.id == verdicts.c.run_id)
-        .outerjoin(_found, _is_found)
-        .outerjoin(_seconds, _seconds.c.id == _found.c.second_id)
-        .where(where)
-        .order_by(verdicts.c.original_id, verdicts.c.id)
-    )
-    for verdict, *rest in _stream(connection, statement):
-        yield RelatedRow(Verdict(verdict), *rest)
-
-
-def _stream(connection: Connection, statement: Any) -> Iterator[Any]:
-    return iter(connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}))

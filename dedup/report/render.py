@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from enum import StrEnum
 from itertools import chain
@@ -14,8 +14,10 @@ from typing import Any, TextIO
 
 from dedup.console import track, write_lines
 from dedup.errors import SettingsError
-from dedup.report.contents import RelatedRow, Report, Selection
+from dedup.report.contents import Report, Row, Selection
+from dedup.report.examining import Shortlist, examined
 from dedup.report.table import table_lines
+from dedup.report.words import WordDiff
 from dedup.signature.normalise import clean
 
 # What Excel, LibreOffice and Google Sheets take for the beginning of a formula, wide letters too.
@@ -89,9 +91,13 @@ def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
 
 
 def followed(report: Report) -> Report:
-    """Return a report that shows on standard error how far it is written."""
+    """Return a report that shows on standard error how far it is written and compared."""
     total = sum(each.documents for verdict, each in report.totals.items() if verdict.is_duplicate)
-    return replace(report, duplicates=track(report.duplicates, "writing", total))
+
+    def compare(rows: Sequence[Row]) -> Iterator[WordDiff | None]:
+        return track(report.compare(rows), "comparing", len(rows))
+
+    return replace(report, duplicates=track(report.duplicates, "writing", total), compare=compare)
 
 
 def _write_table(report: Report, stream: TextIO) -> None:
@@ -112,24 +118,31 @@ def _write_json(report: Report, stream: TextIO) -> None:
         "not_examined": [asdict(each) for each in report.not_examined],
         "skip_counts": report.skip_counts,
     }
+    near = Shortlist(report.most_compared)
+
+    def flagged() -> Iterator[dict[str, Any]]:
+        rows = (row for row in examined(near.rows(), report) if row.is_flagged)
+        yield from (row.as_object() | {"difference": row.difference and asdict(row.difference)} for row in rows)
+
     lists = {
-        "duplicates": (row._asdict() for row in report.duplicates),
+        "duplicates": (row.as_object() for row in near.passing(report.duplicates)),
+        "flagged": flagged(),
         "similar": map(_similar_object, report.similar),
         "skipped": (row._asdict() for row in report.skipped),
     }
     write_json(head, lists, stream)
 
 
-def _similar_object(row: RelatedRow) -> dict[str, Any]:
+def _similar_object(row: Row) -> dict[str, Any]:
     # It was not dropped, and must not be taken for something that was.
-    return {"document" if name == "dropped" else name: value for name, value in row._asdict().items()}
+    return {"document" if name == "dropped" else name: value for name, value in row.as_object().items()}
 
 
 def _write_csv(report: Report, stream: TextIO) -> None:
     rows = csv.writer(stream, lineterminator="\n")
-    rows.writerow(RelatedRow._fields)
+    rows.writerow(Row._fields[:-1])
     for row in chain(report.duplicates, report.similar):
-        rows.writerow(map(csv_cell, row))
+        rows.writerow(map(csv_cell, row[:-1]))
 
 
 _WRITERS = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 
@@ -11,6 +11,7 @@ from dedup.console import (
     EXACT,
     HEADING,
     NEAR,
+    QUIET,
     SIMILAR,
     WARNING,
     Line,
@@ -28,11 +29,10 @@ from dedup.console import (
     styled,
     table,
 )
-from dedup.report.contents import RelatedRow, Report, Total, is_doubtful, order_of_doubt
+from dedup.report.contents import Report, Row, Total
+from dedup.report.examining import Shortlist, examined
+from dedup.report.words import order_of_place, place_text
 from dedup.rules.documents import Kept, Verdict
-
-KEPT = "*"
-"""Marks a duplicate that was passed on all the same."""
 
 STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.SIMILAR: SIMILAR}
 """How a terminal shows what was decided."""
@@ -41,27 +41,45 @@ STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.
 _FEWEST_LOST = 20
 
 _WHY_KEPT = {
-    Kept.SAYS_MORE: "since they say more",
-    Kept.MOVED: "since they have moved",
+    Kept.NEW_TEXT: "for new text",
+    Kept.MOVED: "as moved",
     Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
 }
-_DOUBTFUL = 5
+_FLAGGED = 10
+_ORIGIN = re.compile("https?://[^/?#]+", re.IGNORECASE)
+_PLACES = 2
+# Characters of a passage.
+_PASSAGE = 160
 
 
-def pair_lines(rows: Iterable[RelatedRow]) -> Iterator[Line]:
-    """Write pairs: each original, then a line for each document that is a duplicate of it, or resembles it."""
+def pair_lines(rows: Iterable[Row]) -> Iterator[Line]:
+    """Write pairs: each original, then a line for each document that is a duplicate of it, or resembles it.
+
+    Below a row that was compared the most decisive differences are shown.
+    """
     original = None
     for row in rows:
         if row.original != original:
             original = row.original
             yield linked(original)
-        kind = row.verdict.split()[0] + KEPT * (row.verdict.is_duplicate and row.kept is not None)
+        kind = row.verdict.split()[0] + (" kept" if row.verdict.is_duplicate and row.kept is not None else "")
         lost = f" +{row.lost:,} words" if row.lost and row.lost >= _FEWEST_LOST else ""
         rule = f"{row.rule or '-'}{lost}"
         figures = f"{similarity(row.similarity):>4} {counted(row.distance, 'bit'):>7}  {rule:<11}  "
         # Such addresses look the same here.
         escaped = " (escaped otherwise)" if readable(row.dropped) == readable(original) else ""
-        yield joined("  ", styled(f"{kind:<8}", STYLES.get(row.verdict, "")), figures, linked(row.dropped), escaped)
+        shown = linked(row.dropped, _without_origin(row.dropped, original))
+        yield joined("  ", styled(f"{kind:<9}", STYLES.get(row.verdict, "")), figures, shown, escaped)
+        if row.difference is not None:
+            telling = [place for place in row.difference.places if place.kind.weight]
+            for place in sorted(telling, key=order_of_place)[:_PLACES]:
+                yield joined("    ", styled(f"{place.kind:<9}", QUIET), place_text(place, _PASSAGE))
+
+
+def _without_origin(key: str, other: str) -> str:
+    """Return a key as a row shows it: without scheme and host where another one has the same."""
+    own, others = _ORIGIN.match(key), _ORIGIN.match(other)
+    return readable(key[own.end() :] if own and others and own[0] == others[0] else key)
 
 
 def more(count: int, what: str) -> Iterator[str]:
@@ -73,9 +91,9 @@ def more(count: int, what: str) -> Iterator[str]:
 def table_lines(report: Report) -> Iterator[Line]:
     """Write a report line by line; its rows are used up.
 
-    What is read first when it has been written stands last: the most doubtful drops, the totals, what to do next.
+    What is read first when it has been written stands last: the flagged drops, the totals, what to do next.
     """
-    yield _about(report)
+    yield report.title
     yield ""
     if not any(total.documents for total in report.totals.values()):
         yield "no documents"
@@ -84,52 +102,40 @@ def table_lines(report: Report) -> Iterator[Line]:
         return
     yield from _hosts(report)
     yield from _clusters(report)
-    doubtful: list[RelatedRow] = []
+    near = Shortlist(report.most_compared)
     duplicates = sum(total.documents for verdict, total in report.totals.items() if verdict.is_duplicate)
     if duplicates:
         yield styled("originals and their duplicates, with similarity, distance and rule", HEADING)
-        yield from pair_lines(_ranked(report.duplicates, doubtful))
+        yield from pair_lines(near.passing(report.duplicates))
         yield ""
-    yield from similar_lines(_ranked(report.similar, doubtful))
+    yield from similar_lines(report.similar)
     yield from _noted(report)
-    named = list(filter(is_doubtful, doubtful))
-    # Of few all are before one's eyes.
-    if named and duplicates > _DOUBTFUL:
-        yield styled("the most doubtful of what was dropped", WARNING)
-        yield from pair_lines(named)
+    rows = examined(near.rows(), report)
+    flagged = [row for row in rows if row.is_flagged]
+    if flagged:
+        yield styled("flagged for review: near-duplicates that may say another thing", WARNING)
+        yield from pair_lines(flagged[:_FLAGGED])
+        yield from more(len(flagged) - _FLAGGED, "flagged page")
         yield ""
     yield from _over_limit(report)
     yield from _totals(report.totals)
     yield ""
-    yield from _summary(report)
-    if doubtful and report.database:
-        key = plain(doubtful[0].dropped)
+    yield from _summary(report, len(flagged))
+    explained = rows[0] if rows else near.first
+    if explained is not None and report.database:
+        key = plain(explained.dropped)
         usual = [program("dedup"), "explain", "--dropped", key, "--database", report.database]
         words = [*report.explaining, key] if report.explaining else usual
         yield joined(styled("next", HEADING), f"  {shlex.join(words)}")
 
 
-def similar_lines(rows: Iterator[RelatedRow]) -> Iterator[Line]:
+def similar_lines(rows: Iterator[Row]) -> Iterator[Line]:
     """Write what was kept and resembles another document, an empty line last, if there is any."""
     first = next(rows, None)
     if first is not None:
         yield styled("similar pages, kept; please review", SIMILAR)
         yield from pair_lines(chain([first], rows))
         yield ""
-
-
-def _ranked(rows: Iterable[RelatedRow], doubtful: list[RelatedRow]) -> Iterator[RelatedRow]:
-    """Pass on rows, and collect the most doubtful of them, the most doubtful first."""
-    for row in rows:
-        insort(doubtful, row, key=order_of_doubt)
-        del doubtful[_DOUBTFUL:]
-        yield row
-
-
-def _about(report: Report) -> str:
-    first, last = plain(report.runs[0]), plain(report.runs[-1])
-    about = f"run {first}" if len(report.runs) == 1 else f"{len(report.runs):,} runs, {first} to {last}"
-    return f"{about}, host {plain(report.host)}" if report.host else about
 
 
 def _totals(totals: Mapping[Verdict, Total]) -> Iterator[Line]:
@@ -178,7 +184,7 @@ def _over_limit(report: Report) -> Iterator[Line]:
         yield ""
 
 
-def _summary(report: Report) -> Iterator[Line]:
+def _summary(report: Report, flagged: int) -> Iterator[Line]:
     totals = report.totals
     exact, near = totals[Verdict.EXACT_DUPLICATE], totals[Verdict.NEAR_DUPLICATE]
     documents, size = _everything(totals)
@@ -187,9 +193,13 @@ def _summary(report: Report) -> Iterator[Line]:
     counts = exact_and_near(*dropped, near.distances, near.similarities)
     told = f"{sum(dropped):,} of {documents:,} documents dropped"
     yield joined(styled(told, HEADING), f": {counts}" if counts else "")
+    if near.documents > near.kept:
+        yield (
+            styled(f"{flagged:,} flagged for review", WARNING) if flagged else styled("none flagged for review", QUIET)
+        )
     if kept:
-        duplicates = "1 duplicate was" if kept == 1 else f"{kept:,} duplicates were"
-        yield f"{KEPT} {duplicates} kept: {', '.join(why for kept, why in _WHY_KEPT.items() if report.kept[kept])}"
+        reasons = ", ".join(f"{count:,} {_WHY_KEPT[why]}" for why, count in report.kept.items() if count)
+        yield f"{counted(kept, 'duplicate')} kept anyway: {reasons}"
     saved = exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes
     lost = f"; lost {lost_text(near.lost_bytes)}" if near.lost_bytes else ""
     if saved:

@@ -18,15 +18,17 @@ from sqlalchemy import Connection, column, select, table
 from dedup.console import plain
 from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
 from dedup.keys import TableDesign
-from dedup.report.contents import RelatedRow
-from dedup.report.queries import has_changed
-from dedup.report.words import WordDiff, diff_words, rejoin
-from dedup.rules.documents import DUPLICATES, Kept, StoredDocument, Verdict
+from dedup.report.contents import Row
+from dedup.report.rows import has_changed, read_rows
+from dedup.report.triage import names_in
+from dedup.report.words import WordDiff, diff_words, rejoin, tokens_of
+from dedup.rules.documents import DUPLICATES, StoredDocument, Verdict
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.normalise import clean, normalise
-from dedup.signature.schemes import Scheme, scheme_named
+from dedup.signature.schemes import DEFAULT, Scheme, scheme_named
 from dedup.signature.signature import Signature, digest
 from dedup.signature.signing import bands_of_words, make_signature
+from dedup.signature.tokens import Tokens
 from dedup.store import document_rows
 from dedup.store.database import Database, read_properties
 from dedup.store.document_rows import find_words, given_key_of
@@ -250,39 +252,12 @@ class MadeWith:
     scope: Scope = Scope.ALL
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The last verdict on a page that names another one, as the database has it.
-
-    Attributes:
-        verdict: exact or near duplicate; of a page that is none similar, or updated if it was known.
-        run: the name of the run that decided it.
-        decided: when, in seconds since 1970.
-        original: the key of the page that it is a copy of or resembles, the leader of its cluster.
-        matched: the key of the member of the cluster that it was found by.
-        distance: bits in which the fingerprints of page and original differed.
-        similarity: estimated Jaccard similarity of page and original, as it was.
-        kept: why it was passed on all the same, if it was.
-        rule: what decided, the short name of a `dedup.rules.documents.Rule`; None of an earlier decision.
-    """
-
-    verdict: Verdict
-    run: str
-    decided: float
-    original: str
-    matched: str
-    distance: int
-    similarity: float
-    kept: Kept | None = None
-    rule: str | None = None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Dropped:
     """A page that was dropped, or found similar, and those because of which it was.
 
     Attributes:
-        record: the verdict.
+        record: the last verdict on it that names another page.
         page: the page.
         original: the leader of its cluster, or of the one that it resembles, as it is now.
         member: the member that it was found by, as it is now.
@@ -291,7 +266,7 @@ class Dropped:
         made_with: what the database was made with.
     """
 
-    record: Record
+    record: Row
     page: Side
     original: Side
     member: Side
@@ -362,28 +337,18 @@ def find_dropped(database: Database, key: str) -> Dropped:
         page = find_document(connection, key)
         if page is None:
             raise InputError(f"database {database.name} knows no page {plain(key)}")
-        row = _telling_verdict(connection, page)
-        verdict = Verdict(row.verdict)
-        others = document_rows.find_with_leaders(connection, [row.original_id, row.matched_id])
-        original, member = others[row.original_id], others[row.matched_id]
+        found = _telling_verdict(connection, page)
+        record = next(read_rows(connection, verdicts.c.id == found.id))
+        others = document_rows.find_with_leaders(connection, [found.original_id, found.matched_id])
+        original, member = others[found.original_id], others[found.matched_id]
         made_with = read_made_with(connection, database.name)
         return Dropped(
-            Record(
-                verdict,
-                row.name,
-                row.decided,
-                original.key,
-                member.key,
-                row.distance,
-                row.similarity,
-                row.kept and Kept(row.kept),
-                row.rule,
-            ),
+            record,
             _side(connection, page, made_with),
             _side(connection, original, made_with),
             _side(connection, member, made_with),
             has_same_bytes=page.body_digest is not None and page.body_digest == member.body_digest,
-            is_let_go=verdict.is_duplicate and page.leader_id is None,
+            is_let_go=record.verdict.is_duplicate and page.leader_id is None,
             made_with=made_with,
         )
 
@@ -490,33 +455,53 @@ def find_text_as_of(connection: Connection, key: str, runs: Collection[str]) -> 
     return found
 
 
-def stored_differences(connection: Connection, rows: Iterable[RelatedRow]) -> Iterator[WordDiff | None]:
+def stored_differences(connection: Connection, database: str, rows: Iterable[Row]) -> Iterator[WordDiff | None]:
     """Yield what differs between documents of a database, see `differences_of`.
 
     Args:
         connection: inside a transaction, which has to stay open.
+        database: the name of the database.
         rows: duplicates, or what is similar.
     """
+    made_with = read_made_with(connection, database)
 
     def words_of(key: str) -> bytes:
         found = find_document(connection, key)
         return find_words(connection, found.text_digest) if found else b""
 
-    return differences_of(rows, words_of)
+    def text_of(key: str) -> str | None:
+        found = find_document(connection, key)
+        return find_text(connection, found, made_with.scope) if found else None
+
+    return differences_of(rows, words_of, text_of, made_with.scheme)
 
 
-def differences_of(rows: Iterable[RelatedRow], words_of: Callable[[str], bytes]) -> Iterator[WordDiff | None]:
+def differences_of(
+    rows: Iterable[Row],
+    words_of: Callable[[str], bytes],
+    text_of: Callable[[str], str | None] = lambda _: None,
+    scheme: Scheme = DEFAULT,
+) -> Iterator[WordDiff | None]:
     """Yield what differs between original and document of each row; None where that is not kept, or would take long.
 
     Args:
         rows: duplicates, or what is similar.
         words_of: gives the words of a document by its key, as its signature has them; nothing where there are none.
+        text_of: gives the text of an original by its key, if it is stored.
+        scheme: the way the words were made.
     """
-    # Rows of one cluster share its leader.
-    remembered = lru_cache(_REMEMBERED)(words_of)
+
+    @lru_cache(_REMEMBERED)
+    def original_of(key: str) -> tuple[Tokens, frozenset[bytes]] | None:
+        # Rows of one cluster share its leader.
+        if (text := text_of(key)) is not None:
+            return tokens_of(text, scheme), names_in(text)
+        words = words_of(key)
+        return (rejoin(words), frozenset()) if words else None
+
     for row in rows:
-        original, document = remembered(row.original), remembered(row.dropped)
-        pairs = (original.count(b"\n") + 1) * (document.count(b"\n") + 1)
         # Words of a later text say nothing of why a page was dropped.
-        is_told = original and document and pairs <= _MOST_PAIRS_OF_TOKENS and not row.has_changed
-        yield diff_words(rejoin(original), rejoin(document)) if is_told else None
+        original = None if row.has_changed else original_of(row.original)
+        document = words_of(row.dropped) if original else b""
+        is_compared = document and original and len(original[0]) * (document.count(b"\n") + 1) <= _MOST_PAIRS_OF_TOKENS
+        yield diff_words(original[0], rejoin(document), original[1]) if is_compared and original else None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dedup.console import ADDED, REMOVED, joined, plain, shortened, styled
-from dedup.rules.word_comparison import TokenChange, find_changes
+from dedup.report.triage import Kind, is_price, kinds_of
+from dedup.rules.word_comparison import TokenChange, find_changes, is_number
 from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import without_signs
@@ -29,10 +30,9 @@ MOST_PLACES = 20
 # Of two texts: comparing so many takes half a second and 125 MB.
 _MOST_PAIRS_OF_TOKENS = 1_000_000_000
 _CONTEXT = 4
-# Tokens.
-_SENTENCE = 10
-# Columns, and characters.
-_COUNT, _PASSAGE = 6, 300
+# Columns.
+_COUNT = 6
+_WITHIN_NUMBERS = frozenset({b".", b",", b":", b"/", b"-", b"\xe2\x80\x93"})
 # One word that stayed between two that were changed is read as one change more easily.
 _FEWEST_BETWEEN = 2
 
@@ -91,6 +91,7 @@ class Place:
         after: a few words of text A behind it.
         tokens_removed: how many tokens `removed` has.
         tokens_added: how many tokens `added` has.
+        kind: what differs.
     """
 
     at: int
@@ -100,6 +101,7 @@ class Place:
     after: str
     tokens_removed: int
     tokens_added: int
+    kind: Kind = Kind.OTHER
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,22 +112,37 @@ class WordDiff:
         place_count: in how many places they differ.
         tokens_removed: how many tokens of text A are not in text B, all places together.
         tokens_added: how many tokens of text B are not in text A.
-        places: the first of the places, at most `MOST_PLACES`, and the telling one.
-        telling: the number, among these, of the place that says most of whether B may go: the longest sentence that B
-            alone has, else another number, else the most words that B alone has, else the most that it has not.
+        places: the most decisive of the places, in the order of text A.
+        tokens: how many tokens the shorter text has.
     """
 
     place_count: int
     tokens_removed: int
     tokens_added: int
     places: list[Place]
-    telling: int = 0
+    tokens: int = 0
+
+    @property
+    def weight(self) -> float:
+        """How much the places say of whether the texts say the same, for 100 tokens; 0: they do."""
+        return 100 * sum(place.kind.weight for place in self.places) / max(1, self.tokens)
 
 
-def place_text(place: Place) -> Text:
-    """Write one place of a difference, such as `leaves at [-seven-] {+eight+} in the morning`."""
+def order_of_place(place: Place) -> tuple[int, int]:
+    """Return what places are sorted by so that the most decisive one comes first."""
+    return place.kind.rank, -place.tokens_added
+
+
+def place_text(place: Place, most: int | None = None) -> Text:
+    """Write one place of a difference, such as `leaves at [-seven-] {+eight+} in the morning`.
+
+    Args:
+        place: the place.
+        most: characters of a passage that are shown; None: all.
+    """
     before, removed, added, after = (
-        shortened(plain(text), _PASSAGE) for text in (place.before, place.removed, place.added, place.after)
+        plain(text) if most is None else shortened(plain(text), most)
+        for text in (place.before, place.removed, place.added, place.after)
     )
     return joined(
         f"{before} " if before else "",
@@ -151,30 +168,58 @@ def are_too_long(a: int, b: int) -> bool:
     return a * b > _MOST_PAIRS_OF_TOKENS
 
 
-def diff_words(a: Tokens, b: Tokens) -> WordDiff:
-    """Return where two texts differ."""
+def diff_words(
+    a: Tokens, b: Tokens, names: Set[bytes] = frozenset(), most_places: int | None = MOST_PLACES
+) -> WordDiff:
+    """Return where two texts differ.
+
+    Args:
+        a: the stored text.
+        b: the other one; what stands between its words is taken from the first where it is not known.
+        names: tokens of the first that are names, as far as is known.
+        most_places: how many places are told, the most decisive; None: all.
+    """
     changes = merge_neighbours(find_changes(a.parts(), b.parts()))
-    shown = changes[:MOST_PLACES]
-    telling = max(changes, key=lambda change: _telling(a, b, change), default=None)
-    if telling is not None and telling not in shown:
-        shown[-1] = telling
+    kinds = kinds_of(a.parts(), b.parts(), changes, names)
+    by_kind = sorted(
+        range(len(changes)), key=lambda number: (kinds[number].rank, changes[number].b_start - changes[number].b_end)
+    )
+    written = _punctuated_like(b, a, changes)
     return WordDiff(
         len(changes),
         sum(change.a_end - change.a_start for change in changes),
         sum(change.b_end - change.b_start for change in changes),
-        [_place(a, b, change) for change in shown],
-        0 if telling is None else shown.index(telling),
+        [_place(a, written, changes, number, kinds[number]) for number in sorted(by_kind[:most_places])],
+        min(len(a), len(b)),
     )
 
 
-def _telling(a: Tokens, b: Tokens, change: TokenChange) -> tuple[int, bool, int, int]:
-    added = change.b_end - change.b_start
-    passages = (
-        _changed_passage(a, change.a_start, change.a_end),
-        _changed_passage(b, change.b_start, added + change.b_start),
-    )
-    has_numbers = all(any(map(str.isdigit, text)) for text in passages)
-    return added if added >= _SENTENCE else 0, has_numbers, added, change.a_end - change.a_start
+def _gap(tokens: Tokens, number: int) -> bytes:
+    """Return what stands between a token and the next one; nothing where they overlap."""
+    return tokens.data[tokens.ends[number] : tokens.starts[number + 1]]
+
+
+def _punctuated_like(b: Tokens, a: Tokens, changes: Sequence[TokenChange]) -> Tokens:
+    """Return a text of which only the words are known with what stands between the same words of another one."""
+    if any(_gap(b, number) != b" " for number in range(len(b) - 1)):
+        return b
+    partners: dict[int, int] = {}
+    a_from = b_from = 0
+    for a_start, a_end, b_start, b_end in [*changes, TokenChange(len(a), len(a), len(b), len(b))]:
+        partners.update(zip(range(b_from, b_start), range(a_from, a_start), strict=True))
+        if a_end - a_start == b_end - b_start:
+            partners.update(zip(range(b_start, b_end), range(a_start, a_end), strict=True))
+        a_from, b_from = a_end, b_end
+    data = bytearray()
+    starts, ends = [], []
+    for number, token in enumerate(b.parts()):
+        if number:
+            before, own = partners.get(number - 1), partners.get(number)
+            data += _gap(a, before) if before is not None and own == before + 1 else b" "
+        starts.append(len(data))
+        data += token
+        ends.append(len(data))
+    return Tokens(bytes(data), np.array(starts, np.int32), np.array(ends, np.int32))
 
 
 def merge_neighbours(changes: Iterable[TokenChange]) -> list[TokenChange]:
@@ -189,22 +234,54 @@ def merge_neighbours(changes: Iterable[TokenChange]) -> list[TokenChange]:
     return merged
 
 
-def _place(a: Tokens, b: Tokens, change: TokenChange) -> Place:
-    first, behind = change.a_start, change.a_end
-    return Place(
-        at=first,
-        before=_passage(a, max(0, first - _CONTEXT), first),
+def _place(a: Tokens, b: Tokens, changes: Sequence[TokenChange], number: int, kind: Kind) -> Place:
+    before, after = 0, 0
+    if kind.is_value:
+        before, after = _digits_around(a, changes, number)
+    first, behind = changes[number].a_start - before, changes[number].a_end + after
+    place = Place(
+        at=changes[number].a_start,
+        before=_passage_before(a, max(0, first - _CONTEXT), first),
         removed=_changed_passage(a, first, behind),
-        added=_changed_passage(b, change.b_start, change.b_end),
+        added=_changed_passage(b, changes[number].b_start - before, changes[number].b_end + after),
         after=_passage(a, behind, min(len(a), behind + _CONTEXT)),
         tokens_removed=behind - first,
-        tokens_added=change.b_end - change.b_start,
+        tokens_added=changes[number].b_end - changes[number].b_start + before + after,
+        kind=kind,
     )
+    if kind is Kind.NUMBER and is_price(place.before, place.removed, place.added, place.after):
+        return replace(place, kind=Kind.PRICE)
+    return place
+
+
+def _digits_around(a: Tokens, changes: Sequence[TokenChange], number: int) -> tuple[int, int]:
+    """Return how many tokens before and behind a change belong to the same number, as in 2.9 or 10:30."""
+    first, behind = changes[number].a_start, changes[number].a_end
+    least = changes[number - 1].a_end if number else 0
+    most = changes[number + 1].a_start if number + 1 < len(changes) else len(a)
+    parts = a.parts()
+
+    def is_one(at: int) -> bool:
+        return is_number(parts[at]) and is_number(parts[at + 1]) and _gap(a, at) in _WITHIN_NUMBERS
+
+    while first > least and is_one(first - 1):
+        first -= 1
+    while behind < most and is_one(behind - 1):
+        behind += 1
+    return changes[number].a_start - first, behind - changes[number].a_end
 
 
 def _passage(tokens: Tokens, start: int, end: int) -> str:
     """Return the text from a token to another one, with the punctuation between them."""
     return tokens.data[tokens.starts[start] : tokens.ends[end - 1]].decode() if end > start else ""
+
+
+def _passage_before(tokens: Tokens, start: int, end: int) -> str:
+    """Return the text from a token to another one, with what stands before that, such as a sign of money."""
+    if start == end:
+        return ""
+    last = tokens.starts[end] if end < len(tokens) else len(tokens.data)
+    return tokens.data[tokens.starts[start] : max(last, tokens.ends[end - 1])].decode().rstrip()
 
 
 def _changed_passage(tokens: Tokens, start: int, end: int) -> str:

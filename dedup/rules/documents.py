@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
+from dedup.console import plain
+from dedup.console import similarity as shown
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
 from dedup.signature.signature import Signature, Sketch, compare, distance
 
@@ -22,7 +24,7 @@ class Rule(StrEnum):
     SAME_TEXT = "the texts are the same once normalised"
     SAME_BYTES = "the pages have no text, and their bytes are the same"
     SAME_SHORT_TEXT = "the texts are the same, but too short, or had by too many, to say that one is a copy"
-    TOO_SHORT = "a text has too few tokens for anything but an exact comparison, and the texts are not the same"
+    TOO_SHORT = "too short for a near-duplicate check; the texts differ"
     TOO_FAR = "the fingerprints differ in more bits than radius, and mode is paper"
     NO_KEY = "the documents share no key: no band, and no prefix of a table with fingerprints within 3 bits"
     FAR_FROM_LEADER = "too far from the leader of the cluster: neither leader_jaccard nor leader_containment is reached"
@@ -248,12 +250,12 @@ NOTHING_ALIKE = Answer()
 class Kept(StrEnum):
     """Why a duplicate is passed on all the same.
 
-    SAYS_MORE: it has a long stretch of text that nothing stored has.
+    NEW_TEXT: it has a long stretch of text found in nothing stored.
     MOVED: its site has moved, and what an earlier run has seen under the old address has another one now. MARKED:
     nothing is dropped, duplicates are only told of.
     """
 
-    SAYS_MORE = "says more"
+    NEW_TEXT = "new text"
     MOVED = "moved"
     MARKED = "marked"
 
@@ -344,6 +346,16 @@ class Decision:
     document_id: int = field(default=0, compare=False)
     is_of_earlier_run: bool = field(default=False, compare=False)
 
+    def __str__(self) -> str:
+        """Return it in a line, such as `b: near duplicate of a, similarity .93, distance 4, by jaccard`."""
+        line = f"{plain(self.key)}: {self.verdict.value}" if self.key else self.verdict.value
+        if self.original is None or self.similarity is None:
+            return line
+        kept = f", kept: {self.kept.value}" if self.kept else ""
+        by = f", by {self.rule.short}" if self.rule else ""
+        found = f"similarity {shown(self.similarity)}, distance {self.distance}"
+        return f"{line} {'of' if self.verdict.is_duplicate else 'to'} {plain(self.original)}, {found}{by}{kept}"
+
     def columns(self) -> dict[str, Any]:
         """Return what is stored of it, but for the documents, by the names of the columns."""
         return {
@@ -398,6 +410,6 @@ def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Ans
         rule=match.rule,
         text_bytes=content.text_bytes,
         lost=answer.lost,
-        kept=Kept.SAYS_MORE if answer.lost.is_long else None,
+        kept=Kept.NEW_TEXT if answer.lost.is_long else None,
         second=match.second and match.second.key,
     )

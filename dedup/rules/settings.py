@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import Field, dataclass, field, fields, replace
+from difflib import get_close_matches
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
@@ -28,6 +29,8 @@ MAX_SECONDS = 86_400.0
 _BY_OTHERS: Any = None
 
 _NUMBERS = ("int", "float")
+
+_OF_OTHERS = {"threshold": "min_jaccard", "similarity": "min_jaccard", "min_length": "min_tokens", "bit_diff": "radius"}
 
 
 class Caution(StrEnum):
@@ -291,6 +294,13 @@ def with_changes(settings: S, **changes: Any) -> S:
     limits = _given_by(settings.caution) if "caution" in changes else {}
     following = {name: _BY_OTHERS for name, limit in limits.items() if getattr(settings, name) == limit}
     return replace(settings, **(following | changes))
+
+
+def unknown_rule(name: str, names: Collection[str]) -> str:
+    """Return what is said of a rule or setting that is none of these names: which is meant, and all of them."""
+    close = get_close_matches(name, (*names, *_OF_OTHERS), 1)
+    meant = f"did you mean {_OF_OTHERS.get(close[0], close[0])}? All: " if close else "there are "
+    return f"unknown rule {name!r}; {meant}{', '.join(names)}"
 
 
 def _given_by(caution: Caution) -> dict[str, Any]:

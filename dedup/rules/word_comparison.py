@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Indel, LCSseq
 
 from dedup.rules.settings import LostLimit
-from dedup.signature.normalise import normalise
+from dedup.rules.word_lists import DATE_WORDS
 from dedup.signature.signature import SHINGLE_WORDS, without_signs
 
 Token = TypeVar("Token", bound=Hashable)
@@ -36,27 +36,6 @@ _SPREAD = np.int64(-0x61C8864680B583EB)
 
 _STRETCH = 20
 """Tokens: a sentence. What is shorter was reworded."""
-
-_NAMES = """
-January February March April May June July August September October November December
-Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec
-Monday Tuesday Wednesday Thursday Friday Saturday Sunday Mon Tue Tues Wed Thu Thurs Fri Sat Sun
-Januar Februar März Mai Juni Juli Oktober Dezember Jänner Feber Mär Okt Dez
-Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonnabend Sonntag
-janvier février mars avril mai juin juillet août septembre octobre novembre décembre
-lundi mardi mercredi jeudi vendredi samedi dimanche
-enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
-lunes martes miércoles jueves viernes sábado domingo
-gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre
-lunedì martedì mercoledì giovedì venerdì sabato domenica
-janeiro fevereiro março maio junho julho setembro outubro novembro dezembro
-januari februari maart mei augustus maandag dinsdag woensdag donderdag vrijdag zaterdag zondag
-一月 二月 三月 四月 五月 六月 七月 八月 九月 十月 十一月 十二月
-星期一 星期二 星期三 星期四 星期五 星期六 星期日 星期天 周一 周二 周三 周四 周五 周六 周日
-"""
-
-DATE_WORDS = frozenset(word.encode() for word in normalise(_NAMES).split())
-"""Of English, German, French, Spanish, Italian, Portuguese, Dutch and Chinese, as tokens."""
 
 LONGEST_REPLACED = 24
 """Tokens of a stretch that may have been filled in; what is longer was rewritten."""
@@ -360,7 +339,7 @@ class WordDifference:
 
 
 def _numbers_of(words: Counter[bytes]) -> Counter[bytes]:
-    return Counter({word: count for word, count in words.items() if _is_number(word)})
+    return Counter({word: count for word, count in words.items() if is_number(word)})
 
 
 def _count_added(ours: list[bytes], theirs: list[bytes], changes: list[TokenChange]) -> int:
@@ -390,10 +369,11 @@ def _has_names(ours: list[bytes], theirs: list[bytes], change: TokenChange) -> b
 
 
 def _is_of_date(word: bytes) -> bool:
-    return word in DATE_WORDS or _is_number(word)
+    return word in DATE_WORDS or is_number(word)
 
 
-def _is_number(word: bytes) -> bool:
+def is_number(word: bytes) -> bool:
+    """Say whether a token has a digit."""
     # Most words are of letters, and to see that takes a tenth of the time; other scripts have digits of their own.
     return not word.isalpha() and _DIGIT.search(word.decode()) is not None
 
@@ -426,10 +406,14 @@ def _is_replaced(ours: list[bytes], theirs: list[bytes], change: TokenChange) ->
     a_start, a_end, b_start, b_end = change
     if max(a_end - a_start, b_end - b_start) > LONGEST_REPLACED:
         return False
+    return are_unlike(ours[a_start:a_end], theirs[b_start:b_end])
+
+
+def are_unlike(ours: Sequence[bytes], theirs: Sequence[bytes]) -> bool:
+    """Say whether some tokens were replaced by others, and not respelled."""
     # The share of the characters of both that is in their longest common subsequence.
-    likeness = Indel.normalized_similarity(_string(ours[a_start:a_end]), _string(theirs[b_start:b_end]))
-    return likeness < _LIKE
+    return Indel.normalized_similarity(_string(ours), _string(theirs)) < _LIKE
 
 
-def _string(tokens: list[bytes]) -> str:
+def _string(tokens: Sequence[bytes]) -> str:
     return b"".join(tokens).decode()[:_LONGEST_COMPARED]

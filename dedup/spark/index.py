@@ -31,7 +31,7 @@ def require_free_index(spark: SparkSession, path: str) -> None:
         InputError: something is there, or it cannot be reached.
     """
     if reading.exists(spark, path):
-        raise InputError(f"{path}: is there already; remove it, or give it as --against too, to add to it")
+        raise InputError(f"{path}: already exists; remove it, or give it as --against too, to add to it")
 
 
 def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = None) -> None:
@@ -46,7 +46,7 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
         settings: how the documents were decided; by default as everywhere.
 
     Raises:
-        InputError: what is there is no index, or made with other settings, or it cannot be written.
+        InputError: what is there is no index, or made with different settings, or it cannot be written.
     """
     settings = settings or RuleSettings()
     is_paper = settings.mode is Mode.PAPER
@@ -76,7 +76,7 @@ def copy_index(rows: DataFrame, path: str, settings: RuleSettings | None = None)
         settings: how the documents were decided; by default as everywhere.
 
     Raises:
-        InputError: what is there is no index, or made with other settings, or it cannot be written.
+        InputError: what is there is no index, or made with different settings, or it cannot be written.
     """
     _write(rows.orderBy("id"), rows, path, settings or RuleSettings())
 
@@ -116,7 +116,7 @@ def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = N
         A row a content, of the columns `dedup.spark.candidates.COLUMNS`; what is not asked for is not read.
 
     Raises:
-        InputError: it is no index, was made with other settings, or has rows that were not written to the end.
+        InputError: it is no index, was made with different settings, or has rows that were not written to the end.
         IndexFileError: it is damaged.
     """
     path = path.rstrip("/")

@@ -1,4 +1,4 @@
-"""One run of `dedup spark`: files in, what became of their documents out, with a report on the most doubtful pairs."""
+"""One run of `dedup spark`: files in, what became of their documents out, with a report."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from dedup.files.readers.files import find_files
 from dedup.files.readers.streams import is_url
 from dedup.files.report import name_of, report_of, row_of, write_report
 from dedup.files.tally import NAMED, Tally, nothing_read
-from dedup.report import contents
-from dedup.report.contents import LeftOut, RelatedRow
+from dedup.report.contents import LeftOut, Row
 from dedup.report.html.model import MOST_ROWS
 from dedup.report.texts import differences_of
 from dedup.report.words import WordDiff
@@ -42,6 +41,7 @@ from dedup.spark.signing import signatures_of
 _LARGEST = 5
 # Longer ones are not compared word by word.
 _LONGEST_TEXT = 1_000_000
+_MOST_COMPARED = 1_000
 _SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule", "kept", "lost", "places")
 
 
@@ -84,15 +84,15 @@ def result_of(written: Written) -> Result:
     )
     counts = {row["verdict"]: row for row in by_verdict.collect()}
     near, exact = (counts.get(each.value) for each in (Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE))
-    [(related, says_more)] = found.similar.agg(f.count("*"), f.count("kept")).collect()
+    [(related, new_text)] = found.similar.agg(f.count("*"), f.count("kept")).collect()
     rejected = written.rejected.count()
     tally = Tally(
         documents=documents,
         kept=kept,
         exact=exact["documents"] if exact else 0,
         near=near["documents"] if near else 0,
-        similar=related - says_more,
-        says_more=says_more,
+        similar=related - new_text,
+        new_text=new_text,
         rejected=rejected,
         unanalysed=unanalysed,
         wordless=wordless - unanalysed,
@@ -118,7 +118,7 @@ def _first_unanalysed(written: Written) -> list[tuple[str, str]]:
 
 
 def write_report_of_job(path: Path, files: Sequence[str], written: Written, tally: Tally, scheme_name: str) -> None:
-    """Write the report as a page, with the pairs most worth a look, as many as it holds.
+    """Write the report as a page, with the pairs that come first in the order of review, as many as it holds.
 
     Args:
         path: the file, of this machine.
@@ -128,34 +128,36 @@ def write_report_of_job(path: Path, files: Sequence[str], written: Written, tall
         scheme_name: how signatures are made.
     """
     related, similar = (frame.select("id", *_SHOWN) for frame in (written.found.dropped, written.found.similar))
-    doubted, name = with_doubt(related.union(similar)), name_of(files)
+    ordered, name = with_review_order(related.union(similar)), name_of(files)
     # No more than these come to the driver.
-    shown = doubted.orderBy("doubt", "id").limit(MOST_ROWS).toLocalIterator()
+    shown = ordered.orderBy("review_order", "id").limit(MOST_ROWS).toLocalIterator()
     rows = [row_of(row.asDict(), name) for row in shown]
     left_out = LeftOut(
-        tally.exact + tally.near + tally.similar + tally.says_more - len(rows),
-        doubted.where("is_doubtful").count() - sum(map(contents.is_doubtful, rows)),
+        tally.exact + tally.near + tally.similar + tally.new_text - len(rows),
+        ordered.where("is_flagged").count() - sum(row.is_flagged for row in rows),
         tally.similar - sum(not row.verdict.is_duplicate for row in rows),
     )
     compare = partial(_compare, written, scheme_name)
-    write_report(path, report_of(name, tally, iter(rows), left_out), compare)
+    report = report_of(name, tally, iter(rows), compare, left_out)
+    # Their texts come to the driver.
+    write_report(path, replace(report, most_compared=_MOST_COMPARED))
 
 
-def with_doubt(related: DataFrame) -> DataFrame:
-    """Return copies, and what is similar, with what `dedup.report.contents` says: `doubt` sorts, and `is_doubtful`."""
-    columns = f"{related.schema.toDDL()}, doubt array<double>, is_doubtful boolean"
-    return related.mapInArrow(_doubt, columns)
+def with_review_order(related: DataFrame) -> DataFrame:
+    """Return copies, and what is similar, with `review_order` and `is_flagged` of `dedup.report.contents.Row`."""
+    columns = f"{related.schema.toDDL()}, review_order array<double>, is_flagged boolean"
+    return related.mapInArrow(_with_review_order, columns)
 
 
-def _doubt(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _with_review_order(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         rows = [row_of(row, "") for row in batch.to_pylist()]
-        doubts = pa.array(map(contents.order_of_doubt, rows), pa.list_(pa.float64()))
-        doubted = batch.append_column("doubt", doubts)
-        yield doubted.append_column("is_doubtful", pa.array(map(contents.is_doubtful, rows), pa.bool_()))
+        orders = pa.array([row.review_order for row in rows], pa.list_(pa.float64()))
+        ordered = batch.append_column("review_order", orders)
+        yield ordered.append_column("is_flagged", pa.array([row.is_flagged for row in rows], pa.bool_()))
 
 
-def _compare(written: Written, scheme_name: str, rows: Sequence[RelatedRow]) -> Iterator[WordDiff | None]:
+def _compare(written: Written, scheme_name: str, rows: Sequence[Row]) -> Iterator[WordDiff | None]:
     spark = written.documents.sparkSession
     wanted = sorted({key for row in rows for key in (row.original, row.dropped)})
     keys = f.broadcast(spark.createDataFrame([(key,) for key in wanted], "key string"))
@@ -220,7 +222,7 @@ class SparkJob:
         """Refuse to write over what is there already, unless that is wanted."""
         for path in (f"{self.output.rstrip('/')}/{name}" for name in OUTPUTS):
             if not self.overwrite and exists(path):
-                raise InputError(f"{path}: is there already; write elsewhere, or give --force to overwrite it")
+                raise InputError(f"{path}: already exists; choose another path or pass --force")
 
 
 class Done(NamedTuple):

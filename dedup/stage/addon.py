@@ -20,14 +20,14 @@ logger = logging.getLogger(__name__)
 OLDEST_SCRAPY = (2, 14)
 
 # Extensions are made once the reactor is installed, and before any pipeline or middleware is.
-_PLACING = "dedup.stage.placing.StagePlacing"
+_COMPONENTS = "dedup.stage.project.StageComponents"
 
 
 class DedupAddon:
     """Scrapy add-on: `ADDONS = {"dedup.DedupAddon": 500}`.
 
     - Puts the item pipeline before all that may store items, and the spider middleware closest to the engine, unless
-      the project names them itself: see `dedup.stage.placing`.
+      the project names them itself: see `dedup.stage.project`.
     - Everything else is `DEDUP_*` settings: `dedup.rules.settings.DedupSettings` and
       `dedup.stage.item_settings.ItemSettings`.
     """
@@ -46,7 +46,7 @@ class DedupAddon:
         for line in unknown_settings(settings):
             logger.warning("%s", line)
         priority = settings.getpriority("EXTENSIONS") or 0
-        settings.set("EXTENSIONS", {**settings.getdict("EXTENSIONS"), _PLACING: 0}, priority)
+        settings.set("EXTENSIONS", {**settings.getdict("EXTENSIONS"), _COMPONENTS: 0}, priority)
 
 
 def _require_scrapy() -> None:

@@ -19,9 +19,8 @@ from dedup.rules.address_rules import MOST_SEEN, AddressRules, Rule
 from dedup.rules.documents import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
-from dedup.stage.origins import referrer_of
+from dedup.stage.pending import document_dropped, document_kept
 from dedup.stage.project import read_settings
-from dedup.stage.signals import document_dropped, document_kept
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +62,7 @@ class AddressMiddleware:
 
     Args:
         crawler: the crawl.
-        rules: what is known already.
+        rules: those that there are already.
     """
 
     def __init__(self, crawler: Crawler, rules: AddressRules) -> None:
@@ -71,7 +70,7 @@ class AddressMiddleware:
         self._crawler = crawler
         self._checks: Counter[_Found] = Counter()
         self._checked: Counter[_Found] = Counter()
-        self._passed: Counter[_Found] = Counter()
+        self._left_out: Counter[_Found] = Counter()
         self._ignored: list[dict[str, Any]] = []
         self._verdicts: deque[tuple[str, str | None]] = deque(maxlen=0)
         self._callbacks: set[Any] = set()
@@ -95,7 +94,7 @@ class AddressMiddleware:
         self._crawler.signals.connect(self.note_copy, document_dropped)
 
     def spider_opened(self, spider: Any) -> None:
-        """Handle the signal: a rule by which requests were ignored before has to be known to turn out to be false."""
+        """Handle the signal: the rules of earlier starts are learnt again, so that they can fall."""
         if self._crawler.settings.get("JOBDIR") and isinstance(state := getattr(spider, "state", None), dict):
             self._verdicts = state.setdefault(_VERDICTS, deque(maxlen=MOST_SEEN))
             self.rules.recall(self._verdicts)
@@ -138,7 +137,7 @@ class AddressMiddleware:
             self._checks[found] += 1
             self._checked[found] += 1
         elif self._remember(request):
-            self._passed[found] += 1
+            self._left_out[found] += 1
             raise IgnoreRequest("a rule says that it leads to a copy")
         return None
 
@@ -161,20 +160,20 @@ class AddressMiddleware:
             self._crawler.engine.crawl(request)
 
     def log_rules(self) -> None:
-        """Handle the signal that the crawl is over: say how many addresses each rule has saved, and has cost."""
+        """Handle the signal that the crawl is over: log how many addresses each rule has saved, and has cost."""
         line = "%s, %s: %s of copies not fetched, %d fetched to check it"
-        for found, count in self._passed.most_common(_MOST_LOGGED):
+        for found, count in self._left_out.most_common(_MOST_LOGGED):
             rules, scope = found
             words = ", ".join(map(str, rules))
             logger.info(line, plain(scope), plain(words), counted(count, "address"), self._checked[found])
 
     def _may_be_ignored(self, request: Request) -> bool:
-        """Say whether a request may be put last or ignored at all."""
+        """Whether a request may be put last or ignored at all."""
         has_verdicts = self._callback_of(request) in self._callbacks
         return has_verdicts and request.method == "GET" and request.meta.get("depth", 0) > 0
 
     def _remember(self, request: Request) -> bool:
-        """Remember a request that is ignored; say whether that was possible."""
+        """Remember a request that is ignored; return whether that was possible."""
         ignored = self._remembered()
         if len(ignored) >= MOST_IGNORED:
             return False
@@ -206,3 +205,9 @@ def _is_page(response: Response | None, decision: Decision) -> TypeGuard[Respons
 def drawn(url: str, below: int) -> int:
     """Return a number from 0 on that an address draws, by a digest, so that crawls repeat."""
     return int.from_bytes(digest(url.encode("utf-8", "surrogatepass"))[:4], "big") % below
+
+
+def referrer_of(request: Request | None) -> str | None:
+    """Return the page whose link has led to a request; None where no page has, or it is not known."""
+    referrer = request.headers.get("Referer") if request is not None else None
+    return referrer.decode("latin-1") if referrer else None

@@ -26,11 +26,11 @@ from dedup.errors import InputError, SettingsError
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
-from dedup.stage.origins import Origins
+from dedup.stage.pending import Origins
 from dedup.stage.pipelines import NearDuplicatePipeline
 from dedup.store.database import open_existing_database, url_of
 
-_TOLD = ("dedup.stage.examiner", "dedup.stage.items")
+_MONITORED = "dedup.stage.monitoring"
 
 
 def check_items(
@@ -51,7 +51,7 @@ def check_items(
         SettingsError: there is no such class.
     """
     items = _make_items(path, item_class)
-    with TemporaryDirectory() as folder, _told_to(stream):
+    with TemporaryDirectory() as folder, _logged_to(stream):
         database_url = url_of(str(Path(folder) / "check.db"))
         crawled = Settings(dict(settings), priority="project")
         # None of the project's own parts is to be run, nor to store anything.
@@ -114,8 +114,8 @@ class _ItemSpider(Spider):
 
     def parse(self, response: Response) -> Iterator[Any]:
         origins = Origins.of(self.crawler)
-        for item, place in zip(self.items, self.found_in, strict=True):
-            origins.note(item, place)
+        for item, found_in in zip(self.items, self.found_in, strict=True):
+            origins.note(item, found_in)
             yield item
 
 
@@ -160,10 +160,10 @@ def _read_csv(path: str) -> Iterator[Any]:
 
 
 @contextmanager
-def _told_to(stream: TextIO) -> Iterator[None]:
-    """Write what the stage says of the items to a stream."""
+def _logged_to(stream: TextIO) -> Iterator[None]:
+    """Write what the log says of the items to a stream."""
     handler = logging.StreamHandler(stream)
-    handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name in _TOLD)
+    handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name == _MONITORED)
     stage = logging.getLogger("dedup")
     level = stage.level
     stage.setLevel(logging.INFO)

@@ -4,44 +4,116 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from scrapy.crawler import Crawler
 
 from dedup.atomic_files import open_output, replace_file
 from dedup.console import counted
-from dedup.errors import DatabaseError, DedupError
-from dedup.report.html.writing import write_in_any_format
-from dedup.report.queries import open_report
-from dedup.report.render import format_of, selection_for
+from dedup.errors import DatabaseError, DedupError, LockedError, OutageError
 from dedup.rules.documents import Decision, Document
 from dedup.rules.scope import FOR_EVER
 from dedup.rules.settings import DedupSettings
 from dedup.signature.normalise import clean
-from dedup.stage.items import UnexaminedItems
-from dedup.stage.origins import Turn
 from dedup.stage.outages import outages_of
-from dedup.stage.passed import BATCH_PATIENCE, PATIENCE, MicroBatcher, PassedItems
+from dedup.stage.pending import PendingItem, UnstoredItems
 from dedup.stage.project import make_database_folder
 from dedup.store.database import open_existing_database
 from dedup.store.deduplicator import Deduplicator
-from dedup.store.notes import Skipped, note_skipped, note_unexamined, summarise
+from dedup.store.notes import Skipped, Unexamined, note_skipped, note_unexamined, summarise
 from dedup.store.runs import name_by_time
-from dedup.store.writing import Orphan
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+R = TypeVar("R")
+
+PATIENCE = 10.0
+"""Seconds that a copy waits at most until its original is through all pipelines: one may wait for items itself."""
+
+BATCH_PATIENCE = 0.1
+"""Seconds: four or five pages of a crawl at full speed share a transaction; nobody notices the delay."""
 
 _SKIPPED_AT_ONCE = 100
-_NONE = 0
 _NAME_IN_JOB = "dedup.run"
+
+
+class MicroBatcher(Generic[T, R]):
+    """Hands what was submitted to a blocking function, in order and in batches.
+
+    While one batch is being worked on, the next one gathers.
+
+    Args:
+        handle: takes a list of submitted values and returns a result for each; it runs in a
+            thread of its own, never twice at once.
+        limit: how many values a batch has at most.
+        patience: seconds that the first value of a batch waits for others, so that they share the
+            cost of a transaction.
+        is_all: whether, of a number of waiting values, others can hardly follow them, so that they need not wait.
+    """
+
+    def __init__(
+        self,
+        handle: Callable[[list[T]], Sequence[R]],
+        limit: int,
+        patience: float = 0.0,
+        is_all: Callable[[int], bool] | None = None,
+    ) -> None:
+        self._handle = handle
+        self._is_all = is_all
+        self._limit = limit
+        self._patience = patience
+        self._waiting: deque[tuple[T, asyncio.Future[R]]] = deque()
+        self._thread = ThreadPoolExecutor(1)
+        self._worker: asyncio.Task[None] | None = None
+
+    async def submit(self, value: T) -> R:
+        """Return the function's result for a value; raise what it raised for the batch that the value was in.
+
+        Raises:
+            DatabaseError: also where an earlier batch waited in vain for the database while this value was waiting.
+        """
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._waiting.append((value, future))
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work())
+        return await future
+
+    async def close(self) -> None:
+        """Wait for what was submitted and end the thread."""
+        if self._worker is not None:
+            await self._worker
+        self._thread.shutdown()
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            if len(self._waiting) < self._limit and not (self._is_all and self._is_all(len(self._waiting))):
+                await asyncio.sleep(self._patience)
+            batch = [self._waiting.popleft() for _ in range(min(self._limit, len(self._waiting)))]
+            try:
+                results = await loop.run_in_executor(self._thread, self._handle, [value for value, _ in batch])
+            except Exception as error:  # handed on to all that wait for this batch
+                if isinstance(error, (LockedError, OutageError)):
+                    # Each batch would wait for the same, and for as long, before the crawl could end.
+                    batch += self._waiting
+                    self._waiting.clear()
+                for _, future in batch:
+                    if not future.done():
+                        future.set_exception(error)
+            else:
+                for (_, future), result in zip(batch, results, strict=True):
+                    if not future.done():
+                        future.set_result(result)
+        self._worker = None
 
 
 class CrawlRun:
@@ -50,7 +122,7 @@ class CrawlRun:
     The run begins with the first item, so that a crawl without any leaves none behind.
 
     Attributes:
-        passed: what was passed on, until it is known what became of it.
+        unstored: what was kept, until it is known what became of it.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
@@ -61,7 +133,8 @@ class CrawlRun:
         self._failure: DedupError | None = None
         self._beginning: asyncio.Task[int] | None = None
         self._run_id: int | None = None
-        self.passed = PassedItems(self._refuse, crawler.stats, settings.batch_size)
+        self._refusing = MicroBatcher(self._refuse, settings.batch_size)
+        self.unstored = UnstoredItems(self._refusing.submit, crawler.stats)
         self._skipped: list[Skipped] = []
         self._writing: asyncio.Task[None] | None = None
 
@@ -115,10 +188,11 @@ class CrawlRun:
         self._crawler.stats.set_value("dedup/run", name)
         return self._run_id
 
-    async def decide(self, document: Document, turn: Turn) -> Decision | None:
-        """Return the decision on a document when its turn comes; None, at once, if its bytes are not known any more.
+    async def decide(self, pending: PendingItem) -> None:
+        """Decide the document of an item, and wait for its order; at once without a decision if it has no signature.
 
-        What is to be dropped waits for its original, if that is under way, see `PassedItems`, and lets others pass.
+        Then its bytes are not stored any more. What is to be dropped waits for its original, if that is unstored, and
+        lets others pass.
 
         Raises:
             DatabaseError: the database failed.
@@ -126,21 +200,20 @@ class CrawlRun:
         if self._run_id is None:
             await self.begin()
         deadline = asyncio.get_running_loop().time() + PATIENCE
-        decision = await self._deciding.submit((document, _NONE))
+        pending.decision = decision = await self._deciding.submit(pending)
         if decision is not None:
-            await turn.come()
-        while decision is not None and decision.is_dropped and await self.passed.loses_original(decision, deadline):
-            decision = await self._deciding.submit((document, decision.document_id))
-        return decision
+            await pending.wait_in_order()
+        while decision is not None and decision.is_dropped and await self.unstored.loses_original(decision, deadline):
+            pending.decision = decision = await self._deciding.submit(pending)
 
-    async def knows_bytes(self, body_digest: bytes, key: str) -> bool:
-        """Say whether a page with these bytes was analysed before, in this run or an earlier one."""
+    async def has_seen_bytes(self, body_digest: bytes, key: str) -> bool:
+        """Whether a page with these bytes was analysed before, in this run or an earlier one."""
         run_id = await self.begin() if self._run_id is None else self._run_id
         spider = str(getattr(self._crawler.spider, "name", ""))
         return await self._recognising.submit(self._deduplicator.scoped_bytes(key, body_digest, run_id, spider))
 
     async def was_dropped(self, key: str) -> bool:
-        """Say whether the last document that came under a key was dropped as a copy."""
+        """Whether the last document that came under a key was dropped as a copy."""
         return await self._in_thread(self._deduplicator.was_dropped, clean(key))
 
     async def forget(self, keys: Sequence[str]) -> None:
@@ -162,23 +235,24 @@ class CrawlRun:
         """Wait for what is being decided, and note what has lost its original."""
         await self._recognising.close()
         await self._deciding.close()
-        for orphan in await self.passed.close():
+        await self._refusing.close()
+        self.unstored.report_orphans()
+        for orphan in self.unstored.orphans.values():
             self.note_skipped(Skipped(orphan.key, "original refused", orphan.original))
 
-    async def end(self, outcome: str, unexamined: UnexaminedItems, *, goes_on: bool) -> None:
+    async def end(self, outcome: str, unexamined: Sequence[Unexamined], *, goes_on: bool) -> None:
         """Write what is left to be written, and end the run, if it has begun or there is something to say of it.
 
         It stays open where other processes go on with it.
         """
-        rows = list(unexamined.rows())
-        if self._run_id is None and not rows and not self._skipped:
+        if self._run_id is None and not unexamined and not self._skipped:
             return
         run_id = await self.begin()
         if self._writing is not None:
             await self._writing
         await self._write_skipped()
-        if rows:
-            await self._in_thread(note_unexamined, self._deduplicator.database, run_id, rows)
+        if unexamined:
+            await self._in_thread(note_unexamined, self._deduplicator.database, run_id, unexamined)
         if not goes_on:
             await self._in_thread(self._deduplicator.close_run, run_id, outcome)
 
@@ -192,27 +266,32 @@ class CrawlRun:
             await self._in_thread(note_skipped, self._deduplicator.database, await self.begin(), skipped)
 
     def _is_all(self, waiting: int) -> bool:
-        """Say whether everything that is under way waits for a decision, as where links are held back."""
+        """Whether everything that is under way waits for a decision, as where links are held back."""
         engine = self._crawler.engine
         slot = engine.scraper.slot if engine is not None else None
         return slot is not None and not engine.downloader.active and len(slot.active) + len(slot.queue) <= waiting
 
-    def _refuse(self, document_ids: list[int]) -> list[Orphan]:
+    def _refuse(self, document_ids: list[int]) -> list[frozenset[int]]:
+        """Forget documents, each of which has all that was dropped because of them for its orphans."""
         assert self._run_id is not None
-        return self._outages.survive(partial(self._deduplicator.refuse, document_ids, self._run_id))
+        found = self._outages.survive(partial(self._deduplicator.refuse, document_ids, self._run_id))
+        orphans = {each.document_id: each for each in found}
+        self.unstored.orphans.update(orphans)
+        return [frozenset(orphans)] * len(document_ids)
 
-    def _decide(self, batch: list[tuple[Document, int]]) -> list[Decision | None]:
+    def _decide(self, batch: list[PendingItem]) -> list[Decision | None]:
         assert self._run_id is not None
-        order = _canonical_first([document for document, _ in batch])
-        documents, withdrawn = [batch[place][0] for place in order], {number for _, number in batch} - {_NONE}
+        documents = [each.document for each in batch if each.document is not None]
+        order = _canonical_first(documents)
+        withdrawn = {each.decision.document_id for each in batch if each.decision is not None}
         # What was decided though the connection broke is found unchanged, and its verdict is kept.
-        decide = partial(self._deduplicator.decide, documents, self._run_id, withdrawn)
+        decide = partial(self._deduplicator.decide, [documents[index] for index in order], self._run_id, withdrawn)
         decisions = dict(zip(order, self._outages.survive(decide), strict=True))
-        return [decisions[place] for place in range(len(batch))]
+        return [decisions[index] for index in range(len(batch))]
 
     def _recognise(self, body_digests: list[bytes]) -> list[bool]:
-        known = self._outages.survive(partial(self._deduplicator.stored_bodies, body_digests))
-        return [body_digest in known for body_digest in body_digests]
+        stored = self._outages.survive(partial(self._deduplicator.stored_bodies, body_digests))
+        return [body_digest in stored for body_digest in body_digests]
 
     def _summary(self) -> str:
         name = self._deduplicator.database.name
@@ -230,11 +309,11 @@ class CrawlRun:
 
 
 def _canonical_first(documents: Sequence[Document]) -> list[int]:
-    """Return the places of documents, those last that name another one of them as their own address."""
+    """Return the indices of documents, those last that name another one of them as their own address."""
     keys = {document.key for document in documents}
     return sorted(
         range(len(documents)),
-        key=lambda place: documents[place].canonical != documents[place].key and documents[place].canonical in keys,
+        key=lambda index: documents[index].canonical != documents[index].key and documents[index].canonical in keys,
     )
 
 
@@ -246,14 +325,14 @@ def _name_in_job(crawler: Crawler) -> str:
         return name
     path = Path(folder) / _NAME_IN_JOB
     try:
-        known = path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else ""
-        if known.isprintable() and known and "\ufffd" not in known:
-            return known
+        written = path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else ""
+        if written.isprintable() and written and "\ufffd" not in written:
+            return written
         path.parent.mkdir(parents=True, exist_ok=True)
         # Killed at any point, the next process finds a whole name or none.
-        written = path.with_suffix(".new")
-        written.write_text(name, encoding="utf-8")
-        replace_file(written, path)
+        new = path.with_suffix(".new")
+        new.write_text(name, encoding="utf-8")
+        replace_file(new, path)
     except OSError as error:
         raise DatabaseError(f"the name of the run in {path} cannot be read or written: {error}") from error
     return name
@@ -265,6 +344,11 @@ def write_report_of_run(settings: DedupSettings, run: str) -> None:
     Raises:
         DedupError: it cannot be written.
     """
+    # Most crawls write none, and it takes a while to load.
+    from dedup.report.html.page import write_in_any_format  # noqa: PLC0415
+    from dedup.report.queries import open_report  # noqa: PLC0415
+    from dedup.report.render import format_of, selection_for  # noqa: PLC0415
+
     output_format = format_of(settings.report)
     with (
         closing(open_existing_database(settings.database_url)) as database,

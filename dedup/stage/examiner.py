@@ -1,55 +1,43 @@
-"""From an item to the decision on it: reading, signing, deciding."""
+"""From an item to the decision on it: its fields are read, its text is signed, and the run decides."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
-from collections import Counter
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from html import unescape
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urljoin
 
-from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from dedup.console import logged, readable
 from dedup.errors import DatabaseError
-from dedup.fields import actual_name, value_of
-from dedup.rules.documents import Decision, Document, Rule
-from dedup.rules.other_fields import FOR_ITS_KEY
-from dedup.rules.scope import host_of, owner_of
+from dedup.fields import TEXT_FIELDS, TITLE_FIELDS, actual_name, as_key, joined, text_or_page, with_title
+from dedup.rules.documents import Document
+from dedup.rules.scope import domain_of
 from dedup.rules.settings import DedupSettings
 from dedup.signature.extraction import analyse_html
+from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, digest
 from dedup.signature.signing import make_signature
 from dedup.stage.crawl_run import CrawlRun
-from dedup.stage.item_settings import ItemSettings, SameKey, ShortTexts
-from dedup.stage.items import (
-    FILES,
-    NO_ITEM,
-    NO_TEXT,
-    NOT_READ,
-    WARN_AFTER,
-    ItemContent,
-    ItemReader,
-    Reading,
-    UnexaminedItems,
-)
-from dedup.stage.origins import Turn
+from dedup.stage.item_settings import FieldRule, ItemSettings, ItemView, SameKey, ShortTexts, as_item
+from dedup.stage.monitoring import NO_ITEM, NO_TEXT, ItemMonitor, is_short
+from dedup.stage.pending import PendingItem, Reading
+from dedup.stage.short_fields import short_fields
 from dedup.workers.pool import WorkerPool
 
-logger = logging.getLogger(__name__)
+SHORT_TEXT = 400
+"""Characters: where an item has so few of a page, the page is looked at, too."""
 
-_SOURCES_TOLD = 10
-_MOST_COUNTED = 1_000
-_FEWEST_PAGES = 5
-_MOST_CROWDS = 100_000
-_NOT_THEIR_OWN = (Rule.SAME_SHORT_TEXT, Rule.THIN_TEXT)
+FILES = "files"
+"""Where Scrapy's `FilesPipeline` puts files, but for the setting `FILES_RESULT_FIELD`."""
+
+_TITLE_FIELDS = FieldRule(TITLE_FIELDS)
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 # Characters: two milliseconds.
 _AT_ONCE = 10_000
 # Bytes: a page names its address at its beginning. To parse the page would take milliseconds.
@@ -58,18 +46,156 @@ _CANONICAL = re.compile(rb"<link\s[^<>]*?\brel\s*=\s*[\"']?canonical\b[^<>]*+>",
 _HREF = re.compile(rb"\bhref\s*=\s*(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'<>]++))", re.IGNORECASE)
 
 
-class Examined(NamedTuple):
-    """An examined item, with the decision on it."""
+class ItemReader:
+    """Finds text and key in the items of a spider.
 
-    reading: Reading
-    decision: Decision
+    Of the fields that are looked at by default, those that come after one in which an item of the class had text are
+    not looked at any more: another item of the class whose text is missing has none, and is not compared by a
+    description that many items share. Fields that a project names are looked at in every item.
+
+    Args:
+        settings: those of the project.
+        spider: the spider's name.
+        files: the field of files whose checksums are compared where there is no text. Not of pictures: things without
+            one of their own all have the same one.
+    """
+
+    def __init__(self, settings: ItemSettings, spider: str, files: str = FILES) -> None:
+        self._settings = settings
+        self._files = FieldRule((files,))
+        self._spider = spider
+        self._seen: dict[type, set[str]] = {}
+
+    def read(self, view: ItemView, response: Response | None) -> Reading:
+        """Read an item of any kind that itemadapter knows."""
+        page = "" if response is None else clean(response.url)
+        title_field, title = _first_text(self._settings.title_field, view)
+        reading = Reading(view.class_name)
+        self._find_content(view, reading, title_field, title)
+        if not title:
+            # Where a title shall not be compared, it is still what people know the item by.
+            title_field, title = _first_text(_TITLE_FIELDS, view)
+        reading.title = title
+        reading.key_field, reading.key = self._find_key(view, page)
+        reading.is_page = reading.key == page != ""
+        if not reading.key:
+            reading.key = f"{page or self._spider} {reading.content_name}"
+        elif not reading.source:
+            self._take_title(view, reading)
+        elif reading.is_page and 0 < len(reading.text) <= SHORT_TEXT:
+            reading.html = self._find_page(view)[1]
+        # Copies have other headlines now and then.
+        used = {reading.key_field, title_field, *reading.source.split(" + ")}
+        reading.fields = short_fields(view, used, self._settings.distinct_fields)
+        if reading.fields.values:
+            # Towns, and shops for phones, have hosts of their own.
+            site = domain_of(reading.key) or domain_of(page) or self._spider
+            reading.fields = reading.fields._replace(site=site)
+        return reading
+
+    def is_exempt(self, view: ItemView) -> bool:
+        """Whether the project has said that items of this class have no text."""
+        return self._settings.text_field.rule_for(type(view.item)) is None
+
+    def empty_fields(self, view: ItemView) -> list[str]:
+        """Return the fields of an item in which text, HTML or files are looked for, and in which there is nothing."""
+        rules = (rule.rule_for(type(view.item)) for rule in self._content_rules())
+        names = dict.fromkeys(name for rule in rules if rule is not None for name in rule.names)
+        there = [actual for name in names if (actual := actual_name(view.fields, name))]
+        return [name for name in there if not any(text_or_page(view.fields[name]))]
+
+    def _content_rules(self) -> tuple[FieldRule, FieldRule, FieldRule]:
+        return self._settings.text_field, self._settings.html_field, self._files
+
+    def _find_key(self, view: ItemView, page: str) -> tuple[str, str]:
+        """Return the field of the key, and the key; two empty ones: there is none."""
+        for field, value in self._settings.key_field.find(view):
+            if key := clean(as_key(value)).strip():
+                if _URL.match(key):
+                    return field, key
+                # Another spider's numbers are those of other things.
+                return field, urljoin(page, key) if page and key.startswith("/") else f"{self._spider}:{key}"
+        return "", ""
+
+    def _find_content(self, view: ItemView, reading: Reading, title_field: str, title: str) -> None:
+        """Find text, else HTML, else files in an item."""
+        for field, value in self._texts(view):
+            text, page = text_or_page(value)
+            if text:
+                self._seen.setdefault(type(view.item), set()).add(field)
+                reading.text, reading.source = (
+                    (with_title(title, text), f"{title_field} + {field}") if title else (text, field)
+                )
+                reading.html = ""
+                return
+            if page and not reading.html:
+                reading.html, reading.source = page, field
+        found_in, page = self._find_page(view)
+        if page:
+            reading.html, reading.source = page, found_in
+        if reading.html:
+            return
+        for field, value in self._files.find(view):
+            if checksums := _checksums(value):
+                reading.checksums, reading.source = checksums, f"checksums of {field}"
+                return
+
+    def _find_page(self, view: ItemView) -> tuple[str, bytes | str]:
+        found = ((field, page) for field, value in self._settings.html_field.find(view) if (page := _html(value)))
+        return next(found, ("", ""))
+
+    def _texts(self, view: ItemView) -> Iterator[tuple[str, Any]]:
+        rule = self._settings.text_field.rule_for(type(view.item))
+        is_named = rule is None or rule.names != TEXT_FIELDS
+        for field, value in self._settings.text_field.find(view):
+            if is_named or not self._is_second_choice(view, field):
+                yield field, value
+
+    def _is_second_choice(self, view: ItemView, field: str) -> bool:
+        """Whether items like this one have their text in a field that comes before this one."""
+        better = self._seen.get(type(view.item), set()).intersection(TEXT_FIELDS[: TEXT_FIELDS.index(field)])
+        # Dicts of several kinds have one class.
+        return any(actual_name(view.fields, name) for name in better) if isinstance(view.item, dict) else bool(better)
+
+    def _take_title(self, view: ItemView, reading: Reading) -> None:
+        """Take the title of an item that by its class has nothing else for its text, if its key is its own."""
+        rule = self._settings.text_field.rule_for(type(view.item))
+        is_named = rule is not None and rule.names != TEXT_FIELDS
+        if not is_named and not any(each.has_field(view) for each in self._content_rules()):
+            reading.source, reading.text = _first_text(self._settings.title_field, view)
+
+
+def _first_text(rule: FieldRule, view: ItemView) -> tuple[str, str]:
+    """Return the first field of a rule that holds a text, and that text; nothing: none does."""
+    found = ((name, text) for name, value in rule.find(view) if (text := text_or_page(value)[0]))
+    return next(found, ("", ""))
+
+
+def _html(value: Any) -> bytes | str:
+    if isinstance(value, Response):
+        return value.body
+    value = joined(value)
+    return value if isinstance(value, (bytes, str)) and value.strip() else ""
+
+
+def _checksums(value: Any) -> tuple[str, ...]:
+    files = [as_item(each) for each in (value if isinstance(value, (list, tuple)) else [value])]
+    found = [each.get("checksum") for each in files if each is not None]
+    return tuple(sorted(str(checksum) for checksum in found if checksum))
 
 
 class Examiner:
-    """Reads items, signs them and has them decided, and says in the log where it finds what.
+    """Reads items, signs them and has them decided.
 
-    Long texts are signed in a thread, HTML in worker processes. It counts the items that got a decision, and keeps
-    those that could get none. `behind` are the names of the pipelines behind the stage.
+    Long texts are signed in a thread, HTML in worker processes.
+
+    Args:
+        crawler: the crawl.
+        settings: how documents are decided.
+        items: which fields are looked at.
+        run: decides the documents.
+        workers: the worker processes.
+        monitor: hears of what is decided, and of what cannot be examined.
     """
 
     def __init__(
@@ -78,182 +204,89 @@ class Examiner:
         settings: DedupSettings,
         items: ItemSettings,
         run: CrawlRun,
-        workers: WorkerPool,
         *,
-        behind: Sequence[str],
+        workers: WorkerPool,
+        monitor: ItemMonitor,
     ) -> None:
         self._spider = str(getattr(crawler.spider, "name", ""))
-        self.examined = 0
-        self.unexamined = UnexaminedItems()
-        self._stats = crawler.stats
         self._run = run
         self._settings = items
-        self._min_tokens = settings.min_tokens
         self._reader = ItemReader(items, self._spider, crawler.settings.get("FILES_RESULT_FIELD", FILES))
-        self._short_tokens = settings.short_tokens
-        self._behind = behind
-        # By the classes of items, and by the originals whose text they have with other fields.
-        self._items: Counter[str] = Counter()
-        self._equal: Counter[tuple[str, str]] = Counter()
-        self._crowds = Crowds(settings, crawler)
-        self._earlier, self._is_earlier_told = 0, False
-        self._told_of_texts: set[str] = set()
+        self._monitor = monitor
+        self._pass_below = settings.min_tokens if items.short_texts is ShortTexts.PASS else 0
         self._similar_below = settings.min_tokens if items.short_texts is ShortTexts.SIMILAR else 0
         self._scheme = find_scheme(settings.scheme)
         self._workers = workers
-        self._sources: set[tuple[str, str, str]] = set()
-        self._reasons_told: set[str] = set()
 
-    async def examine(self, item: Any, response: Response | None, turn: Turn) -> Examined | None:
-        """Return the decision on an item, when its turn comes; None where there is none, and it passes.
+    async def examine(self, pending: PendingItem) -> None:
+        """Have an item decided in its order; without a decision it passes, and is counted as not examined.
 
         Raises:
             DatabaseError: the database failed.
         """
-        reading = self._read(item, response)
-        if reading is None:
-            return None
-        document = await self._signed(reading, self._document(item, reading, response))
-        if document is None and not reading.content.source:
-            empty = ", ".join(self._reader.empty_fields(item))
-            self._note_unexamined(item, NO_TEXT + f" in {empty}" if empty else NO_TEXT)
-            return None
-        passes_short = self._settings.short_texts is ShortTexts.PASS
-        if document is None or (passes_short and self._is_short(document, self._min_tokens)):
-            self._stats.inc_value("dedup/not_examined")
-            return None
-        decision = await self._run.decide(document, turn)
-        if decision is None:
-            # Its bytes were known when the page was looked at, and are not any more.
-            document = await self._signed(reading, self.analysed(document, reading.content))
-            decision = None if document is None else await self._run.decide(document, turn)
-        if decision is None:
-            self._stats.inc_value("dedup/not_examined")
-            return None
-        self.examined += 1
-        self._crowds.note(decision)
-        self._notice_earlier(decision)
-        self._notice_text(reading, decision, is_short=document is None or self._is_short(document, self._short_tokens))
-        self._tell_source(reading)
-        return Examined(reading, decision)
+        if not self._read(pending):
+            return
+        await self._try(pending, self._make_document)
+        if pending.document is None and not pending.reading.source:
+            empty = ", ".join(self._reader.empty_fields(pending))
+            self._monitor.note_unexamined(pending, NO_TEXT + f" in {empty}" if empty else NO_TEXT)
+            return
+        if pending.document is not None and not is_short(pending.document, self._pass_below):
+            await self._run.decide(pending)
+            if pending.decision is None:
+                # Its bytes were stored when the page was looked at, and are not any more.
+                await self._try(pending, self._sign)
+                if pending.document is not None:
+                    await self._run.decide(pending)
+        self._monitor.note(pending)
 
-    def _read(self, item: Any, response: Response | None) -> Reading | None:
-        if not ItemAdapter.is_item(item):
-            self._note_unexamined(item, NO_ITEM)
-            return None
-        if self._reader.is_exempt(item):
-            self._stats.inc_value("dedup/not_examined")
-            return None
+    def _read(self, pending: PendingItem) -> bool:
+        """Read the fields of an item; return whether it is to be examined."""
+        if not pending.is_item:
+            self._monitor.note_unexamined(pending, NO_ITEM)
+        elif self._reader.is_exempt(pending):
+            self._monitor.note(pending)
+        else:
+            try:
+                pending.reading = self._reader.read(pending, pending.response)
+            except Exception as error:  # of a function of the project, or of an item of its own; it is not lost
+                self._monitor.note_unread(pending, error)
+            else:
+                return True
+        return False
+
+    async def _try(self, pending: PendingItem, make: Callable[[PendingItem], Awaitable[None]]) -> None:
+        """Make or sign the document of an item; without one it passes."""
         try:
-            return self._reader.read(item, response)
-        except Exception as error:  # of a function of the project, or of an item of its own; it is not lost
-            reason = f"{NOT_READ} {type(error).__name__}"
-            if reason not in self._reasons_told:
-                self._reasons_told.add(reason)
-                logger.warning("an item could not be read, and passes: %s: %s", type(error).__name__, error)
-            self._note_unexamined(item, reason)
-            return None
-
-    def _note_unexamined(self, item: Any, reason: str) -> None:
-        self._stats.inc_value("dedup/not_examined")
-        self.unexamined.note(item, reason)
-
-    async def _signed(self, reading: Reading, signing: Awaitable[Document | None]) -> Document | None:
-        try:
-            return await signing
+            await make(pending)
         except DatabaseError:
             raise
         except Exception as error:  # whatever a library makes of a broken page, the item is not lost
-            key = logged(reading.key)
-            logger.warning("%s could not be analysed, and passes: %s: %s", key, type(error).__name__, error)
-            self._stats.inc_value("dedup/analysis_failed")
-            return None
+            pending.document = None
+            self._monitor.note_not_analysed(pending, error)
 
-    def _is_short(self, document: Document, tokens: int) -> bool:
-        signature = document.signature
-        return signature is not None and 0 < signature.sketch.tokens < tokens
+    async def _make_document(self, pending: PendingItem) -> None:
+        """Make the document of an item; there is none where there is nothing to compare.
 
-    def _notice_earlier(self, decision: Decision) -> None:
-        """Tell of a run of which most items are dropped as copies of what earlier ones have seen."""
-        self._earlier += decision.is_dropped and decision.is_of_earlier_run
-        if not self._is_earlier_told and self._earlier >= WARN_AFTER and 2 * self._earlier > self.examined:
-            self._is_earlier_told = True
-            logger.warning(
-                "most items are dropped as copies of items of earlier runs, such as %s of %s; "
-                "DEDUP_MEMORY = 'run' compares the items of one run alone",
-                *(logged(decision.key), logged(str(decision.original))),
-            )
-
-    def _notice_text(self, reading: Reading, decision: Decision, *, is_short: bool) -> None:
-        """Tell of a text that most items of a class have, or several pages of a site, and that is not their own."""
-        owner = reading.item_class if self._similar_below else owner_of(reading.key)
-        self._items[owner] += 1
-        is_equal = decision.rule is Rule.OTHER_FIELDS and decision.similarity == 1
-        if owner in self._told_of_texts or not (is_equal or decision.rule in _NOT_THEIR_OWN):
-            return
-        if len(self._equal) == _MOST_COUNTED:
-            self._equal.clear()
-        equal = owner, str(decision.original)
-        self._equal[equal] += 1
-        if self._similar_below:
-            is_of_most = self._equal[equal] >= WARN_AFTER and 2 * self._equal[equal] > self._items[owner]
-            is_told = not is_short and (is_of_most or not is_equal)
-        else:
-            is_told = self._equal[equal] == _FEWEST_PAGES
-        if is_told:
-            self._told_of_texts.add(owner)
-            self._tell_of_text(owner, decision)
-
-    def _tell_of_text(self, owner: str, decision: Decision) -> None:
-        if not self._similar_below:
-            logger.warning(
-                "%s: some pages have the text of %s under other titles, and are kept; look at it: "
-                "their own text was not found, and if scripts write it, the pages have to be rendered",
-                *(logged(owner), logged(str(decision.original))),
-            )
-            return
-        of = f" of {owner}" if owner else ""
-        behind = f" ({', '.join(self._behind)}): DEDUP_AFTER = [{self._behind[0]!r}]" if self._behind else ""
-        logger.warning(
-            "most items%s have the text of %s, and no more of them are dropped; if a pipeline makes their own text, let"
-            " the stage run behind that%s",
-            *(of, logged(str(decision.original)), behind),
-        )
-
-    def _tell_source(self, reading: Reading) -> None:
-        source = (reading.item_class, reading.content.source, reading.key_field)
-        if source in self._sources or len(self._sources) == _SOURCES_TOLD:
-            return
-        self._sources.add(source)
-        values = reading.fields.values.items()
-        names = [name for name, each in values if not all(value.startswith(FOR_ITS_KEY) for value in each)]
-        logger.info(
-            "text: %s; key: %s%s%s",
-            readable(reading.content.source) or "the item's signature",
-            readable(reading.key_field) or "the response's URL and the text",
-            f"; told apart by: {readable(', '.join(names))}" if names else "",
-            f"; items of {reading.item_class}" if reading.item_class else "",
-        )
-
-    async def _document(self, item: Any, reading: Reading, response: Response | None) -> Document | None:
-        """Return the document of an item; None where there is nothing to compare.
-
-        A document without a signature is one whose bytes are known; if they are not any more when it is decided,
-        it has to be `analysed`.
+        A document without a signature is one whose bytes are stored; if they are not any more when it is decided,
+        it has to be signed.
 
         Raises:
             DatabaseError: the database failed.
             Exception: what a library makes of a broken page.
         """
-        settings, adapter = self._settings, ItemAdapter(item)
-        canonical = value_of(adapter, settings.canonical_field)
-        if not canonical and actual_name(adapter, settings.signature_field) is None:
+        settings, reading = self._settings, pending.reading
+        canonical = settings.canonical_field.value(pending)
+        if not canonical and not settings.signature_field.has_field(pending):
             # Who makes signatures has read the page.
-            canonical = _canonical_of(reading, response)
-        body_digest = value_of(adapter, settings.body_digest_field)
-        document = Document(
+            canonical = canonical_of(pending)
+        body_digest = settings.body_digest_field.value(pending)
+        signature = settings.signature_field.value(pending)
+        is_signed = isinstance(signature, Signature)
+        pending.document = document = Document(
             reading.key,
-            None,
+            signature if is_signed else None,
+            text_bytes=_size(reading.text) if is_signed else 0,
             body_digest=body_digest if isinstance(body_digest, bytes) else None,
             canonical=canonical if isinstance(canonical, str) and canonical else None,
             spider=self._spider,
@@ -265,90 +298,52 @@ class Examiner:
             title=reading.title,
             similar_below=self._similar_below,
         )
-        signature = value_of(adapter, settings.signature_field)
-        if isinstance(signature, Signature):
-            return replace(document, signature=signature, text_bytes=_size(reading.content.text))
-        if document.body_digest is not None and await self._run.knows_bytes(document.body_digest, reading.key):
-            return document
-        return await self.analysed(document, reading.content)
+        if is_signed:
+            return
+        if document.body_digest is None or not await self._run.has_seen_bytes(document.body_digest, reading.key):
+            await self._sign(pending)
 
-    async def analysed(self, document: Document, content: ItemContent) -> Document | None:
-        """Return a document with its signature; None where there is nothing to make one of.
+    async def _sign(self, pending: PendingItem) -> None:
+        """Sign the document of an item; there is none where there is nothing to sign.
 
         Raises:
             Exception: what a library makes of a broken page.
         """
-        if content.html:
-            html = content.html if isinstance(content.html, bytes) else content.html.encode("utf-8", "replace")
-            text, signature = await self._workers.run(analyse_html, content.html, self._scheme)
-            if len(text) > len(content.text) or not content.text:
-                body_digest = document.body_digest or digest(html)
-                return replace(document, signature=signature, text_bytes=_size(text), body_digest=body_digest)
-        if content.text:
-            signature = await self._sign(content.text)
-            return replace(document, signature=signature, text_bytes=_size(content.text))
-        if content.checksums:
-            # Files are alike only if they are the same to the byte, as pages without text are.
-            body_digest = digest("\n".join(content.checksums).encode("utf-8", "replace"))
-            return replace(document, signature=await self._sign(""), body_digest=body_digest)
-        return None
+        document, reading, text = pending.document, pending.reading, pending.reading.text
+        assert document is not None
+        body_digest, signature = document.body_digest, None
+        if reading.html:
+            html = reading.html if isinstance(reading.html, bytes) else reading.html.encode("utf-8", "replace")
+            found, of_page = await self._workers.run(analyse_html, reading.html, self._scheme)
+            if len(found) > len(text) or not text:
+                text, signature, body_digest = found, of_page, body_digest or digest(html)
+        if signature is None and (text or reading.checksums):
+            signature = await self._sign_text(text)
+            if not text:
+                # Files are alike only if they are the same to the byte, as pages without text are.
+                body_digest = digest("\n".join(reading.checksums).encode("utf-8", "replace"))
+        if signature is None:
+            pending.document = None
+        else:
+            pending.document = replace(document, signature=signature, text_bytes=_size(text), body_digest=body_digest)
 
-    async def _sign(self, text: str) -> Signature:
+    async def _sign_text(self, text: str) -> Signature:
         if len(text) <= _AT_ONCE:
             return make_signature(text, self._scheme)
         return await asyncio.to_thread(make_signature, text, self._scheme)
 
 
-class Crowds:
-    """Warns once of each cluster that grows large, and of each host of which nearly all is a copy.
-
-    Either may be a crawler trap, and either may be a mistake: a page that says no more than "please log in" under a
-    thousand addresses. Each process counts for itself; the report counts all. Stats: `dedup/clusters_over_limit`,
-    `dedup/hosts_over_limit`.
-    """
-
-    def __init__(self, settings: DedupSettings, crawler: Crawler) -> None:
-        self._settings = settings
-        self._stats = crawler.stats
-        self._clusters: Counter[str] = Counter()
-        self._documents: Counter[str] = Counter()
-        self._duplicates: Counter[str] = Counter()
-        self._told: set[str] = set()
-
-    def note(self, decision: Decision) -> None:
-        """Count a decision."""
-        settings, host = self._settings, host_of(decision.key)
-        for counter in (self._clusters, self._documents, self._duplicates):
-            if len(counter) > _MOST_CROWDS:
-                counter.clear()
-        self._documents[host] += 1
-        if not decision.verdict.is_duplicate:
-            return
-        self._duplicates[host] += 1
-        self._clusters[str(decision.original)] += 1
-        if self._clusters[str(decision.original)] == settings.max_cluster:
-            told = f"the cluster of {logged(str(decision.original))} has more than {settings.max_cluster:,} members"
-            self._tell("clusters", told)
-        documents, duplicates = self._documents[host], self._duplicates[host]
-        if host and host not in self._told and settings.are_mostly_duplicates(documents, duplicates):
-            self._told.add(host)
-            self._tell("hosts", f"{duplicates:,} of {documents:,} documents of {logged(host)} are duplicates")
-
-    def _tell(self, kind: str, told: str) -> None:
-        self._stats.inc_value(f"dedup/{kind}_over_limit")
-        logger.warning("%s: look at them; if it is a trap, DEDUP_FOLLOW_DUPLICATES = False ends it", told)
-
-
-def _canonical_of(reading: Reading, response: Response | None) -> str | None:
-    """Return the address that the page of an item names as its own, if the item stands for the page."""
-    if not reading.is_page or response is None:
+def canonical_of(pending: PendingItem) -> str | None:
+    """Return the address that the page of an item names as its own, if the item represents the page."""
+    if not pending.reading.is_page or pending.response is None:
         return None
-    found = next(filter(None, map(_HREF.search, _CANONICAL.findall(response.body[:_HEAD]))), None)
+    head = pending.response.body[:_HEAD]
+    found = next(filter(None, map(_HREF.search, _CANONICAL.findall(head))), None)
     if found is None:
         return None
     href = unescape((found[1] or found[2] or found[3]).decode("utf-8", "replace")).strip()
     try:
-        return urljoin(response.url, href)
+        return urljoin(pending.response.url, href)
     except ValueError:  # such as http://[
         return None
 

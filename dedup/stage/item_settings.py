@@ -5,22 +5,62 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, ClassVar
 
 from itemadapter import ItemAdapter
 
 from dedup.errors import SettingsError
-from dedup.fields import HTML_FIELDS, KEY_FIELDS, TEXT_FIELDS, TITLE_FIELDS, value_at
+from dedup.fields import HTML_FIELDS, KEY_FIELDS, TEXT_FIELDS, TITLE_FIELDS, Getter, actual_name, getter_of
 from dedup.rules.setting_values import from_json, to_bool, to_int, to_word
 
 ItemFunction = Callable[[Any], Any]
 """Takes an item and returns a value of it, or None."""
 
 
+Kind = tuple[type, tuple[Any, ...]]
+"""What items have in common whose fields are found in the same way: their class and the names of their fields."""
+
 ALL_FIELDS = ("*",)
 """All fields that may tell an item from others of its text, see `dedup.stage.short_fields`."""
+
+_MOST_KINDS = 256
+
+
+def as_item(value: Any) -> Mapping[Any, Any] | None:
+    """Return the fields of a value that is an item of any kind that itemadapter knows; None of anything else."""
+    if isinstance(value, dict):
+        return value
+    return ItemAdapter(value) if ItemAdapter.is_item(value) else None
+
+
+class ItemView:
+    """An item, with its fields as a mapping."""
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+
+    @cached_property
+    def fields(self) -> Mapping[Any, Any]:
+        """Its fields; none where it is no item."""
+        # An adapter looks at the class of its item each time that a field is read.
+        return self.item if isinstance(self.item, dict) else dict(as_item(self.item) or {})
+
+    @cached_property
+    def kind(self) -> Kind:
+        """Its class, with the names of its fields."""
+        return type(self.item), tuple(self.fields)
+
+    @property
+    def is_item(self) -> bool:
+        """Whether it is an item of any kind that itemadapter knows."""
+        return isinstance(self.item, dict) or ItemAdapter.is_item(self.item)
+
+    @property
+    def class_name(self) -> str:
+        """The name of its class; of a dict, which can be anything, the empty string."""
+        return "" if isinstance(self.item, dict) else type(self.item).__qualname__
 
 
 class FieldRule:
@@ -43,6 +83,7 @@ class FieldRule:
         self.names = names
         self._function = function
         self._by_class = dict(by_class or {})
+        self._getters: dict[Kind, list[tuple[str, Getter]]] = {}
 
     def __str__(self) -> str:
         return ", ".join(self.names)
@@ -81,22 +122,41 @@ class FieldRule:
             )
         return cls(tuple(name.strip() for name in names if name.strip()))
 
-    def find(self, item: Any) -> Iterator[tuple[str, Any]]:
+    def find(self, view: ItemView) -> Iterator[tuple[str, Any]]:
         """Yield the values that an item has, the preferred first, each with the name of its field."""
-        rule = self.rule_for(type(item))
+        rule = self.rule_for(type(view.item))
         if rule is None:
             return
         if rule._function is not None:  # noqa: SLF001 -- one of the same class
-            yield getattr(rule._function, "__name__", "function"), rule._function(item)  # noqa: SLF001
+            yield getattr(rule._function, "__name__", "function"), rule._function(view.item)  # noqa: SLF001
             return
-        adapter = ItemAdapter(item)
-        for name in rule.names:
-            value = value_at(adapter, name, as_item)
+        for name, get in rule._getters_of(view.kind):  # noqa: SLF001
+            value = get(view.fields)
             if value is not None:
                 yield name, value
 
+    def value(self, view: ItemView) -> Any:
+        """Return the preferred value that an item has; None where it has none."""
+        return next((value for _, value in self.find(view)), None)
+
+    def has_field(self, view: ItemView) -> bool:
+        """Whether an item has any of the fields, whatever is in it."""
+        rule = self.rule_for(type(view.item))
+        return rule is not None and any(actual_name(view.kind[1], name) is not None for name in rule.names)
+
+    def _getters_of(self, kind: Kind) -> list[tuple[str, Getter]]:
+        """Return the getters of those fields of the rule that items of a kind have, each with its name in the rule."""
+        if kind not in self._getters:
+            if len(self._getters) >= _MOST_KINDS:  # items whose fields have the names of things
+                self._getters.clear()
+            found = ((name, getter_of(kind[1], name, as_item)) for name in self.names)
+            self._getters[kind] = [(name, get) for name, get in found if get is not None]
+        return self._getters[kind]
+
     def rule_for(self, kind: type) -> FieldRule | None:
         """Return the rule for items of a class; None where they have no such value."""
+        if not self._by_class:
+            return self
         for each in kind.__mro__:
             for name in (f"{each.__module__}.{each.__qualname__}", each.__qualname__):
                 if name in self._by_class:
@@ -121,11 +181,6 @@ def _import(setting: str, path: str) -> ItemFunction:
     if not callable(function):
         raise SettingsError(f"{setting} = {path!r} is no function")
     return function  # type: ignore[no-any-return]
-
-
-def as_item(value: Any) -> ItemAdapter | None:
-    """Return the fields of a value that is an item of any kind; None of anything else."""
-    return ItemAdapter(value) if ItemAdapter.is_item(value) else None
 
 
 class SameKey(StrEnum):
@@ -176,9 +231,9 @@ class ItemSettings:
 
     # Fields of items that a crawler has made for the stage: a signature that was made already, the digest of the page's
     # bytes, the address that the page names as its own.
-    signature_field: ClassVar = "signature"
-    body_digest_field: ClassVar = "body_digest"
-    canonical_field: ClassVar = "canonical"
+    signature_field: ClassVar = FieldRule(("signature",))
+    body_digest_field: ClassVar = FieldRule(("body_digest",))
+    canonical_field: ClassVar = FieldRule(("canonical",))
 
     text_field: FieldRule = field(default_factory=partial(FieldRule, TEXT_FIELDS))
     title_field: FieldRule = field(default_factory=partial(FieldRule, TITLE_FIELDS))

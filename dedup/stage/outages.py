@@ -40,7 +40,7 @@ def close_when_forced(pool: WorkerPool) -> None:
 
 
 def outages_of(crawler: Crawler) -> Outages:
-    """Return what the components of a crawl survive outages of their database with, one for all of them.
+    """Return the `Outages` of a crawl, by which all its components survive outages of their database.
 
     It waits for `DEDUP_OUTAGE_TIMEOUT` seconds, and no longer once the crawl is stopped by force.
     """

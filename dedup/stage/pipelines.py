@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import Any, Self
 
+from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider, NotConfigured
@@ -13,33 +14,29 @@ from scrapy.http import Response
 
 from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
-from dedup.rules.documents import Decision, Kept
+from dedup.rules.documents import Decision
 from dedup.rules.settings import DedupSettings
 from dedup.stage.crawl_run import CrawlRun, write_report_of_run
 from dedup.stage.examiner import Examiner
 from dedup.stage.item_settings import OnError
-from dedup.stage.items import Marker
-from dedup.stage.origins import DroppedByDedup, Origins, Undecided, dropped_by
+from dedup.stage.monitoring import ItemMonitor
 from dedup.stage.outages import CrawlStopper, close_when_forced, mark_failed
+from dedup.stage.pending import Origins, PendingItem, Undecided, document_dropped, document_kept, dropped_by
 from dedup.stage.project import names_around, neighbours, read_item_settings, read_settings, require_asyncio
 from dedup.stage.running import refuse_to_start
 from dedup.stage.scrapy_private import items_under_way, let_scraper_close
-from dedup.stage.signals import document_dropped, document_kept
+from dedup.stage.summary import STAT_OF_KEPT, summary_of_stage
 from dedup.store.notes import Skipped
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
 
-STAT_OF_KEPT = {
-    Kept.SAYS_MORE: "kept_as_more",
-    Kept.MOVED: "kept_as_moved",
-    Kept.MARKED: "marked",
-}
-"""The names by which duplicates are counted that are passed on all the same, behind `dedup/`."""
+MARK = "dedup"
+"""The key of a response's meta with the marks, by the items' keys."""
 
 _MOMENT = 0.05
 
-_REST = 60.0
+_RETRY_AFTER = 60.0
 """Seconds for which items pass at once when the database has failed: each would wait for it all over again."""
 
 _PASSING = "items pass undecided, and every minute one tries again; DEDUP_ON_ERROR = 'stop' would end the crawl"
@@ -58,10 +55,10 @@ class NearDuplicatePipeline:
     - Verdicts and index entries are written before the item goes on, so that of any number of
       copies under way at the same time exactly one is kept.
     - Where the database fails for good, the crawl stops, or items pass undecided (DEDUP_ON_ERROR).
-    - Signals: `dedup.stage.signals`.
+    - Signals: `document_kept`, `document_dropped` of `dedup.stage.pending`.
     - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
-      `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
-      as `dedup/kept_as_more`, `dedup/kept_as_moved` or `dedup/marked`; what is lost with those that are dropped as
+      `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is kept anyway counts
+      as `dedup/kept_for_new_text`, `dedup/kept_as_moved` or `dedup/marked`; what is lost with those that are dropped as
       `dedup/lost_bytes`. `dedup/clusters_over_limit`, `dedup/hosts_over_limit`; `dedup/not_decided`.
     """
 
@@ -72,15 +69,14 @@ class NearDuplicatePipeline:
         self._stopper = CrawlStopper.of(crawler)
         self._origins = Origins.of(crawler)
         self._run = CrawlRun(crawler, settings)
-        self._marker = Marker(crawler, self._items, is_marking_only=settings.mark_only)
         self._workers = WorkerPool(self._items.workers)
         close_when_forced(self._workers)
         self._is_open = False
         self._opening = asyncio.Lock()
         self._inside = 0
         self._is_watching = False
-        self._rests_until: float | None = None
-        self._told: set[str] = set()
+        self._retry_at: float | None = None
+        self._reported: set[str] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -101,36 +97,40 @@ class NearDuplicatePipeline:
             await self._open()
 
     async def _is_ready(self) -> bool:
-        """Open the database where it is not open; say whether it may be asked, or has failed a short time ago."""
-        if self._rests():
+        """Open the database where it is not open; return whether it can be used, or has failed a short time ago."""
+        if self._is_paused():
             return False
-        await self._open()
+        if not self._is_open:
+            await self._open()
         return self._is_open
 
-    def _rests(self) -> bool:
-        """Say whether the database has failed a short time ago; then one may try it again, and others still pass."""
+    def _is_paused(self) -> bool:
+        """Whether the database has failed a short time ago; then one item tries it again, and others still pass."""
         now = asyncio.get_running_loop().time()
-        if self._rests_until is None or now < self._rests_until:
-            return self._rests_until is not None
-        self._rests_until = now + _REST
+        if self._retry_at is None or now < self._retry_at:
+            return self._retry_at is not None
+        self._retry_at = now + _RETRY_AFTER
         return False
 
     async def _open(self) -> None:
-        rest = self._rests_until
+        rest = self._retry_at
         async with self._opening:
             # Who has waited while another one failed does not try again.
-            if self._is_open or self._rests_until != rest:
+            if self._is_open or self._retry_at != rest:
                 return
             crawler = self._crawler
             logger.info("%s", neighbours(crawler.settings, type(self)))
             try:
                 _, behind = names_around(crawler.settings, type(self))
-                self._examiner = Examiner(crawler, self.settings, self._items, self._run, self._workers, behind=behind)
+                self._monitor = ItemMonitor(crawler, self.settings, self._items, behind)
+                self._examiner = Examiner(
+                    crawler, self.settings, self._items, self._run, workers=self._workers, monitor=self._monitor
+                )
                 await self._run.open()
                 self._is_open = True
             except DedupError as error:
-                self._rest()
-                self._refuse_or_tell(error)
+                self._pause()
+                self._refuse_or_report(error)
 
     async def open_run(self) -> None:
         """Begin the run now, and not with the first item; its name is the stat `dedup/run`."""
@@ -138,7 +138,7 @@ class NearDuplicatePipeline:
             await self._open()
             await self._run.begin()
         except DedupError as error:
-            self._refuse_or_tell(error)
+            self._refuse_or_report(error)
 
     def spider_idle(self) -> None:
         """Handle the signal: nothing is under way, but items of `scrapy parse`, for which it does not wait."""
@@ -160,17 +160,24 @@ class NearDuplicatePipeline:
     async def spider_closed(self, reason: str) -> None:
         if not self._is_open:
             return
-        unexamined = self._examiner.unexamined
-        unexamined.warn_at_the_end(self._examiner.examined)
+        unexamined = self._monitor.unexamined
+        unexamined.warn_at_the_end(self._monitor.examined)
         try:
             goes_on = bool(self._crawler.stats.get_value(RUN_GOES_ON))
-            await self._run.end(reason, unexamined, goes_on=goes_on)
+            await self._run.end(reason, list(unexamined.rows()), goes_on=goes_on)
             if not goes_on:
                 await self._write_report()
+                self._tell_summary()
         except DatabaseError as error:
             self._fail(error, "the end of the run is not written")
         finally:
             await self._run.close()
+
+    def _tell_summary(self) -> None:
+        """Log what was kept and dropped, if anything was decided."""
+        stats = self._crawler.stats
+        if stats.get_value("dedup/run"):
+            logger.info("duplicates:\n%s", summary_of_stage(stats, self.settings.database_url))
 
     async def _write_report(self) -> None:
         """Write the report that the project wants, of a run in which anything was seen."""
@@ -185,31 +192,13 @@ class NearDuplicatePipeline:
             mark_failed(self._crawler, "no_report")
 
     async def process_item(self, item: Any) -> Any:
-        response, turn = self._origins.response_of(item), self._origins.turn_of(item)
-        is_duplicate = is_dropped = False
+        pending = self._origins.pending(item)
         self._inside += 1
         try:
-            if not await self._is_ready():
+            if await self._is_ready():
+                await self._decide(pending)
+            else:
                 self._crawler.stats.inc_value("dedup/not_decided")
-                return item
-            if is_trial := self._rests_until is not None:
-                # Those behind it need not wait as long as it may have to.
-                await turn.come()
-            examined = await self._examiner.examine(item, response, turn)
-            if examined is not None:
-                if is_trial:
-                    self._rests_until = None
-                    logger.warning("the database works again: items are decided")
-                dropped = self._apply(item, examined.decision, response)
-                if dropped is None:
-                    # Of items that are tried out nobody says what becomes of them.
-                    if not _is_tried_out(self._crawler):
-                        self._run.passed.note(examined.decision)
-                else:
-                    is_dropped = True
-                    is_copy = examined.decision.verdict.is_duplicate and dropped.speaks_for_links
-                    is_duplicate = is_copy and examined.reading.is_page
-                    raise dropped
         except DatabaseError as error:
             self._crawler.stats.inc_value("dedup/not_decided")
             self._fail(error)
@@ -219,13 +208,47 @@ class NearDuplicatePipeline:
             self._inside -= 1
             if _is_tried_out(self._crawler):
                 self._wake_engine(None)
-            await turn.come()
-            self._origins.decided(item, is_duplicate=is_duplicate, is_dropped=is_dropped)
+            await pending.wait_in_order()
+            self._origins.settle(pending)
+            pending.release()
+        if pending.dropped is not None:
+            raise pending.dropped
         return item
 
-    def item_scraped(self, response: Response | None) -> None:
+    async def _decide(self, pending: PendingItem) -> None:
+        """Have an item decided; count, mark and announce the decision.
+
+        Raises:
+            DatabaseError: the database failed.
+        """
+        if is_trial := self._retry_at is not None:
+            # Those behind it need not wait as long as it may have to.
+            await pending.wait_in_order()
+        await self._examiner.examine(pending)
+        decision = pending.decision
+        if decision is None:
+            return
+        if is_trial:
+            self._retry_at = None
+            logger.warning("the database works again: items are decided")
+        self._count(decision)
+        self._mark(pending, decision)
+        pending.dropped = dropped_by(decision, drop_unchanged=self._items.drop_unchanged)
+        self._crawler.signals.send_catch_log(
+            document_kept if pending.dropped is None else document_dropped,
+            item=pending.item,
+            decision=decision,
+            response=pending.response,
+            spider=self._crawler.spider,
+        )
+        # Of items that are tried out nobody says what becomes of them.
+        if pending.dropped is None and not _is_tried_out(self._crawler):
+            self._run.unstored.note(pending, decision)
+
+    def item_scraped(self, item: Any, response: Response | None) -> None:
         """Handle the signal: an item is through all pipelines."""
-        self._run.passed.store()
+        self._origins.end(item, response, is_stored=True)
+        self._run.unstored.store()
         self._wake_engine(response)
 
     def _wake_engine(self, response: Response | None) -> None:
@@ -242,16 +265,17 @@ class NearDuplicatePipeline:
         else:
             let_scraper_close(self._crawler)
 
-    async def item_refused(self, response: Response | None) -> None:
+    async def item_refused(self, item: Any, response: Response | None, exception: BaseException | None = None) -> None:
         """Handle the signals: an item was dropped by whatever pipeline, or one failed on it."""
+        self._origins.end(item, response, exception)
         self._wake_engine(response)
         try:
-            await self._run.passed.refuse()
+            await self._run.unstored.refuse()
         except DatabaseError as error:
             self._fail(error, "what a later pipeline has refused stays known, and its copies are dropped")
 
-    async def knows_bytes(self, body_digest: bytes, key: str) -> bool:
-        """Say whether a page of these bytes was analysed before, in this run or an earlier one.
+    async def has_seen_bytes(self, body_digest: bytes, key: str) -> bool:
+        """Whether a page of these bytes was analysed before, in this run or an earlier one.
 
         A spider that asks this first can pass an item with neither text nor signature, only with
         the digest in the field `body_digest`, and save the extraction.
@@ -261,13 +285,13 @@ class NearDuplicatePipeline:
             key: its URL.
         """
         try:
-            return await self._is_ready() and await self._run.knows_bytes(body_digest, key)
+            return await self._is_ready() and await self._run.has_seen_bytes(body_digest, key)
         except DatabaseError as error:
             self._fail(error)
             return False
 
     async def was_dropped(self, key: str) -> bool:
-        """Say whether the last page that came under a URL was dropped as a copy."""
+        """Whether the last page that came under a URL was dropped as a copy."""
         try:
             return await self._is_ready() and await self._run.was_dropped(key)
         except DatabaseError as error:
@@ -291,29 +315,15 @@ class NearDuplicatePipeline:
         if self._is_open:
             self._run.note_skipped(Skipped(url, reason, detail, referrer or ""))
 
-    def _apply(self, item: Any, decision: Decision, response: Response | None) -> DroppedByDedup | None:
-        """Log, count, mark and announce a decision; return the exception that drops the item, if it is dropped."""
-        self._count(decision)
-        self._marker.mark(item, decision, response)
-        dropped = dropped_by(decision, drop_unchanged=self._items.drop_unchanged)
-        self._crawler.signals.send_catch_log(
-            document_kept if dropped is None else document_dropped,
-            item=item,
-            decision=decision,
-            response=response,
-            spider=self._crawler.spider,
-        )
-        return dropped
-
     def _fail(self, error: DatabaseError, what_then: str = _PASSING) -> None:
-        """Stop the crawl, or say once what becomes of its items, as the project wants."""
+        """Stop the crawl, or report once what becomes of its items, as the project wants."""
         if self._items.on_error is OnError.STOP:
             self._stopper.stop(error, "database_error")
         else:
-            self._rest()
-            self._tell(error, what_then)
+            self._pause()
+            self._report_failure(error, what_then)
 
-    def _refuse_or_tell(self, error: DedupError) -> None:
+    def _refuse_or_report(self, error: DedupError) -> None:
         """Refuse to start, or log that items pass though the stage could not be opened, as the project wants.
 
         A database that was made with other settings is a wrong setting.
@@ -321,18 +331,18 @@ class NearDuplicatePipeline:
         is_wrong = not isinstance(error, DatabaseError) or isinstance(error, IncompatibleDatabaseError)
         if is_wrong or self._items.on_error is OnError.STOP:
             refuse_to_start(error)
-        self._tell(error, _PASSING)
+        self._report_failure(error, _PASSING)
 
-    def _tell(self, error: DedupError, what_then: str) -> None:
-        if what_then not in self._told:
+    def _report_failure(self, error: DedupError, what_then: str) -> None:
+        if what_then not in self._reported:
             # One line is an error: what follows from it is no other one.
-            level = logging.WARNING if self._told else logging.ERROR
-            self._told.add(what_then)
+            level = logging.WARNING if self._reported else logging.ERROR
+            self._reported.add(what_then)
             mark_failed(self._crawler, "database_error")
             logger.log(level, "%s; %s", error, what_then)
 
-    def _rest(self) -> None:
-        self._rests_until = asyncio.get_running_loop().time() + _REST
+    def _pause(self) -> None:
+        self._retry_at = asyncio.get_running_loop().time() + _RETRY_AFTER
 
     def _count(self, decision: Decision) -> None:
         stats = self._crawler.stats
@@ -352,8 +362,36 @@ class NearDuplicatePipeline:
                 )
             stats.inc_value("dedup/separate_keys")
 
+    def _mark(self, pending: PendingItem, decision: Decision) -> None:
+        """Write verdict, original, distance and similarity on an item.
+
+        - `DEDUP_MARK_FIELD` receives those of each item.
+        - With DEDUP_MARK_ONLY `response.meta["dedup"]` has, by the items' keys, those of the duplicates that are kept,
+          and of what is similar.
+        """
+        mark = {
+            "verdict": decision.verdict.value,
+            "original": decision.original,
+            "distance": decision.distance,
+            "similarity": decision.similarity,
+        }
+        response, field = pending.response, self._items.mark_field
+        is_related = self.settings.mark_only and decision.original is not None
+        if is_related and response is not None and response.request is not None:
+            marks = response.meta.setdefault(MARK, {})
+            if isinstance(marks, dict):  # what a project has put there itself stays
+                marks[decision.key] = mark
+        if not field:
+            return
+        try:
+            ItemAdapter(pending.item)[field] = mark
+        except Exception as error:  # of frozen items, items without such a field, validators of a project
+            if not self._crawler.stats.get_value("dedup/not_annotated"):
+                logger.warning("DEDUP_MARK_FIELD = %r cannot be set on the items: %s", field, error)
+            self._crawler.stats.inc_value("dedup/not_annotated")
+
 
 def _is_tried_out(crawler: Crawler) -> bool:
-    """Say whether `scrapy shell`, `fetch` or `parse` runs a spider, whose items hardly ever reach the pipelines."""
+    """Whether `scrapy shell`, `fetch` or `parse` runs a spider, whose items hardly ever reach the pipelines."""
     start = getattr(type(crawler.spider), "start", None)
     return not crawler.crawling or getattr(start, "__module__", "").startswith("scrapy.commands.")

@@ -10,7 +10,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
@@ -24,7 +24,6 @@ from scrapy.utils.project import ENVVAR, data_path, inside_project
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from dedup.errors import DedupError, SettingsError
-from dedup.report.render import format_of
 from dedup.rules.setting_values import from_json
 from dedup.rules.settings import DedupSettings
 from dedup.stage.item_settings import ItemSettings
@@ -40,6 +39,8 @@ _PREFIX = "DEDUP_"
 _DATABASE = "DEDUP_DATABASE_URL"
 _FOLDER = "dedup"
 _LONGEST_NAME = 200
+# The lowest number is closest to the engine.
+_MIDDLEWARE_ORDER = 10
 
 
 def order_for(settings: BaseSettings) -> float:
@@ -70,17 +71,17 @@ def names_around(settings: BaseSettings, stage: type) -> tuple[list[str], list[s
     """Return the names of the pipelines that run before the stage, and of those that run after it, in their order."""
     orders = _orders(settings)
     names = sorted(orders, key=orders.__getitem__)
-    place = names.index(stage)
-    before, behind = ([pipeline.__name__ for pipeline in part] for part in (names[:place], names[place + 1 :]))
+    index = names.index(stage)
+    before, behind = ([pipeline.__name__ for pipeline in part] for part in (names[:index], names[index + 1 :]))
     return before, behind
 
 
 def neighbours(settings: BaseSettings, stage: type) -> str:
-    """Say in a line what runs before the stage and what after it."""
+    """Return the line of the log that names what runs before the stage and what after it."""
     before, after = names_around(settings, stage)
     done = "marked, not dropped," if settings.getbool("DEDUP_MARK_ONLY") else "dropped"
-    told = f"duplicates are {done} before {', '.join([*after, 'the feeds'])}"
-    return f"{told}; after {', '.join(before)}" if before else told
+    line = f"duplicates are {done} before {', '.join([*after, 'the feeds'])}"
+    return f"{line}; after {', '.join(before)}" if before else line
 
 
 def _orders(settings: BaseSettings) -> dict[type, float]:
@@ -122,8 +123,8 @@ def _named(after: Any, orders: Iterable[type]) -> list[type]:
             if name in (pipeline, pipeline.__name__, f"{pipeline.__module__}.{pipeline.__qualname__}")
         ]
         if name and not fitting:
-            known = ", ".join(pipeline.__name__ for pipeline in orders) or "none"
-            raise SettingsError(f"{AFTER} names {name!r}, which is not in ITEM_PIPELINES: there are {known}")
+            named = ", ".join(pipeline.__name__ for pipeline in orders) or "none"
+            raise SettingsError(f"{AFTER} names {name!r}, which is not in ITEM_PIPELINES: there are {named}")
         found += fitting
     return found
 
@@ -140,7 +141,7 @@ def read_project_settings(settings: BaseSettings) -> DedupSettings:
 
 
 def names_database(settings: BaseSettings) -> bool:
-    """Say whether settings or a project tell where the database is; else a script may have been given them."""
+    """Whether settings or a project name the database; else a script may have been given them."""
     return settings.get(_DATABASE) is not None or inside_project()
 
 
@@ -152,11 +153,11 @@ def make_database_folder(settings: BaseSettings) -> None:
 
 def unknown_settings(settings: BaseSettings) -> Iterator[str]:
     """Yield a line for each setting of a project that looks like one of this library and is none."""
-    known = [_PREFIX + each.name.upper() for kind in (DedupSettings, ItemSettings) for each in fields(kind)]
-    known.append(AFTER)
+    names = [_PREFIX + each.name.upper() for kind in (DedupSettings, ItemSettings) for each in fields(kind)]
+    names.append(AFTER)
     for name in sorted(settings):
-        if isinstance(name, str) and name.startswith(_PREFIX) and name not in known:
-            nearest = get_close_matches(name.removeprefix(_PREFIX), [each.removeprefix(_PREFIX) for each in known], 1)
+        if isinstance(name, str) and name.startswith(_PREFIX) and name not in names:
+            nearest = get_close_matches(name.removeprefix(_PREFIX), [each.removeprefix(_PREFIX) for each in names], 1)
             yield f"{name} is no setting of dedup" + (f": is {_PREFIX}{nearest[0]} meant?" if nearest else "")
 
 
@@ -237,6 +238,8 @@ def require_report(settings: DedupSettings) -> None:
     """
     if not settings.report:
         return
+    from dedup.report.render import format_of  # noqa: PLC0415 -- most projects have no report written
+
     try:
         format_of(settings.report)
     except SettingsError as error:
@@ -252,3 +255,36 @@ def read_setting(crawler: Crawler, name: str, default: T, convert: Callable[[str
         return default if value is None else convert(name, value)
     except SettingsError as error:
         refuse_to_start(error)
+
+
+class StageComponents:
+    """Extension that names pipeline and spider middleware in the settings, and is gone.
+
+    Their places depend on the classes of a project's pipelines. To load these is to run its modules, of which some
+    import the reactor: so not before Scrapy has installed the one that the project wants, as add-ons would.
+    """
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Name them.
+
+        Raises:
+            NotConfigured: that is all that there was to do.
+        """
+        settings = crawler.settings
+        try:
+            order = order_for(settings)
+        except SettingsError as error:
+            refuse_to_start(error)
+        _name(settings, "ITEM_PIPELINES", "dedup.stage.pipelines.NearDuplicatePipeline", order)
+        _name(
+            settings, "SPIDER_MIDDLEWARES", "dedup.stage.spidermiddlewares.DuplicateLinksMiddleware", _MIDDLEWARE_ORDER
+        )
+        raise NotConfigured
+
+
+def _name(settings: BaseSettings, setting: str, path: str, order: float) -> None:
+    """Name a component in a setting, if it is not there under whatever name."""
+    given, component = settings.getdict(setting), load_object(path)
+    if not any(load_object(each) is component for each in given):
+        settings.set(setting, {**given, path: order}, settings.getpriority(setting) or 0)

@@ -1,4 +1,4 @@
-"""How a crawl ends that cannot begin: whether this process is the `scrapy` command, which it may end.
+"""The base of the commands, and how a crawl ends that cannot begin: it may end the `scrapy` command.
 
 Scrapy makes the commands of all packages (entry points) whenever its own command is run, and never else.
 """
@@ -9,17 +9,29 @@ import logging
 import sys
 from typing import NoReturn
 
+from scrapy.commands import ScrapyCommand
+
 from dedup.errors import DedupError, exit_status
 
 logger = logging.getLogger(__name__)
 
-made: set[str] = set()
-"""The modules of our commands that were made in this process."""
+_made: set[str] = set()
+
+
+class AddonCommand(ScrapyCommand):
+    """Base of the commands, which work without a project, too, and by which the command of Scrapy is recognised."""
+
+    requires_project = False
+    requires_crawler_process = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        _made.add(type(self).__module__)
 
 
 def is_command() -> bool:
-    """Say whether this process is the `scrapy` command."""
-    return bool(made)
+    """Whether this process is the `scrapy` command."""
+    return bool(_made)
 
 
 def refuse_to_start(error: DedupError) -> NoReturn:

@@ -16,14 +16,14 @@ from scrapy.crawler import Crawler
 def requests_in_progress(crawler: Crawler) -> set[Request] | None:
     """Return the requests of which anything is left to do; all signals come before their callbacks have ended.
 
-    None where the engine has no spider: before and behind that nothing is known of requests.
+    None where the engine has no spider: before and behind that there are no requests.
     """
     slot = crawler.engine._slot if crawler.engine else None
     return None if slot is None else slot.inprogress
 
 
 def is_closing(crawler: Crawler) -> bool:
-    """Say whether a crawl ends; the signals tell it only once all requests are done."""
+    """Whether a crawl ends; the signals are sent only once all requests are done."""
     engine = crawler.engine
     return engine is None or not engine.running or engine._slot is None or engine._slot.closing is not None
 
@@ -35,7 +35,7 @@ def wake_engine(crawler: Crawler) -> None:
 
 
 def items_under_way(crawler: Crawler) -> int:
-    """Return how many items are in the pipelines; of those of `start()` and `scrapy parse` no signal tells."""
+    """Return how many items are in the pipelines; of those of `start()` and `scrapy parse` there is no signal."""
     slot = crawler.engine.scraper.slot if crawler.engine else None
     return 0 if slot is None else slot.itemproc_size
 

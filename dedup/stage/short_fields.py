@@ -18,12 +18,9 @@ from numbers import Number
 from typing import Any
 from unicodedata import normalize
 
-from dateutil.parser import parse
-from itemadapter import ItemAdapter
-
 from dedup.rules.other_fields import BETWEEN_KEYS, FOR_ITS_KEY, NO_FIELDS, ItemFields, words_of
 from dedup.signature.signature import Signature, digest
-from dedup.stage.item_settings import ALL_FIELDS, FieldRule
+from dedup.stage.item_settings import ALL_FIELDS, FieldRule, ItemView, as_item
 
 _LONGEST_VALUE = _LONGEST_NAME = 100
 _MOST_FIELDS = 100
@@ -70,24 +67,23 @@ _MOMENT = 60.0
 _STARTED = time.time()
 
 
-def short_fields(item: Any, site: str, used: Collection[str], chosen: FieldRule) -> ItemFields:
-    """Return the short fields of an item, but for those that say nothing of the thing that it is.
+def short_fields(view: ItemView, used: Collection[str], chosen: FieldRule) -> ItemFields:
+    """Return the short fields of an item, but for those that say nothing of the thing that it is; no site is named.
 
-    These are addresses, sections and tags, what readers have done with it, its place in a list, the moment at which it
-    was crawled, and numbers that machines have made.
+    Left out are addresses, sections and tags, what readers have done with it, its place in a list, the moment at which
+    it was crawled, and numbers that machines have made.
 
     Args:
-        item: of any kind that itemadapter knows.
-        site: the site that it is from.
+        view: the item.
         used: the fields that its text, title and key are from.
         chosen: finds those that the project has named, in which anything counts, or all.
     """
-    rule = chosen.rule_for(type(item))
+    rule = chosen.rule_for(type(view.item))
     if rule is None:
         return NO_FIELDS
     is_named = rule.names != ALL_FIELDS
-    pairs = ((name, value) for name, value in ItemAdapter(item).items() if name not in used)
-    return ItemFields(site, _Fields(rule.find(item) if is_named else pairs, is_named=is_named).values, is_named)
+    pairs = ((name, value) for name, value in view.fields.items() if name not in used)
+    return ItemFields("", _Fields(rule.find(view) if is_named else pairs, is_named=is_named).values, is_named)
 
 
 class _Fields:
@@ -110,8 +106,8 @@ class _Fields:
             # Many are a list of other things.
             for each in self._few(value):
                 self._add(name, each, depth + 1)
-        elif not isinstance(value, (str, Number)) and ItemAdapter.is_item(value):
-            for below, each in islice(ItemAdapter(value).items(), self._left):
+        elif not isinstance(value, (str, Number)) and (fields := as_item(value)) is not None:
+            for below, each in islice(fields.items(), self._left):
                 self._add(f"{name}.{below}", each, depth + 1)
         elif (name in self.values or len(self.values) < _MOST_FIELDS) and (short := self._short(name, value)):
             self.values.setdefault(name, []).append(short)
@@ -122,7 +118,7 @@ class _Fields:
         return sorted(values, key=str) if isinstance(values, (set, frozenset)) else islice(values, self._left)
 
     def _short(self, name: str, value: Any) -> str:
-        """Return a value as it is compared; empty where it says nothing."""
+        """Return a value as it is compared; empty where it is irrelevant."""
         if value is None:
             return ""
         if self._is_named:
@@ -135,7 +131,7 @@ class _Fields:
             text = _number(value)
         else:
             text = value if isinstance(value, str) else ""
-        if not text or len(text) > _LONGEST_VALUE or _says_nothing(name, text) or _is_moment(value):
+        if not text or len(text) > _LONGEST_VALUE or _is_irrelevant(name, text) or _is_moment(value):
             return ""
         return f"{BETWEEN_KEYS}{_plain(text)}" if _is_of_today(value) else _plain(text)
 
@@ -161,18 +157,26 @@ def _number(value: Any) -> str:
     return f"{number:f}" if number.is_finite() and abs(number.adjusted()) < _LONGEST_VALUE else ""
 
 
-def _says_nothing(name: str, text: str) -> bool:
+def _is_irrelevant(name: str, text: str) -> bool:
     plain = text.strip().casefold()
     if plain in _NOTHING or not plain or _ADDRESS.match(plain) or _MADE_BY_MACHINE.fullmatch(plain):
         return True
-    words = words_of(name.rpartition(".")[2])
-    if words <= _SECTIONS | _OF_SECTIONS and words & _SECTIONS:
+    shows_section, shows_count = _kinds_of(name)
+    if shows_section:
         return not any(map(str.isdigit, plain))
-    return words <= _COUNTED | _OF_COUNTS and bool(words & _COUNTED) and _NUMBER.fullmatch(plain) is not None
+    return shows_count and _NUMBER.fullmatch(plain) is not None
+
+
+@lru_cache(maxsize=4_096)
+def _kinds_of(name: str) -> tuple[bool, bool]:
+    """Whether a field has the name of a section of a site, and whether that of what readers have done with a thing."""
+    words = words_of(name.rpartition(".")[2])
+    is_section = words <= _SECTIONS | _OF_SECTIONS and bool(words & _SECTIONS)
+    return is_section, words <= _COUNTED | _OF_COUNTS and bool(words & _COUNTED)
 
 
 def _is_moment(value: Any) -> bool:
-    """Say whether a value is a moment of this crawl to the second, as seconds or parts of them, or as a time."""
+    """Whether a value is a moment of this crawl to the second, as seconds or parts of them, or as a time."""
     with suppress(ValueError, OverflowError, ArithmeticError, TypeError, OSError):
         return any(_STARTED - _MOMENT <= moment <= time.time() + 1 for moment in _moments(value))
     return False
@@ -190,7 +194,7 @@ def _moments(value: Any) -> Iterator[float]:
 
 
 def _is_of_today(value: Any) -> bool:
-    """Say whether a value is today's date, with a time or without: a list that is crawled daily may say so of all."""
+    """Whether a value is today's date, with a time or without: a list that is crawled daily may give it to all."""
     days = _days(int(time.time()) // 3_600)
     return str(value)[:10] in days if isinstance(value, (str, date)) else False
 
@@ -201,7 +205,9 @@ def _days(_hour: int) -> frozenset[str]:
 
 
 def _read_moment(text: str) -> datetime | None:
-    # dateutil reads most of what people write, in fifty times the time.
+    # dateutil reads most of what people write, in fifty times the time, and takes a while to load.
+    from dateutil.parser import parse  # noqa: PLC0415
+
     for read in (datetime.fromisoformat, parsedate_to_datetime, parse):
         with suppress(ValueError, TypeError, OverflowError, ArithmeticError):
             return read(text)

@@ -1,4 +1,4 @@
-"""The spider middleware that knows where items come from, and can keep a crawl from following a duplicate's links."""
+"""The spider middleware that notes where items come from, and can keep a crawl from following a duplicate's links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from dedup.stage.origins import ItemPage, Origins
+from dedup.stage.pending import ItemPage, Origins
 from dedup.stage.project import read_item_settings, read_settings, require_asyncio
 from dedup.stage.scrapy_private import is_closing, items_under_way
 
@@ -55,7 +55,7 @@ class DuplicateLinksMiddleware:
         self._crawler = crawler
         self._follows_duplicates = follows_duplicates
         self._origins = Origins.of(crawler)
-        self._has_told = False
+        self._has_warned = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -114,13 +114,13 @@ class DuplicateLinksMiddleware:
         return page.is_duplicate
 
     def _is_in_vain(self, page: ItemPage) -> bool:
-        """Say whether it is no use to wait for the verdicts on a page's items any longer."""
+        """Whether it is no use to wait for the verdicts on a page's items any longer."""
         if items_under_way(self._crawler) == 0:
             # What was passed on has long reached the pipelines: something has left the rest out.
             return True
         silence = time.monotonic() - page.last_news
-        if silence > LONGEST_SECONDS and not self._has_told:
-            self._has_told = True
+        if silence > LONGEST_SECONDS and not self._has_warned:
+            self._has_warned = True
             logger.warning(
                 "no verdict on %s for %.0f seconds: its links are followed, as are those of other pages like it",
                 page.response,

@@ -10,12 +10,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Engine, MetaData, Table, create_engine, event, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
@@ -268,7 +268,7 @@ def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> N
             f"database {name} holds a part of an index: repeat `dedup index load`, which goes on, or name another one"
         )
     if found.get(LOADING) != wanted.get(LOADING):
-        raise IncompatibleDatabaseError(f"database {name} is there already: an index is loaded into a new one")
+        raise IncompatibleDatabaseError(f"database {name} already exists: an index is loaded into a new one")
     for key, value in wanted.items():
         if found.get(key) == value:
             continue
@@ -353,7 +353,8 @@ def read_rows_of_runs(connection: Connection) -> list[RowsOfRuns]:
 
 def insert_into(table: Table, dialect: str) -> Any:
     """Return an INSERT that can say what is done on a conflict, which SQLAlchemy has for each database apart."""
-    return {"sqlite": sqlite, "postgresql": postgresql}[dialect].insert(table)
+    # That of the other database takes a tenth of the time in which a crawl starts.
+    return import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
 
 
 def url_of(name: str) -> str:

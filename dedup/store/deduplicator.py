@@ -173,6 +173,26 @@ class Deduplicator:
         self._next_batch += 1
         return decisions
 
+    def find(self, document: Document, run_id: int) -> Decision:
+        """Decide a document as one of a key that was never seen, and remember nothing.
+
+        Raises:
+            DatabaseError: the database cannot be read.
+        """
+        with self.database.read() as connection:
+            [arriving] = self._arriving([document], run_id, document.item_class)
+            if document_rows.find_erased(connection, [each for each in arriving.digests if each is not None]):
+                return replace(ERASED, key=document.key)
+            unit = UnitOfWork(connection, run_id, self._first_batch, self._next_batch)
+            found = Recogniser(unit, [arriving]).recognise(arriving)
+            if found is None:
+                raise ValueError("a document without a signature cannot be looked up")
+            with self._keys.batch(unit, [arriving.keys] if arriving.keys else []):
+                # What one finds counts the documents of each site.
+                answer = OriginalFinder(self._keys, self._settings).find(unit, found._replace(stored=None))
+        answer, kept = self._passed_on(answer, None)
+        return replace(decision_of(Verdict.NEW, found.content, answer), kept=kept, key=document.key)
+
     def forget(self, keys: Iterable[str]) -> None:
         """Forget documents that are gone, in one transaction.
 
@@ -273,10 +293,10 @@ class Deduplicator:
             return answer, None
         if self._settings.mark_only:
             return answer, Kept.MARKED
-        if was_kept in (Kept.SAYS_MORE, Kept.MOVED):
+        if was_kept in (Kept.NEW_TEXT, Kept.MOVED):
             return Answer(similar=answer.match, lost=answer.lost), was_kept
         if answer.lost.is_long:
-            return answer, Kept.SAYS_MORE
+            return answer, Kept.NEW_TEXT
         return answer, Kept.MOVED if answer.has_moved else None
 
     def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
@@ -328,7 +348,7 @@ def _former_answer(unit: UnitOfWork, stored: StoredDocument, content: Content) -
     if row is not None and row.rule is not None:
         kept = row.kept and Kept(row.kept)
         rule = Rule.of(row.rule)
-        lost = LostText(row.lost or 0, row.lost_bytes or 0, kept is Kept.SAYS_MORE, row.places or 0)
+        lost = LostText(row.lost or 0, row.lost_bytes or 0, kept is Kept.NEW_TEXT, row.places or 0)
     if content.sketch.tokens > 0 and stored.text_digest == leader.text_digest:
         rule, lost = Rule.SAME_TEXT, NOTHING_LOST
     return Answer(Match(leader, leader, rule=rule), lost=lost), kept

@@ -95,7 +95,7 @@ _LAST_VERDICT = (
     .limit(1)
 )
 _BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
-_WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.MOVED, Kept.MARKED)]
+_WHY_PASSED_ON = [each.value for each in (Kept.NEW_TEXT, Kept.MOVED, Kept.MARKED)]
 _PASSED_ON = (
     _DOCUMENT.where(
         documents.c.leader_id == bindparam("leader"),

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Column,
+    Connection,
     Float,
     ForeignKey,
     Index,
@@ -21,6 +22,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    event,
     func,
 )
 
@@ -176,7 +178,12 @@ _ALL_BITS = (1 << 64) - 1
 
 def _index_of_some(name: str, column: Column[Any]) -> None:
     """Index those rows that have a value in a column, where most have none."""
-    Index(name, column, sqlite_where=column.is_not(None), postgresql_where=column.is_not(None))
+    index = Index(name, column)
+
+    @event.listens_for(metadata, "before_create")
+    def leave_out_null(_metadata: MetaData, connection: Connection, **_: Any) -> None:
+        # Where both databases are named in advance, SQLAlchemy loads both, which takes a fifth of the stage's start.
+        index.dialect_options[connection.dialect.name]["where"] = column.is_not(None)
 
 
 _index_of_some("dedup_documents_given", documents.c.given_digest)

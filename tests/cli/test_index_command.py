@@ -236,20 +236,20 @@ def test_what_cannot_be_done_is_refused_in_one_line(
     (tmp_path / "folder").mkdir()
     (tmp_path / "file.txt").write_text("no index", encoding="utf-8")
     for arguments, message in {
-        ("info", "absent"): "absent: no index; give a folder that `dedup index build` or --save-index made",
-        ("info", "folder"): "folder: no index",
-        ("info", "file.txt"): "file.txt: no index",
-        ("build", "file.txt", "-o", "folder"): "folder: is there and is no index; give another name",
-        ("build", "file.txt", "-o", "absent/new"): "absent/new: its folder is not there; make it first",
-        ("build", "file.txt", "-o", str(index)): "is there already; write elsewhere, or give --force",
+        ("info", "absent"): "absent: not an index; pass a folder that `dedup index build` or --save-index made",
+        ("info", "folder"): "folder: not an index",
+        ("info", "file.txt"): "file.txt: not an index",
+        ("build", "file.txt", "-o", "folder"): "folder: exists and is not an index; choose another path",
+        ("build", "file.txt", "-o", "absent/new"): "absent/new: its folder does not exist; create it first",
+        ("build", "file.txt", "-o", str(index)): "already exists; choose another path or pass --force",
         ("build", "-o", "new"): "give files and folders, or --database URL",
         ("build", "file.txt", "--database", "x.db", "-o", "new"): "give files and folders, or --database URL",
         ("build", "--database", "x.db", "--against", str(index), "-o", "new"): "then build one --against it",
         ("query", str(index)): "nothing to look up",
-        ("query", str(index), "absent.txt"): "'absent.txt' is no file: write text:... for a text",
+        ("query", str(index), "absent.txt"): "no such file: absent.txt (use text:... for a literal text",
         ("query", str(index), "--fingerprint", "xyz"): "--fingerprint 'xyz': expected 16 hexadecimal digits",
         ("query", str(index), "text:a", "--radius", "65"): "--radius 65: expected 0 to 64 bits",
-        ("load", "absent", "x.db"): "absent: no index",
+        ("load", "absent", "x.db"): "absent: not an index",
     }.items():
         assert message in run(*arguments, status=2)
     assert "there is no database" in run("build", "--database", "x.db", "-o", "new", status=1)

@@ -96,6 +96,7 @@ def test_every_command_is_listed_and_what_there_is_to_learn_from_at_the_end(tmp_
 def test_options_of_how_documents_are_decided_come_last_and_in_few_lines(command: str, tmp_path: Path) -> None:
     _, _, shown = run_dedup(command, "-h", folder=tmp_path).stdout.partition("\nhow documents are decided:\n")
     assert [line.split()[0] for line in shown.splitlines() if line.startswith("  -")] == [
+        "--threshold",
         "--set",
         "--mode",
         "--scheme",

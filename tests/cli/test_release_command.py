@@ -40,7 +40,7 @@ def test_marked_page_is_released(database: Path) -> None:
         "released  1 page: kept when seen again",
         f"          {WIRE}",
         "",
-        "Crawl once more (-a recrawl=true): what is released is fetched again then, and stored.",
+        "Crawl again (-a recrawl=true) to fetch and store what is released.",
     ]
 
 

@@ -126,7 +126,7 @@ def test_lookups_of_documents_and_labelled_sets(tmp_path: Path) -> None:
     [
         (("simhash", "a b", "--features", "shingles"), "--features 'shingles'"),
         (("simhash", "a b", "--bits", "300"), "--bits '300': give a whole number from 1 to 256"),
-        (("simhash", "absent.txt"), "'absent.txt' is no file: write text:... for a text of one word"),
+        (("simhash", "absent.txt"), "no such file: absent.txt (use text:... for a literal text)"),
         (("simhash", "the cat", "--features", "textrank"), "'the cat': no textrank in it; take other --features"),
         (("simhash", *["a b"] * 101), "101 texts: 100 are drawn at most"),
         (("lookups", "--plot", "absent/plot.svg"), "--plot absent/plot.svg: there is no such folder"),

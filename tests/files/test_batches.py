@@ -118,7 +118,7 @@ def test_signatures_keys_and_places(
 def test_a_text_that_is_the_key_too(field: str, tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text(json.dumps({field: "a text", "text": "another"}), encoding="utf-8")
-    for options in (ReadOptions(field), ReadOptions(field, key_field=field)):
+    for options in (ReadOptions((field,)), ReadOptions((field,), key_field=field)):
         lines = whole(path, options)
         assert [each[0] for each in as_signed_alone(lines, "words")] == ["a text"]
         assert as_signed_together(lines, "words") == as_signed_alone(lines, "words")
@@ -129,7 +129,7 @@ def test_names_of_fields_that_are_empty_or_no_unicode(field: str, tmp_path: Path
     path = tmp_path / "in.jsonl"
     lines = [{"text": "a", "url": "u"}, {"text": "b", field: "k", "id": "i"}, {field: "c"}]
     path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    for options, keys in (ReadOptions(key_field=field), "k"), (ReadOptions(field), "i"):
+    for options, keys in (ReadOptions(key_field=field), "k"), (ReadOptions((field,)), "i"):
         alone = as_signed_alone(whole(path, options), "words")
         assert as_signed_together(whole(path, options), "words") == alone
         assert keys in {each[0] for each in alone}
@@ -161,7 +161,11 @@ def test_escapes_that_become_longer(escapes: int, tmp_path: Path) -> None:
 def test_by_other_schemes_and_fields(scheme: str, tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text("\n".join(LINES).replace('"text"', '"body"'), encoding="utf-8")
-    for options in (ReadOptions("body"), ReadOptions("body", key_field="id"), ReadOptions("body", key_field="none")):
+    for options in (
+        ReadOptions(("body",)),
+        ReadOptions(("body",), key_field="id"),
+        ReadOptions(("body",), key_field="none"),
+    ):
         lines = whole(path, options)
         assert as_signed_together(lines, scheme) == as_signed_alone(lines, scheme)
 

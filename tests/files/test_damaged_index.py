@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_found_though_the_checksums_are_right(
     copy: Path, change: Callable[[list[dict[str, Any]]], None], reason: str
 ) -> None:
     change_rows(copy, change)
-    with pytest.raises(IndexFileError, match=f"^copy: damaged index, {reason}: build it again, or take a copy$"):
+    with pytest.raises(IndexFileError, match=f"^copy: damaged index, {reason}: rebuild it or restore a copy$"):
         read_whole(copy)
 
 
@@ -186,11 +186,11 @@ def test_an_index_of_another_version_is_refused_in_a_line(
 ) -> None:
     change_about(copy, lambda about: json.dumps({**json.loads(about), "format": 3}))
     assert main(command) == 2
-    assert refusal_in(capsys) == "error: copy: an index of format 3, and this version reads 4; build it anew"
+    assert refusal_in(capsys) == "error: copy: an index of format 3, and this version reads 4; rebuild it"
     # The binary files of an earlier one.
     shutil.rmtree(copy / "rows")
     assert main(command) == 2
-    assert refusal_in(capsys).startswith("error: copy: no index; give a folder that `dedup index build` or")
+    assert refusal_in(capsys).startswith("error: copy: not an index; pass a folder that `dedup index build` or")
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,15 @@ def many(count: int, seed: object = 0) -> list[dict[str, Any]]:
     return [{"id": f"{seed}-{i}", "text": text} for i, text in enumerate(texts)]
 
 
+def test_a_file_whose_first_records_are_all_rejected_is_named_at_once(tmp_path: Path) -> None:
+    write(tmp_path / "bad.jsonl", [{"words": TEXT}] * 250)
+    write(tmp_path / "good.jsonl", [{"words": TEXT}] * 99 + LINES + [{"words": TEXT}] * 250)
+    done = dedup("bad.jsonl", "good.jsonl", "--dry-run", "--processes", "1", folder=tmp_path)
+    [said] = [line for line in done.stderr.splitlines() if "its first 100 records are rejected" in line]
+    assert said.startswith("dedup files: bad.jsonl:100: ")
+    assert said.endswith("has neither 'text' nor 'html'; there are 'words'; name that of the text by --text-field")
+
+
 def test_what_is_similar_is_kept_and_named_in_a_file_of_its_own(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": FORM}, {"id": "e", "text": filled_in(FORM)}])
     done = dedup("in.jsonl", "-o", "out", "--processes", "1", folder=tmp_path)
@@ -183,16 +192,19 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--kept", "in.jsonl"], "in.jsonl: is one of the inputs"),
         (["in.jsonl", "--kept", "link.jsonl", "--force"], "link.jsonl: is one of the inputs"),
         (["in.jsonl", "--kept", "a.jsonl", "--dropped", "a.jsonl"], "two outputs are the same file"),
-        (["in.jsonl", "--kept", "there.jsonl"], "there.jsonl: is there already"),
-        (["in.jsonl", "--kept", "a.txt"], "a.txt: not a format to write"),
-        (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder is not there"),
+        (["in.jsonl", "--kept", "there.jsonl"], "there.jsonl: already exists; choose another path or pass --force"),
+        (["one.parquet", "--kept", "a.parquet", "--cluster-fields"], "have a column 'cluster' already"),
+        (["in.jsonl", "--kept", "a.txt"], "a.txt: unknown output format"),
+        (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder does not exist"),
         (["in.jsonl", "-o", "out", "--dry-run"], "--dry-run writes nothing"),
         (["in.jsonl", "--dry-run", "--limit", "0"], "--limit 0: expected more than 0"),
-        (["in.jsonl", "--dry-run", "--set", "text_field=body"], "is no setting of how"),
+        (["in.jsonl", "--dry-run", "--set", "text_field=body"], "--set: unknown rule 'text_field'; there are scheme, "),
+        (["in.jsonl", "--dry-run", "--set", "threshold=.8"], "--set: unknown rule 'threshold'; did you mean min_jacc"),
+        (["in.jsonl", "--dry-run", "--threshold", "8"], "DEDUP_MIN_JACCARD = 8.0: expected a number from 0 to 1"),
         (["in.jsonl", "--dry-run", "--set", "DEDUP_OUTAGE_TIMEOUT=5"], "outage_timeout: a setting of crawls"),
         (["in.jsonl", "--dry-run", "--set", "mark_only=on"], "mark_only: a setting of crawls"),
-        (["in.jsonl", "--dry-run", "--against", "none"], "none: no index"),
-        (["in.jsonl", "--save-index", "there.jsonl", "--force"], "there.jsonl: is there and is no index"),
+        (["in.jsonl", "--dry-run", "--against", "none"], "none: not an index"),
+        (["in.jsonl", "--save-index", "there.jsonl", "--force"], "there.jsonl: exists and is not an index"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(
@@ -201,6 +213,7 @@ def test_what_cannot_be_done_is_said_in_a_line(
     tmp_path: Path,
 ) -> None:
     write(tmp_path / "in.jsonl", LINES)
+    pq.write_table(pa.table({"text": [TEXT], "cluster": ["c"]}), tmp_path / "one.parquet")
     (tmp_path / "there.jsonl").write_text("mine", encoding="utf-8")
     (tmp_path / "link.jsonl").symlink_to("in.jsonl")
     done = dedup(*arguments, folder=tmp_path)
@@ -218,16 +231,28 @@ def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
     write(tmp_path / "new.jsonl", LINES[1:])
     assert dedup("old.jsonl", "--save-index", "index", folder=tmp_path).returncode == 0
     done = dedup("new.jsonl", "--against", "index", "-o", "out", folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert [row["id"] for row in rows_of(tmp_path / "out/kept.jsonl")] == ["c"]
     dropped = rows_of(tmp_path / "out/dropped.jsonl")
     assert [(row["key"], row["original"], row["verdict"]) for row in dropped] == [
         ("b", "a", "near duplicate"),
         ("a", "a", "exact duplicate"),
     ]
-    other = dedup("new.jsonl", "--against", "index", "--dry-run", "--set", "min_jaccard=.9", folder=tmp_path)
+    other = dedup("new.jsonl", "--against", "index", "--dry-run", "--set", "min_tokens=9", folder=tmp_path)
     assert other.returncode == 2
-    assert "made with other settings (min_jaccard 0.55 instead of 0.9)" in other.stderr
+    assert "made with different settings (min_tokens 20 instead of 9)" in other.stderr
+
+
+def test_an_index_serves_other_thresholds_and_is_updated_without_force(tmp_path: Path) -> None:
+    write(tmp_path / "old.jsonl", LINES[:1])
+    write(tmp_path / "new.jsonl", [{"id": "b", "text": edited(TEXT, 8)}, *LINES[2:]])
+    assert dedup("old.jsonl", "--save-index", "index", folder=tmp_path).returncode == 0
+    update = ("--against", "index", "--save-index", "./index", "--threshold", "1", "--json")
+    report = json.loads(dedup("new.jsonl", *update, folder=tmp_path).stdout)
+    assert (report["kept"], report["similar"], report["known"]) == (2, 1, 3)
+    report = json.loads(dedup("new.jsonl", *update, folder=tmp_path).stdout)
+    assert (report["kept"], report["exact"], report["known"]) == (0, 3, 3)
+    assert dedup("new.jsonl", "--save-index", "index", folder=tmp_path).returncode == 2
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
@@ -240,7 +265,7 @@ def test_a_run_that_was_killed_or_stopped_writes_nothing_and_the_next_one_all(
     arguments = ["in.jsonl", "--format", suffix, "--processes", "1", "-o", "out"]
     done = run_in_process("-c", STOPPED, int(stop), "files", *arguments, cwd=tmp_path)
     assert done.returncode == (-stop if stop == signal.SIGKILL else 130)
-    assert ("stopped, and nothing is written" in done.stderr) == (stop == signal.SIGINT)
+    assert ("interrupted; nothing was written" in done.stderr) == (stop == signal.SIGINT)
     assert not list((tmp_path / "out").glob(f"*.{suffix}"))
     assert dedup(*arguments, folder=tmp_path).returncode == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
@@ -268,6 +293,66 @@ run_and_exit()
 """
 
 
+def test_standard_input_is_read_and_what_is_written_is_compressed_by_its_name(tmp_path: Path) -> None:
+    lines = "".join(json.dumps(row) + "\n" for row in [*LINES, {"text": OTHER}])
+    command = ("files", "-", "--kept", "kept.jsonl.gz", "--dropped", "dropped.jsonl")
+    done = run_in_process("-m", "dedup", *command, cwd=tmp_path, input=lines)
+    assert done.returncode == 0, done.stderr
+    with gzip.open(tmp_path / "kept.jsonl.gz", "rt", encoding="utf-8") as kept:
+        assert [json.loads(line)["id"] for line in kept] == ["a", "c"]
+    *_, last = rows_of(tmp_path / "dropped.jsonl")
+    assert (last["key"], last["source"], last["original"]) == ("-:5", "-:5", "c")
+
+
+def test_a_source_of_which_most_goes_is_named_and_may_stop_the_run(tmp_path: Path) -> None:
+    write(tmp_path / "new.jsonl", [{"id": f"n{i}", "text": document(40, i)} for i in range(100)])
+    write(tmp_path / "old.jsonl", [{"id": f"o{i}", "text": edited(TEXT, i % 3 + 1, i)} for i in range(100)])
+    inputs = ("new.jsonl", "old.jsonl", "--processes", "1")
+    done = dedup(*inputs, "--pairs", "pairs.jsonl", "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    counts = report["sources"]
+    assert counts["new.jsonl"] == {"documents": 100, "dropped": 0}
+    assert counts["old.jsonl"]["dropped"] == report["near"] + report["exact"] > 50
+    assert sum(report["histogram"].values()) == report["near"]
+    assert set(report["histogram"]) <= {".7", ".8", ".9"}
+    assert f"old.jsonl: {counts['old.jsonl']['dropped']} of 100 documents are dropped; look at them" in done.stderr
+    pairs = rows_of(tmp_path / "pairs.jsonl")
+    assert len(pairs) == report["near"] + report["exact"] + report["similar"]
+    assert all(0.5 < pair["similarity"] <= 1 and pair["a"][0] == pair["b"][0] == "o" for pair in pairs)
+    refused = dedup(*inputs, "-o", "out", "--save-index", "index", "--max-dropped", ".5", folder=tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("documents are dropped, more than --max-dropped 0.5: nothing is written\n")
+    assert not list((tmp_path / "out").iterdir())
+    assert not (tmp_path / "index").exists()
+
+
+@pytest.mark.parametrize("kept", ["kept.jsonl", "kept.jsonl.gz", "kept.parquet"])
+@pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
+def test_kept_documents_carry_their_clusters(name: str, kept: str, tmp_path: Path) -> None:
+    rows = [*LINES, {"id": "+", "text": "+"}, {"id": "d", "text": f"{TEXT} {document(60, 'd')}"}]
+    write(tmp_path / "in.jsonl", rows)
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    done = dedup(name, "--kept", kept, "--clusters", "clusters.jsonl", "--cluster-fields", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    if kept.endswith("parquet"):
+        found = pq.read_table(tmp_path / kept).to_pylist()
+    else:
+        opened: Any = gzip.open if kept.endswith("gz") else open
+        with opened(tmp_path / kept, "rt", encoding="utf-8") as lines:
+            found = [json.loads(line) for line in lines]
+    [cluster] = rows_of(tmp_path / "clusters.jsonl")
+    assert cluster == {"leader": "a", "keys": ["a", "b", "a", "d"]}
+    assert [(row.get("id") or row["key"], row["copies"], row["cluster"]) for row in found] == [
+        ("a", 4, "a"),
+        ("c", 1, "c"),
+        ("+", 1, None),
+        ("d", 4, "a"),
+    ]
+    assert [name for name in found[0] if name not in ("copies", "cluster")] == (
+        ["key", "text", "source", "record"] if (name, kept) == ("in.jsonl", "kept.parquet") else ["id", "text", "n"]
+    )
+
+
 def test_two_runs_do_not_write_the_same_outputs(tmp_path: Path) -> None:
     import fcntl
 
@@ -278,4 +363,4 @@ def test_two_runs_do_not_write_the_same_outputs(tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         done = dedup("in.jsonl", "--kept", "kept.jsonl", folder=tmp_path)
     assert done.returncode == 2
-    assert "another process is at work" in done.stderr
+    assert "another process is writing" in done.stderr

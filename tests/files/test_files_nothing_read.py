@@ -37,7 +37,7 @@ def test_the_corrected_command_runs(outputs: list[str], tmp_path: Path) -> None:
     done = dedup("in.jsonl", *outputs, folder=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "error: no document could be read, and nothing is written: in.jsonl:1: has neither 'text' nor 'html'; there "
+        "error: no document could be read; nothing was written: in.jsonl:1: has neither 'text' nor 'html'; there "
         "are 'adres', 'verhaal'; name that of the text by --text-field; 2 more were rejected\n"
     )
     assert files_of(tmp_path) == {"in.jsonl"}
@@ -132,6 +132,6 @@ def test_of_no_documents_none_are_kept(name: str, data: str, tmp_path: Path) -> 
     (tmp_path / name).write_text(data, encoding="utf-8")
     done = dedup(name, "-o", "out", "--json", folder=tmp_path)
     assert done.returncode == 0
-    assert done.stderr == "dedup files: there are no documents in the inputs: what is written is empty\n"
+    assert done.stderr == "dedup files: no documents in the inputs; the outputs are empty\n"
     assert json.loads(done.stdout)["documents"] == 0
     assert rows_of(tmp_path / "out/kept.jsonl") == []

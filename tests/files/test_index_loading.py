@@ -115,7 +115,7 @@ def test_a_load_that_was_stopped_goes_on(
             Crawl(database_url)
         capsys.readouterr()
         assert index("load", other, database_url) == 1
-        assert "is there already: an index is loaded into a new one" in capsys.readouterr().err
+        assert "already exists: an index is loaded into a new one" in capsys.readouterr().err
     assert index("load", source, database_url) == 0
     crawled = Crawl(database_url)
     with closing(crawled.database):
@@ -123,7 +123,7 @@ def test_a_load_that_was_stopped_goes_on(
         assert {row.name: row.outcome for row in crawled.query(select(schema.runs))}["index index"] == "loaded"
         assert len(crawled.stored()) == len(held_by_own_keys(source)) - 1
     assert index("load", source, database_url) == 1
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert main(["runs", "--database", database_url, "cancel", "index index"]) == 1
     assert "is what was loaded of an index" in capsys.readouterr().err
 

@@ -148,6 +148,12 @@ def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
         str(tmp_path / "a.txt"),
     ]
     assert {Path(name).name for name in find_files([tmp_path]).ignored} == {"notes.pdf", "loop"}
+    assert [each.file for each in read(tmp_path / "b" / "*.txt")] == [
+        each.file for each in read(tmp_path / "b" / "10.txt", tmp_path / "b" / "2.txt")
+    ]
+    assert [each.file for each in read(tmp_path / "[ab]*")] == [each.file for each in read(tmp_path)][:3]
+    with pytest.raises(InputError, match="cannot be read"):
+        read(tmp_path / "*.csv")
 
 
 @pytest.mark.parametrize("name", [".", "./", "../{}", "../{}/", "{absolute}"])
@@ -189,7 +195,7 @@ def test_a_document_is_called_by_the_first_field_that_is_there(line: str, key: s
 
 
 def test_fields_can_be_named(tmp_path: Path) -> None:
-    options = ReadOptions(text_field="body", html_field="page", key_field="doi")
+    options = ReadOptions(text_fields=("body",), html_field="page", key_field="doi")
     (tmp_path / "a.jsonl").write_text(
         '{"doi": "1", "body": "b", "page": "<p>"}\n{"doi": "2", "body": "", "page": "<p>\\u00e9"}\n'
         '{"doi": "3", "body": ""}\n',
@@ -214,7 +220,7 @@ NESTED: list[dict[str, object]] = [
 
 
 def test_fields_inside_of_others_are_named_with_dots(tmp_path: Path) -> None:
-    options = ReadOptions(text_field="article.body", html_field="article.page", key_field="article.meta.doi")
+    options = ReadOptions(text_fields=("article.body",), html_field="article.page", key_field="article.meta.doi")
     (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in NESTED), encoding="utf-8")
     pq.write_table(pa.Table.from_pylist(NESTED[:3]), tmp_path / "b.parquet")
     flat = {"article.body": ["of this very name"], "article.meta.doi": ["4"], "article": [{"body": "inside"}]}
@@ -226,11 +232,24 @@ def test_fields_inside_of_others_are_named_with_dots(tmp_path: Path) -> None:
     assert found == [*three, named, *three, named, ("5", "of a column", None)]
 
 
+def test_parts_of_a_text_are_joined_and_of_several_names_the_first_counts(tmp_path: Path) -> None:
+    rows = [{"title": "t", "body": "b"}, {"title": "", "body": "b"}, {"title": "T", "body": "t and b"}, {"title": "t"}]
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "b.parquet")
+    (tmp_path / "c.csv").write_text('story,"a,b",key\ns,c,k\n', encoding="utf-8")
+    options = ReadOptions(("title", "body,story"), key_field="id,key")
+    found = [each for each in read_documents([tmp_path], options) if isinstance(each, CorpusDocument)]
+    assert [(each.key, each.text) for each in found] == [("k", "s")]
+    found = read(tmp_path, options=ReadOptions(("title", "body,story")))
+    assert [each.text for each in found] == [*["t\nb", "b", "t and b", "t"] * 2, "s"]
+    assert read(tmp_path / "c.csv", options=ReadOptions(("a,b",)))[0].text == "c"
+
+
 def test_lists_on_the_way_are_gone_through(tmp_path: Path) -> None:
     rows = [{"parts": [{"p": {"text": "a"}}, {"p": None}, {"p": {"text": "b"}}]}, {"parts": [{"p": {"text": "c"}}]}]
     (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "b.parquet")
-    options = ReadOptions(text_field="parts.p.text")
+    options = ReadOptions(text_fields=("parts.p.text",))
     assert [each.text for each in read(tmp_path, options=options)] == ["a\nb", "c"] * 2
 
 
@@ -238,9 +257,9 @@ def test_other_fields_of_a_struct_do_not_spoil_a_text(tmp_path: Path) -> None:
     broken = pa.Array.from_buffers(pa.string(), 1, [None, *pa.array([b"\xff"]).buffers()[1:]])
     article = pa.StructArray.from_arrays([pa.array(["a"]), broken], ["body", "title"])
     pq.write_table(pa.table({"article": article}), tmp_path / "a.parquet")
-    assert [each.text for each in read(tmp_path, options=ReadOptions(text_field="article.body"))] == ["a"]
+    assert [each.text for each in read(tmp_path, options=ReadOptions(text_fields=("article.body",)))] == ["a"]
     with pytest.raises(AssertionError, match="not UTF-8"):
-        read(tmp_path, options=ReadOptions(text_field="article.title"))
+        read(tmp_path, options=ReadOptions(text_fields=("article.title",)))
 
 
 def test_fields_inside_of_others_are_named_where_the_text_is_not_found(tmp_path: Path) -> None:
@@ -248,13 +267,13 @@ def test_fields_inside_of_others_are_named_where_the_text_is_not_found(tmp_path:
     (tmp_path / "a.jsonl").write_text(json.dumps(rows[0]), encoding="utf-8")
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "b.parquet")
     for field in ("text", "article.text", "article.meta.doi.x", "n.x", "article."):
-        found = list(read_documents([tmp_path], ReadOptions(text_field=field)))
+        found = list(read_documents([tmp_path], ReadOptions(text_fields=(field,))))
         reasons = [each.reason for each in found if isinstance(each, Rejected)]
         assert len(reasons) == 2
         told = f"{field!r} or 'html'; there are 'article.body', 'article.meta.doi', 'n'; name that of the text"
         assert told in reasons[0].replace(" nor ", " or ")
         assert told in reasons[1]
-    found = list(read_documents([tmp_path], ReadOptions(text_field="article.meta")))
+    found = list(read_documents([tmp_path], ReadOptions(text_fields=("article.meta",))))
     assert [each.reason for each in found if isinstance(each, Rejected)] == [
         "'article.meta' is not a string",
         "the column 'article.meta' is of type struct<doi: int64>, not of strings",
@@ -327,7 +346,7 @@ def test_fields_are_found_under_the_names_that_projects_use(
 
 def test_a_field_that_is_named_is_the_only_one(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"title": "T", "Text": "t", "body": "b"}\n{"body": "b"}', encoding="utf-8")
-    found = list(read_documents([tmp_path], ReadOptions(text_field="text")))
+    found = list(read_documents([tmp_path], ReadOptions(text_fields=("text",))))
     assert [getattr(each, "text", "none") for each in found] == ["t", "none"]
 
 
@@ -420,8 +439,8 @@ def test_text_columns_may_be_of_any_kind_of_string(tmp_path: Path) -> None:
         ("a.pdf", b"%PDF", "not a known format by its name"),
         ("a.jsonl.gz", b'{"text": "a"}', "not gzip as its name says"),
         ("a.jsonl.zst", b"\x1f\x8b", "not zstd as its name says"),
-        ("a.parquet", b"PAR1 and no more", "not a whole Parquet file"),
-        ("a.parquet", b"", "not a whole Parquet file"),
+        ("a.parquet", b"PAR1 and no more", "an incomplete Parquet file"),
+        ("a.parquet", b"", "an incomplete Parquet file"),
         ("a.warc.zst", b"\x28\xb5\x2f\xfd", "a WARC file is read plain and by gzip: unpack it"),
         ("RC_2026-01.zst", b"\x28\xb5\x2f\xfd", "name it by what is in it, such as NAME.jsonl.zst"),
         ("a.arc.gz", b"\x1f\x8b", "an ARC file, which warcio recompress"),

@@ -92,7 +92,7 @@ def test_a_pattern_names_files(server: Server, tmp_path: Path) -> None:
 def test_a_name_that_tells_the_wrong_compression_is_refused(server: Server, tmp_path: Path) -> None:
     S3FileSystem().pipe("corpus/a.jsonl.gz", b'{"text": "plain"}\n')
     S3FileSystem().pipe("corpus/b.parquet", b"no parquet")
-    for name, said in (("a.jsonl.gz", "not gzip as its name says"), ("b.parquet", "not a whole Parquet file")):
+    for name, said in (("a.jsonl.gz", "not gzip as its name says"), ("b.parquet", "an incomplete Parquet file")):
         done = dedup(f"s3://corpus/{name}", "--dry-run", folder=tmp_path)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert done.stderr.startswith(f"error: s3://corpus/{name}: {said}")

@@ -120,7 +120,7 @@ def test_parts_that_spark_writes_are_one_index(saved: Path, tmp_path: Path) -> N
     with pytest.raises(IndexFileError, match="its documents are not in the order of their numbers"):
         read_whole(folder)
     (second / "_SUCCESS").unlink()
-    with pytest.raises(InputError, match=f"from={1 << 60}: was not written to the end; run again what wrote it"):
+    with pytest.raises(InputError, match=f"from={1 << 60}: incomplete; rerun the command"):
         read_whole(folder)
     shutil.rmtree(second)
     (folder / "rows" / "from=-5" / "part-d.parquet").unlink()
@@ -179,7 +179,7 @@ def test_a_run_that_is_stopped_while_it_saves_writes_nothing(
         with monkeypatch.context() as patch:
             patch.setattr(run, "save", stopped)
             assert main(command) == 130
-        assert "stopped, and nothing is written" in capsys.readouterr().err
+        assert "interrupted; nothing was written" in capsys.readouterr().err
         assert [path.name for path in Path().iterdir()] == ["in.jsonl"]
     assert main(command) == 0
     assert rows_in(Path("index")) == rows_in(save_index(Path("expected"), texts))

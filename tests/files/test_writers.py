@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import tempfile
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,7 +102,7 @@ def test_every_other_format_is_written_as_objects(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_dropped_documents_and_clusters_are_tables(suffix: str, tmp_path: Path) -> None:
     values = [
-        ("b", "a", "c", "near duplicate", 3, 0.75, "jaccard", "says more", 40, 200, 3, "in.jsonl:2"),
+        ("b", "a", "c", "near duplicate", 3, 0.75, "jaccard", "new text", 40, 200, 3, "in.jsonl:2"),
         ("é", "a", "a", "exact duplicate", None, None, None, None, 0, 0, 0, "in.jsonl:3"),
     ]
     dropped = [dict(zip(RELATED, each, strict=True)) for each in values]
@@ -133,10 +136,12 @@ def keys(path: Path) -> list[str]:
     if path.suffix == ".parquet":
         found: list[str] = pq.read_table(path).column("leader").to_pylist()
         return found
-    return [json.loads(line)["leader"] for line in path.read_text(encoding="utf-8").splitlines()]
+    opened: Any = {".gz": gzip.open, ".zst": zstd.open}.get(path.suffix, open)
+    with opened(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line)["leader"] for line in lines]
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
 @pytest.mark.parametrize("rows", [0, 1, 2500])
 def test_nothing_has_the_name_before_it_is_whole(suffix: str, rows: int, tmp_path: Path) -> None:
     path = tmp_path / f"out.{suffix}"
@@ -151,7 +156,7 @@ def test_nothing_has_the_name_before_it_is_whole(suffix: str, rows: int, tmp_pat
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out", "missing/out.jsonl", "folder.jsonl"])
+@pytest.mark.parametrize("name", ["out.csv", "out", "out.parquet.gz", "out.gz", "missing/out.jsonl", "folder.jsonl"])
 def test_a_file_that_cannot_be_written_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(InputError) as raised:
@@ -159,9 +164,10 @@ def test_a_file_that_cannot_be_written_is_refused(name: str, tmp_path: Path) -> 
     assert str(tmp_path / name) in str(raised.value)
 
 
-def test_an_error_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
+def test_an_error_leaves_nothing(suffix: str, tmp_path: Path) -> None:
     def fail() -> None:
-        with open_output(tmp_path / "out.jsonl", CLUSTERS) as writer:
+        with open_output(tmp_path / f"out.{suffix}", CLUSTERS) as writer:
             writer.write({"leader": "a", "keys": []})
             raise RuntimeError
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dedup.stage.items import ItemContent
+from dedup.stage.pending import Reading
 from tests.crawling import ROOT
 from tests.localsite import Page, Reply, article
 from tests.projects.running import Project, Stored
@@ -43,7 +43,7 @@ def quotes() -> Project:
     def stored(folder: Path) -> list[Stored]:
         rows = [json.loads(line)["text"] for line in _lines(folder / "quotes.jsonl")]
         # The pipeline behind the stage has taken off the quotation marks.
-        return [Stored(_in_one_line(text)[:50], ItemContent(text=f"“{text}”").name) for text in rows]
+        return [Stored(_in_one_line(text)[:50], Reading(text=f"“{text}”").content_name) for text in rows]
 
     return Project(
         folder=_EXAMPLES / "quotes",
@@ -95,7 +95,7 @@ def shop() -> Project:
         found = [
             Stored(
                 f"{item['title']}, {item['category']}",
-                ItemContent(text=f"{item['title']}\n{item['description']}").name,
+                Reading(text=f"{item['title']}\n{item['description']}").content_name,
             )
             for item in products
         ]
@@ -151,7 +151,7 @@ def papers() -> Project:
     def stored(folder: Path) -> list[Stored]:
         rows = _rows(folder / "catalogue.db", "SELECT title, checksum, path FROM papers")
         assert all((folder / "pdf" / path).is_file() for _, _, path in rows)
-        return [Stored(title, ItemContent(checksums=(checksum,)).name) for title, checksum, _ in rows]
+        return [Stored(title, Reading(checksums=(checksum,)).content_name) for title, checksum, _ in rows]
 
     pdfs = {
         "/tides.pdf": b"%PDF-1.7 tides",

@@ -109,7 +109,7 @@ def test_the_table_and_the_errors(labelled: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--set", "min_jacquard=1"], "min_jacquard=1"),
+        (["--set", "min_jacquard=1"], "min_jacquard"),
         (["--with", "caution"], "NAME=VALUE"),
         (["--with", "mode=checked,radius=9"], "DEDUP_RADIUS = 9: words decide"),
         (["--reference", "jaccard"], "--reference 'jaccard': write jaccard=.6 or cosine=.9"),

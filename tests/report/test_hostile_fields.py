@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dedup.console import logged, plain, readable, write_lines
 from dedup.report.changes import ChangedPage, write_changes
-from dedup.report.contents import RelatedRow
+from dedup.report.contents import Row
 from dedup.report.render import Format, csv_cell
 from dedup.report.table import pair_lines
 from dedup.report.words import Place, WordDiff
@@ -37,8 +37,8 @@ def _colours() -> Iterator[None]:
         yield
 
 
-def row_of(dropped: str, original: str) -> RelatedRow:
-    return RelatedRow(Verdict.NEAR_DUPLICATE, 2, 0.9, dropped, original, original, "run", 1.0, None, "jaccard")
+def row_of(dropped: str, original: str) -> Row:
+    return Row(Verdict.NEAR_DUPLICATE, 2, 0.9, dropped, original, original, "run", 1.0, None, "jaccard")
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])

@@ -9,7 +9,7 @@ import pytest
 
 from dedup import DedupError, Verdict
 from dedup.report import queries
-from dedup.report.contents import FEWEST_PLACES, SURE_SIMILARITY, is_doubtful, order_of_doubt
+from dedup.report.contents import FEWEST_PLACES, SURE_SIMILARITY
 from dedup.report.queries import read_largest_clusters, read_totals
 from dedup.rules.documents import Document
 from dedup.rules.scope import host_of
@@ -221,7 +221,7 @@ def test_titles_of_both_are_told_in_one_line_as_they_were_seen_last(crawls: Craw
     assert titles == {"b": (("x " * 100), original), "c": ("Bridge opens", original), "d": ("", original)}
 
 
-# What is worth a look
+# What is flagged where the words are not known
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_titles_of_both_are_told_in_one_line_as_they_were_seen_last(crawls: Craw
         ({"places": FEWEST_PLACES}, True),
         ({"places": FEWEST_PLACES - 1, "similarity": 0.56}, False),
         ({"places": None, "similarity": 0.56}, False),
-        ({"similarity": 0.99, "rule": "short_alike"}, True),
+        ({"similarity": 0.99, "rule": "short_alike"}, False),
         ({"places": 9, "kept": "marked"}, False),
         ({"places": 9, "verdict": SIMILAR, "kept": "similar"}, False),
         # The paper compares no words.
@@ -239,16 +239,24 @@ def test_titles_of_both_are_told_in_one_line_as_they_were_seen_last(crawls: Craw
         ({"similarity": 1.0, "verdict": EXACT}, False),
     ],
 )
-def test_doubtful(values: dict[str, Any], expected: bool) -> None:
-    assert is_doubtful(row("https://news.example/a", **values)) is expected
+def test_flagged_by_the_verdict_alone(values: dict[str, Any], expected: bool) -> None:
+    assert row("https://news.example/a", **values).is_flagged is expected
 
 
-def test_doubtful_drops_come_before_what_was_kept_and_that_before_sure_ones() -> None:
+def test_rows_to_compare_come_first_and_what_adds_nothing_behind_what_was_kept() -> None:
     rows = [
-        row("sure", similarity=0.8),
+        row("sure", similarity=0.8, lost=0, places=0),
+        row("adds", similarity=0.8, lost=2, places=0),
         row("exact", verdict=EXACT, similarity=1.0),
         row("kept", verdict=SIMILAR, similarity=0.5, kept="similar"),
         row("near", similarity=0.7, distance=2, places=3),
         row("far", similarity=0.7, distance=9, places=3),
     ]
-    assert [each.dropped for each in sorted(rows, key=order_of_doubt)] == ["far", "near", "kept", "sure", "exact"]
+    assert [each.dropped for each in sorted(rows, key=lambda each: each.review_order)] == [
+        "far",
+        "near",
+        "adds",
+        "kept",
+        "sure",
+        "exact",
+    ]

@@ -118,7 +118,7 @@ def test_every_copy_of_an_update_but_the_first_is_dropped() -> None:
     story, update = words(300), words(80, "update")
     texts = [story, [*story, *update], [*story[1:], *update], [*story[2:], *update[:40], "and", *update[40:]]]
     decisions = list(deduplicate(" ".join(each) for each in texts))
-    assert [each.kept for each in decisions] == [None, Kept.SAYS_MORE, None, None]
+    assert [each.kept for each in decisions] == [None, Kept.NEW_TEXT, None, None]
     assert [each.is_dropped for each in decisions] == [False, False, True, True]
     assert [each.lost.words for each in decisions] == [0, 80, 0, 1]
     assert {each.original for each in decisions[1:]} == {"0"}

@@ -342,6 +342,6 @@ def test_files_are_decided_by_a_dictionary_and_the_index_has_it(
     run("index", "query", index, f"text:{STORY}")
     assert "a" in capfd.readouterr().out
     assert main(["files", str(source), "--dry-run", "--against", str(index)]) != 0
-    [line] = [each for each in capfd.readouterr().err.splitlines() if "other settings" in each]
+    [line] = [each for each in capfd.readouterr().err.splitlines() if "different settings" in each]
     assert "scheme 3:word-bigrams:dict=" in line
     assert "instead of 3:word-bigrams/one/mmh3/64" in line

@@ -47,7 +47,7 @@ def test_python_of_executors_without_packages_is_named(tmp_path: Path) -> None:
     last = done.stderr.splitlines()[-1]
     assert last.startswith("error: Spark: No module named ")
     assert "in the Python that PYSPARK_PYTHON names" in last
-    assert last.endswith("the same command goes on, --force begins anew")
+    assert last.endswith("rerun the same command to resume, or pass --force to start over")
 
 
 @pytest.mark.parametrize(

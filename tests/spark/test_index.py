@@ -123,9 +123,9 @@ def test_what_is_added_is_beside_what_was_there(spark: Any, of_spark: Path, tmp_
     save_index(none, str(index), SETTINGS)
     [added] = [path for path in (index / "rows").iterdir() if path.name not in {each.parent.name for each in before}]
     (added / "_SUCCESS").unlink()
-    with pytest.raises(InputError, match=f"{added.name}: was not written to the end"):
+    with pytest.raises(InputError, match=f"{added.name}: incomplete; rerun"):
         load_index(spark, str(index), SETTINGS)
-    with pytest.raises(InputError, match=f"{added.name}: was not written to the end"):
+    with pytest.raises(InputError, match=f"{added.name}: incomplete; rerun"):
         SavedIndex(index)
     save_index(none, str(tmp_path / "empty"), SETTINGS)
     assert load_index(spark, str(tmp_path / "empty"), SETTINGS).isEmpty()
@@ -135,10 +135,10 @@ def test_what_is_added_is_beside_what_was_there(spark: Any, of_spark: Path, tmp_
 @pytest.mark.parametrize(
     ("path", "settings", "message"),
     [
-        ("index", RuleSettings(), "made with other settings .min_tokens 30 instead of 20."),
-        ("nothing", SETTINGS, "nothing: no index"),
-        ("index/rows", SETTINGS, "index/rows: no index"),
-        ("rows.parquet", SETTINGS, "rows.parquet: no index"),
+        ("index", RuleSettings(), "made with different settings .min_tokens 30 instead of 20."),
+        ("nothing", SETTINGS, "nothing: not an index"),
+        ("index/rows", SETTINGS, "index/rows: not an index"),
+        ("rows.parquet", SETTINGS, "rows.parquet: not an index"),
         ("no-such-scheme://host/index", SETTINGS, "no-such-scheme://host/index: No FileSystem for scheme"),
     ],
 )
@@ -154,14 +154,14 @@ def test_what_an_index_says_of_itself_is_not_trusted(spark: Any, small: Path) ->
     from dedup.spark import load_index
 
     change_about(small / "index", lambda about: about.replace('"format": 4', '"format": 3'))
-    with pytest.raises(InputError, match="index: an index of format 3, and this version reads 4; build it anew"):
+    with pytest.raises(InputError, match="index: an index of format 3, and this version reads 4; rebuild it"):
         load_index(spark, str(small / "index"), SETTINGS)
     change_about(small / "index", lambda about: about[1:])
     with pytest.raises(IndexFileError, match="index: damaged index, its settings cannot be read"):
         load_index(spark, str(small / "index"), SETTINGS)
     for path in (small / "index" / "about").glob("*.parquet"):
         path.unlink()
-    with pytest.raises(InputError, match="index: no index"):
+    with pytest.raises(InputError, match="index: not an index"):
         load_index(spark, str(small / "index"), SETTINGS)
 
 
@@ -171,7 +171,7 @@ def test_ids_that_do_not_fit_and_other_settings_are_refused(spark: Any, small: P
     from dedup.spark import copy_index, deduplicate, load_index
 
     rows = load_index(spark, str(small / "index"), SETTINGS)
-    with pytest.raises(InputError, match="index: made with other settings"):
+    with pytest.raises(InputError, match="index: made with different settings"):
         copy_index(rows, str(small / "index"))
     last = rows.limit(1).withColumns({"id": lit((1 << 63) - 1), "leader": lit(None).cast("long")})
     documents = spark.createDataFrame([(-5, "a", ENGLISH), (5, "b", ENGLISH)], "id long, key string, text string")

@@ -52,13 +52,13 @@ def test_an_index_grows_from_job_to_job(spark: Any, tmp_path: Path) -> None:
     of_files, of_spark = (data_in(tmp_path / f"{name}.html")["differences"] for name in ("files", "spark"))
     assert of_files
     assert of_files.items() <= of_spark.items()
-    with pytest.raises(InputError, match="known: is there already; remove it, or give it as --against"):
+    with pytest.raises(InputError, match="known: already exists; remove it, or give it as --against"):
         run(spark, first, output=str(tmp_path / "out"), save_index=index)
 
 
 def test_where_nothing_can_be_read_nothing_is_written(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('{"text": "a"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match=r"no document could be read, and nothing is written: .*in\.jsonl:1"):
+    with pytest.raises(InputError, match=r"no document could be read; nothing was written: .*in\.jsonl:1"):
         run(spark, str(tmp_path / "in.jsonl"), output=str(tmp_path / "out"), options=ReadOptions("content"))
     assert not (tmp_path / "out").exists()
 

@@ -1,4 +1,4 @@
-"""The report on a job of Spark has the pairs most worth a look, as that of `dedup files`."""
+"""The report on a job of Spark has the pairs that come first in the order of review, as that of `dedup files`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Any
 import pytest
 
 from dedup.files.readers.documents import CorpusDocument, Position, Rejected
-from dedup.report import contents
-from dedup.report.contents import RelatedRow
+from dedup.report.contents import Row
 from dedup.rules.documents import Kept, Rule, Verdict
 from dedup.signature import extraction
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
-def test_spark_finds_the_same_rows_doubtful_as_a_page(spark: Any) -> None:
+def test_spark_orders_and_flags_rows_as_a_page_does(spark: Any) -> None:
     from dedup.files.report import row_of
-    from dedup.spark.job import with_doubt
+    from dedup.spark.job import with_review_order
 
     random = Random(1)
     columns = "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
@@ -41,18 +40,18 @@ def test_spark_finds_the_same_rows_doubtful_as_a_page(spark: Any) -> None:
             (verdict, rule, kept)
             for verdict in (Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE, Verdict.SIMILAR)
             for rule in (Rule.SHORT_ALIKE.short, Rule.JACCARD.short, None)
-            for kept in (None, Kept.SAYS_MORE.value)
+            for kept in (None, Kept.NEW_TEXT.value)
             for _ in range(10)
         )
     ]
-    frame = with_doubt(spark.createDataFrame(related, columns).repartition(3))
-    found = [row_of(row.asDict(), "") for row in frame.orderBy("doubt", "id").collect()]
-    rows: list[RelatedRow] = [
+    frame = with_review_order(spark.createDataFrame(related, columns).repartition(3))
+    found = [row_of(row.asDict(), "") for row in frame.orderBy("review_order", "id").collect()]
+    rows: list[Row] = [
         row_of(dict(zip([each.split()[0] for each in columns.split(", ")], row, strict=True)), "") for row in related
     ]
-    assert found == sorted(rows, key=contents.order_of_doubt)
-    expected = {row.dropped for row in rows if contents.is_doubtful(row)}
-    assert {row.key for row in frame.where("is_doubtful").collect()} == expected
+    assert found == sorted(rows, key=lambda row: row.review_order)
+    expected = {row.dropped for row in rows if row.is_flagged}
+    assert {row.key for row in frame.where("is_flagged").collect()} == expected
 
 
 def test_a_page_whose_extraction_fails_is_a_document_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

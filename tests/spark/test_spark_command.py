@@ -119,7 +119,7 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
     assert files_page["differences"].items() <= spark_page["differences"].items()
     again = run_spark("in", "-o", "out", folder=tmp_path)
     assert again.returncode == 2
-    assert again.stderr.startswith("error: out/kept: is there already")
+    assert again.stderr.startswith("error: out/kept: already exists")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from dedup.errors import LockedError
-from dedup.stage.passed import MicroBatcher
+from dedup.stage.crawl_run import MicroBatcher
 
 SECONDS = 10
 

@@ -14,7 +14,7 @@ from scrapy.crawler import Crawler
 from dedup.errors import DatabaseError
 from dedup.rules.settings import DedupSettings
 from dedup.stage import pipelines
-from dedup.stage.signals import document_kept
+from dedup.stage.pending import document_kept
 from dedup.store import database
 from dedup.store.deduplicator import Deduplicator
 from tests.crawling import NO_NETWORK, ExitedError, Outcome
@@ -154,7 +154,7 @@ def test_database_that_works_again_is_used_again(pass_on: PassOn, monkeypatch: p
 
     monkeypatch.setattr(Deduplicator, "decide", fail_twice)
     monkeypatch.setattr(DedupSettings, "batch_size", 1)
-    monkeypatch.setattr(pipelines, "_REST", 0.0)
+    monkeypatch.setattr(pipelines, "_RETRY_AFTER", 0.0)
     outcome = pass_on([*texts(4), texts(4)[3]])
     pass_undecided(outcome, "no room", 2, 4)
     assert outcome.kinds_of_drops == {"ExactDuplicate": 1}
@@ -164,7 +164,7 @@ def test_database_that_works_again_is_used_again(pass_on: PassOn, monkeypatch: p
 def test_database_that_can_be_opened_later_is_opened_later(
     pass_on: PassOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipelines, "_REST", 0.0)
+    monkeypatch.setattr(pipelines, "_RETRY_AFTER", 0.0)
     open_it, failures = Deduplicator.__init__, iter([DatabaseError("no access")] * 3)
 
     def fail_at_first(self: Deduplicator, settings: DedupSettings) -> None:

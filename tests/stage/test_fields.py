@@ -11,7 +11,9 @@ import pytest
 import scrapy
 
 from dedup.errors import SettingsError
-from dedup.stage.item_settings import FieldRule
+from dedup.fields import getter_of
+from dedup.stage import item_settings
+from dedup.stage.item_settings import FieldRule, ItemView
 
 
 @dataclass
@@ -41,7 +43,7 @@ class Person(pydantic.BaseModel):
 
 def first_of(setting: Any, item: Any, default: tuple[str, ...] = ("text",)) -> Any:
     """Return the preferred value that a setting finds in an item, and where."""
-    return next(FieldRule.parse("DEDUP_TEXT_FIELD", setting, default).find(item), None)
+    return next(FieldRule.parse("DEDUP_TEXT_FIELD", setting, default).find(ItemView(item)), None)
 
 
 def upper_body(item: Any) -> str:
@@ -55,7 +57,23 @@ def test_one_name_or_several(setting: Any) -> None:
 
 def test_values_come_in_the_order_of_the_names() -> None:
     rule = FieldRule.parse("X", "b,a,c")
-    assert list(rule.find({"a": 1, "b": 2, "d": 3})) == [("b", 2), ("a", 1)]
+    assert list(rule.find(ItemView({"a": 1, "b": 2, "d": 3}))) == [("b", 2), ("a", 1)]
+
+
+def test_fields_are_looked_up_once_for_all_items_of_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up = []
+
+    def noted(names: tuple[str, ...], path: str, as_fields: Any) -> Any:
+        looked_up.append(path)
+        return getter_of(names, path, as_fields)
+
+    monkeypatch.setattr(item_settings, "getter_of", noted)
+    rule = FieldRule(("Author", "body"))
+    found = [list(rule.find(ItemView(Story(body, author)))) for body, author in (("x", "a"), ("y", None), ("z", "c"))]
+    assert found == [[("Author", "a"), ("body", "x")], [("body", "y")], [("Author", "c"), ("body", "z")]]
+    assert looked_up == ["Author", "body"]
+    assert [list(rule.find(ItemView({"BODY": text}))) for text in "ab"] == [[("body", "a")], [("body", "b")]]
+    assert looked_up == ["Author", "body"] * 2
 
 
 def test_a_field_that_is_none_is_not_there() -> None:

@@ -13,7 +13,7 @@ import scrapy
 from scrapy.crawler import Crawler
 from scrapy.http import Response, TextResponse
 
-from dedup.stage.origins import Origins
+from dedup.stage.pending import Origins
 from tests.crawling import Outcome, crawl_here
 from tests.localsite import LocalSite, article
 
@@ -46,13 +46,13 @@ def test_object_with_the_id_of_one_that_is_gone_is_not_taken_for_it() -> None:
     first = {"n": 1}
     origins.note(first, page)
     number = id(first)
-    origins.item_scraped({"another": "object"}, page)  # in its place, from a pipeline
+    origins.end({"another": "object"}, page, is_stored=True)  # in its place, from a pipeline
     del first
     for _ in range(1000):
         other = {"n": 2}
         if id(other) == number:
             break
-    assert origins.response_of(other) is None
+    assert origins.page_of_item(other) is None
 
 
 class Noting:
@@ -71,7 +71,8 @@ class Noting:
 
     async def process_item(self, item: Any) -> Any:
         await asyncio.sleep(0)
-        origin = self._origins.response_of(item)
+        page = self._origins.page_of_item(item)
+        origin = page and page.response
         self.seen.append((item["url"], origin and origin.url))
         return item
 

@@ -19,7 +19,7 @@ from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.rules.documents import Verdict
 from dedup.stage import crawl_run
-from dedup.stage.signals import document_dropped
+from dedup.stage.pending import document_dropped
 from dedup.store.database import open_existing_database
 from dedup.store.deduplicator import Deduplicator
 from tests.crawling import Outcome, crawl_here

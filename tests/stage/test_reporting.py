@@ -11,6 +11,7 @@ from dedup import DedupSettings
 from dedup.errors import DedupError, SettingsError
 from dedup.stage.crawl_run import write_report_of_run
 from dedup.stage.project import require_report
+from dedup.stage.summary import database_line
 from tests.crawling import ExitedError, crawl_here
 from tests.crawls import Crawls, crawl_twice, text_of
 from tests.passing import ADDONS, ItemsSpider
@@ -41,8 +42,23 @@ def test_report_is_that_of_this_run(tmp_path: Path) -> None:
 
 
 def test_crawl_without_items_writes_none(tmp_path: Path) -> None:
-    crawl(tmp_path, str(tmp_path / "report.html"), [])
+    messages = crawl(tmp_path, str(tmp_path / "report.html"), [])
     assert not (tmp_path / "report.html").exists()
+    assert not any(message.startswith("duplicates:") for message in messages)
+
+
+def test_project_is_told_at_the_end_what_was_kept_and_dropped(tmp_path: Path) -> None:
+    [summary] = [message for message in crawl(tmp_path, "") if message.startswith("duplicates:\n")]
+    lines = dict(line.split(maxsplit=1) for line in summary.splitlines()[1:])
+    assert (lines["kept"], lines["dropped"]) == ("1 item   1 new", "2 items   2 exact")
+    assert lines["saved"].endswith(" of text")
+    assert lines["next"] == "scrapy duplicates"
+
+
+def test_size_of_a_database_is_that_of_its_journal_too(tmp_path: Path) -> None:
+    for name, size in (("crawl.db", 4_000), ("crawl.db-wal", 9_000)):
+        (tmp_path / name).write_bytes(bytes(size))
+    assert database_line(f"sqlite:///{tmp_path / 'crawl.db'}") == f"{tmp_path / 'crawl.db'}, 13 kB"
 
 
 @pytest.mark.parametrize(

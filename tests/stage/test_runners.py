@@ -18,7 +18,7 @@ import scrapy
 from scrapy import crawler as scrapy_crawler
 from scrapy.utils.log import configure_logging
 from dedup.rules.settings import DedupSettings
-from dedup.stage.signals import document_kept
+from dedup.stage.pending import document_kept
 
 ASYNCIO_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 TEXT = "a text of some words that is long enough to be compared with others of its kind, as it has more than twenty"

@@ -12,8 +12,8 @@ from scrapy.http import HtmlResponse, Response
 
 from dedup.rules.documents import Document
 from dedup.stage.crawl_run import _canonical_first
-from dedup.stage.examiner import _canonical_of
-from dedup.stage.items import ItemContent, Reading
+from dedup.stage.examiner import canonical_of
+from dedup.stage.pending import PendingItem, Reading
 from tests.crawling import crawl_here
 from tests.localsite import LocalSite
 from tests.stage.test_stage import ADDONS, PassOn, urls
@@ -88,8 +88,9 @@ def test_within_a_batch_what_is_named_goes_first_and_else_what_came_first() -> N
 def test_the_address_that_a_page_names_is_read(head: str, canonical: str | None) -> None:
     html = f"<html><head><title>Story</title>{head}</head><body></body></html>"
     response = HtmlResponse("https://news.example/amp", body=html.encode())
-    reading = Reading("", response.url, "url", is_page=True, content=ItemContent())
-    assert _canonical_of(reading, response) == canonical
+    pending = PendingItem({}, response)
+    pending.reading = Reading(key=response.url, key_field="url", is_page=True)
+    assert canonical_of(pending) == canonical
 
 
 def test_a_site_that_moves_takes_along_all_things_of_one_text(pass_on: PassOn) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dedup.rules.other_fields import ItemFields, have_changed, other_fields
-from dedup.stage.item_settings import ItemSettings
+from dedup.stage.item_settings import ItemSettings, ItemView
 from dedup.stage.short_fields import short_fields
 
 
@@ -25,7 +25,7 @@ itself.append(itself)
 
 def found(item: dict[str, Any], chosen: Any = None) -> dict[str, Any]:
     settings = ItemSettings.read({"DEDUP_DISTINCT_FIELDS": chosen}.get)
-    return dict(short_fields(item, "city.example", {"url", "title"}, settings.distinct_fields).values)
+    return dict(short_fields(ItemView(item), {"url", "title"}, settings.distinct_fields).values)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 
 from dedup.rules.documents import Rule
-from dedup.stage.signals import document_dropped, document_kept
+from dedup.stage.pending import document_dropped, document_kept
 from dedup.store.database import url_of
 from tests.crawling import Outcome, ask, crawl_here, run
 from tests.passing import ADDONS, FORM, NEAR_A, A, B, ItemsSpider, four, url, urls
@@ -116,7 +116,7 @@ def test_warning_names_the_field_in_which_there_is_no_text(pass_on: PassOn) -> N
         {"title": "T", "files": []},
         {"title": "Summer", "text": None, "body": [], "story": A},
     ]
-    told = [message for message in pass_on(items).messages if "not examined" in message]
+    told = [message for message in pass_on(items).messages if "was not examined" in message]
     assert told == [
         f"1 item (of 4 items in all) was not examined for duplicates: no text in {empty}. Their fields: {fields}. "
         "If the text is in another one, name that: DEDUP_TEXT_FIELD = 'NAME'"
@@ -256,7 +256,7 @@ def test_signals_say_what_becomes_of_documents(pass_on: PassOn) -> None:
 def test_what_is_similar_passes_and_one_line_says_what_it_resembles(
     pass_on: PassOn, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG, "dedup.stage.origins")
+    caplog.set_level(logging.DEBUG, "dedup.stage.pending")
     items = [{"url": url(n), "text": text} for n, text in enumerate((FORM, filled_in(FORM)))]
     outcome = pass_on(items, {"DEDUP_MARK_FIELD": "mark", "EXTENSIONS": {Listening: 1}})
     assert [item["mark"]["verdict"] for item in outcome.items] == ["new", "similar"]

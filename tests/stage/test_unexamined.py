@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import pytest
 from scrapy.settings import Settings
 
-from dedup.stage.items import NO_ITEM, WARN_AFTER, UnexaminedItems
+from dedup.stage.item_settings import ItemView
+from dedup.stage.monitoring import NO_ITEM, WARN_AFTER, UnexaminedItems
 from dedup.stage.project import unknown_settings
 
 
@@ -27,10 +28,10 @@ def warned(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 def test_twenty_items_bring_one_warning_that_names_fields_and_setting(warned: pytest.LogCaptureFixture) -> None:
     unexamined = UnexaminedItems()
     for _ in range(WARN_AFTER - 1):
-        unexamined.note({"author": "a", "price": 1})
+        unexamined.note(ItemView({"author": "a", "price": 1}))
     assert warned.messages == []
     for _ in range(100):
-        unexamined.note({"author": "a", "price": 1, "late": 2})
+        unexamined.note(ItemView({"author": "a", "price": 1, "late": 2}))
     [message] = warned.messages
     assert message.startswith("20 items were not examined for duplicates: no text. Their fields: author, price")
     assert "DEDUP_TEXT_FIELD = 'NAME'" in message
@@ -38,8 +39,8 @@ def test_twenty_items_bring_one_warning_that_names_fields_and_setting(warned: py
 
 def test_a_few_are_told_of_at_the_end(warned: pytest.LogCaptureFixture) -> None:
     unexamined = UnexaminedItems()
-    unexamined.note(Price(1, "EUR"))
-    unexamined.note(None, NO_ITEM)
+    unexamined.note(ItemView(Price(1, "EUR")))
+    unexamined.note(ItemView(None), NO_ITEM)
     unexamined.warn_at_the_end(40)
     assert warned.messages == [
         (
@@ -71,7 +72,7 @@ def test_settings_that_nobody_knows_are_named_with_the_nearest() -> None:
 def test_warning_names_some_fields_of_items_with_thousands(warned: pytest.LogCaptureFixture) -> None:
     unexamined = UnexaminedItems()
     for _ in range(WARN_AFTER):
-        unexamined.note({f"field {number}": number for number in range(5000)})
+        unexamined.note(ItemView({f"field {number}": number for number in range(5000)}))
     [(_, fields, _, _)] = unexamined.rows()
     assert len(fields) == 20
     assert len(warned.messages[0]) < 1000

@@ -104,7 +104,7 @@ def test_other_copies_of_a_keeper_that_is_released_are_decided(start: Callable[.
     crawl.see(FERRY, text_of(1))
     crawl.see(OTHER, BETWEEN)
     longest = crawl.see("https://news.example/longer", longer)
-    assert longest.kept is Kept.SAYS_MORE
+    assert longest.kept is Kept.NEW_TEXT
     release(crawl.database, [(FERRY, "https://news.example/longer")])
     crawl.next_run()
     assert crawl.see(OTHER, BETWEEN).original == FERRY

@@ -74,7 +74,7 @@ def _outcome(
 def _check_header(names: list[str], options: ReadOptions) -> list[str]:
     require_columns(names, options)
     there = names_there(tuple(names), options)
-    read = {*there.text[:1], *there.html[:1], *there.title[:1], *there.key[:1]}
+    read = {names[0] for names in (*there.texts, there.html, there.title, there.key) if names}
     if twice := [name for name, times in Counter(names).items() if times > 1 and name in read]:
         raise BadRecordError(f"the header has the column {min(twice)[:100]!r} twice")
     # Nobody reads the others, but all of them are written.

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import chain
 from typing import Any, NamedTuple
 
 from dedup.fields import (
@@ -82,16 +83,19 @@ def _value(column: Any, index: int) -> Any:
 class ReadOptions:
     """The fields that documents are read from, and a limit of size.
 
+    A field may be named with dots, as `article.body`, inside of another one, and by several names with commas between
+    them, of which the first that has anything counts.
+
     Attributes:
-        text_field: the field or column with the text; with dots, as `article.body`, inside of another one; None: the
-            first under a common name that has any, below the title.
+        text_fields: the fields or columns whose texts together are the text; none: the first under a common name that
+            has any, below the title.
         html_field: the one with HTML, used where there is no text; None: the first under a common name.
         key_field: the one with the key; None: the first under a common name that has any, and where none has, the
             file's name and the line.
         max_bytes: a line, row, record or file with more bytes is rejected, and never held whole.
     """
 
-    text_field: str | None = None
+    text_fields: tuple[str, ...] = ()
     html_field: str | None = None
     key_field: str | None = None
     max_bytes: int = 64 * MEGABYTE
@@ -103,7 +107,7 @@ class ReadOptions:
     @property
     def text_name(self) -> str:
         """What the text is looked for under first."""
-        return self.text_field or TEXT_FIELDS[0]
+        return " and ".join(self.text_fields) or TEXT_FIELDS[0]
 
     @property
     def html_name(self) -> str:
@@ -280,35 +284,44 @@ class _Names(NamedTuple):
     """The fields of an object or a row that are looked at, by the names that they have there.
 
     Attributes:
-        text: those of the text; where there is none of these and of HTML, those of what many documents share.
+        texts: those of the parts of the text; where there is none of these and of HTML, those of what many documents
+            share.
         html: those of HTML.
         title: those of a title that is a part of the text.
         key: those of the key.
     """
 
-    text: tuple[str, ...]
+    texts: tuple[tuple[str, ...], ...]
     html: tuple[str, ...]
     title: tuple[str, ...]
     key: tuple[str, ...]
 
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """Those of text and HTML."""
+        return *chain.from_iterable(self.texts), *self.html
+
 
 def names_there(names: tuple[str, ...], options: ReadOptions) -> _Names:
     """Return which of some fields are looked at; those that are named, wherever they are."""
-    return _names_there(names, options.text_field, options.html_field, options.key_field)
+    return _names_there(names, options.text_fields, options.html_field, options.key_field)
 
 
 @lru_cache(maxsize=256)
-def _names_there(names: tuple[str, ...], text: str | None, html: str | None, key: str | None) -> _Names:
+def _names_there(names: tuple[str, ...], parts: tuple[str, ...], html: str | None, key: str | None) -> _Names:
     there = dict.fromkeys(names)
 
     def found(usual: tuple[str, ...], named: str | None) -> tuple[str, ...]:
         if named is not None:
-            return (named,)
+            return (named,) if actual_name(there, named) is not None else tuple(named.split(","))
         return tuple(dict.fromkeys(actual for name in usual if (actual := actual_name(there, name)) is not None))
 
-    texts, pages = found(_OWN_TEXT_FIELDS, text), found(HTML_FIELDS, html)
+    pages, keys = found(HTML_FIELDS, html), found(KEY_FIELDS, key)
+    if parts:
+        return _Names(tuple(found((), part) for part in parts), pages, (), keys)
+    texts = found(_OWN_TEXT_FIELDS, None)
     texts = texts if texts or pages else found(SUMMARY_FIELDS, None)
-    return _Names(texts, pages, found(TITLE_FIELDS, None) if text is None else (), found(KEY_FIELDS, key))
+    return _Names((texts,), pages, found(TITLE_FIELDS, None), keys)
 
 
 def require_columns(names: Sequence[str], options: ReadOptions) -> None:
@@ -318,9 +331,9 @@ def require_columns(names: Sequence[str], options: ReadOptions) -> None:
         BadRecordError: there is none of content, or not the one of the key that was named.
     """
     there, columns = names_there(tuple(names), options), dict.fromkeys(names)
-    if all(actual_name(columns, name) is None for name in (*there.text, *there.html)):
+    if all(actual_name(columns, name) is None for name in there.contents):
         raise BadRecordError(f"no column {options.text_name!r} or {options.html_name!r}; {others_there(names)}")
-    if options.key_field is not None and actual_name(columns, options.key_field) is None:
+    if options.key_field is not None and all(actual_name(columns, name) is None for name in there.key):
         raise BadRecordError(f"no column {options.key_field!r}")
 
 
@@ -332,20 +345,25 @@ def _content_of(fields: Mapping[str, Any], there: _Names, options: ReadOptions) 
     """
     blank: str | None = None
     page: bytes | str = ""
-    wrong = []
-    for name in there.text:
-        value = joined(_value_of(fields, name))
-        text, own_page = text_or_page(value)
-        if text:
-            titles = (text_or_page(fields[each])[0] for each in there.title) if there.title else ()
-            title = next(filter(None, titles), "")
-            return with_title(title, text) if title else text, None
-        page = page or own_page
-        if isinstance(value, str):
-            # Of two documents that have none each is one.
-            blank = "" if is_placeholder(value) else blank or value
-        elif value and not own_page:
-            wrong.append(name)
+    wrong: list[str] = []
+    found: list[str] = []
+    for names in there.texts:
+        for name in names:
+            value = joined(_value_of(fields, name))
+            text, own_page = text_or_page(value)
+            if text:
+                found.append(text)
+                break
+            page = page or own_page
+            if isinstance(value, str):
+                # Of two documents that have none each is one.
+                blank = "" if is_placeholder(value) else blank or value
+            elif value and not own_page:
+                wrong.append(name)
+    if found:
+        titles = (text_or_page(fields[each])[0] for each in there.title) if there.title else ()
+        title = next(filter(None, titles), "")
+        return reduce(with_title, [title, *found] if title else found), None
     for name in there.html:
         value = joined(_value_of(fields, name))
         if value and isinstance(value, str | bytes):
@@ -365,7 +383,7 @@ def _why_none(fields: Mapping[str, Any], there: _Names, wrong: list[str], option
     lists = (name for name, value in fields.items() if isinstance(value, list) and value and isinstance(value[0], dict))
     if name := next(lists, ""):
         return f"{reason}; if {name[:_SHOWN]!r} are the documents, write them alone, as jq '.[{json.dumps(name)}]' does"
-    is_there = any(name in fields for name in (*there.text, *there.html))
+    is_there = any(name in fields for name in there.contents)
     return reason if is_there else f"{reason}; {others_there(_paths(fields))}"
 
 
@@ -394,12 +412,14 @@ def _key_of(fields: Mapping[str, Any], there: _Names, options: ReadOptions) -> s
     Raises:
         BadRecordError: the field that was named is missing, or holds what cannot be a key.
     """
+    value = None
     for name in there.key:
         value = _value_of(fields, name)
         if key := as_key(value):
             return key
-        if options.key_field is not None:
-            raise BadRecordError(f"has no {name!r}" if value is None or value == "" else f"{name!r} is not a string")
+    if options.key_field is not None:
+        missing = value is None or value == ""
+        raise BadRecordError(f"has no {options.key_field!r}" if missing else f"{options.key_field!r} is not a string")
     return None
 
 

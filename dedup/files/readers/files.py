@@ -8,8 +8,9 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from glob import glob
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,7 +85,7 @@ def find_files(inputs: Sequence[str | Path]) -> FoundFiles:
     path otherwise, as two folders may have files of one name.
 
     Args:
-        inputs: files and folders, or their URLs.
+        inputs: files and folders, or their URLs, or patterns of files.
 
     Returns:
         The files, and what was found in folders and is of no known format.
@@ -138,6 +139,8 @@ def _check(found: Mapping[str, FileStatus | None], key_start: int, *, is_remote:
 
 def _find(path: str) -> tuple[str, Mapping[str, FileStatus | None]]:
     """Find local files as `find_remote` does remote ones."""
+    if not os.path.lexists(path) and (matching := sorted(glob(path, recursive=True))):  # noqa: PTH207
+        return "", dict.fromkeys(chain.from_iterable(map(_walk, matching)))
     if not stat.S_ISDIR(_status(path).st_mode):
         return "", {path: None}
     return os.path.join(str(Path(path)), ""), dict.fromkeys(_walk(path))  # noqa: PTH118 -- with a slash at its end

@@ -44,7 +44,7 @@ def check(path: str, name: str) -> None:
             arrow.parquet.ParquetFile(source).close()
     except parquet_damage(arrow) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"{name}: not a whole Parquet file ({reason}); make it anew or leave it out") from None
+        raise InputError(f"{name}: an incomplete Parquet file ({reason}); recreate it or leave it out") from None
 
 
 def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
@@ -118,7 +118,7 @@ def _used_columns(arrow: Any, schema: Any, options: ReadOptions) -> list[_Column
     """
     there = [path for field in schema for path in _paths(arrow, field)]
     names = names_there(tuple(schema.names), options)
-    contents = dict.fromkeys((*names.text, *names.html))
+    contents = dict.fromkeys(names.contents)
     wanted = dict.fromkeys((*contents, *names.title, *names.key))
     found = [column for name in wanted if (column := _find(arrow, schema, name))]
     require_columns([*there, *(column.name for column in found)], options)
@@ -127,7 +127,7 @@ def _used_columns(arrow: Any, schema: Any, options: ReadOptions) -> list[_Column
         reason = "" if column.name in names.key else _why_no_text(arrow, column, may_be_bytes=column.name in names.html)
         if len(schema.get_all_field_indices(column.root)) > 1:
             reason = f"the column {column.root!r} is there twice"
-        if reason and column.name in (options.text_field, options.html_field, options.key_field):
+        if reason and column.name in (*options.text_fields, options.html_field, options.key_field):
             raise BadRecordError(reason)
         if reason:
             reasons.append(reason)

@@ -1,4 +1,4 @@
-"""The page as a file: template, styles and scripts, and its data, compressed."""
+"""A report of a database in any format; the page as a file: template, styles and scripts, and its data, compressed."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import base64
 import gzip
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, TextIO
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dedup.console import in_unit
+from dedup.report.addresses import read_learnt_rules
 from dedup.report.contents import Report
-from dedup.report.html.model import Compare, page_of
+from dedup.report.html.model import page_of
+from dedup.report.render import Format, write_report
+from dedup.store.database import Database
 
 _STYLES = ("page.css", "list.css", "charts.css")
 _SCRIPTS = (
     "text.js",
-    "unpack.js",
-    "differences.js",
-    "dialog.js",
     "list.js",
     "data.js",
     "marks.js",
@@ -50,17 +49,16 @@ class _Inline:
         return cls(Markup(text), f"'sha256-{digest}'")  # noqa: S704 -- files of this package
 
 
-def write_page(report: Report, compare: Compare, stream: TextIO, about: str = "", *, is_served: bool = False) -> None:
+def write_page(report: Report, stream: TextIO, about: str = "", *, is_served: bool = False) -> None:
     """Write an open report, whose rows are used up, as one page that needs nothing else.
 
     Args:
         report: what it shows.
-        compare: says which words of rows' documents differ.
         stream: where it is written.
-        about: what the report is about; empty: its runs.
+        about: what the report is about; empty: its title.
         is_served: whether it is served by `dedup.report.html.serving`, so that marks act at once.
     """
-    data = page_of(report, compare)
+    data = page_of(report)
     data["is_served"] = is_served
     # What is about files says so, and has no database that `dedup review` could ask.
     data["has_database"] = not about
@@ -69,21 +67,41 @@ def write_page(report: Report, compare: Compare, stream: TextIO, about: str = ""
     shown = {
         "is_served": is_served,
         "counts": data["counts"],
-        "about": about or _run_of(report),
-        "host": report.host,
+        "about": about or report.title,
         "saved": in_unit(saved, total),
         "total": in_unit(total),
         "licence": (_ASSETS / "chartist.LICENSE").read_text(encoding="utf-8").strip(),
     }
     values = {**shown, "style": _Inline.of(*_STYLES), "scripts": scripts, "data": _compressed(data)}
+    # Other formats, and all crawls, need not wait for it.
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
     loader = PackageLoader("dedup.report.html", "assets")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     stream.writelines(environment.get_template("page.html.j2").generate(values))
 
 
-def _run_of(report: Report) -> str:
-    first, last = report.runs[0], report.runs[-1]
-    return f"run {first}" if len(report.runs) == 1 else f"{len(report.runs):,} runs, {first} to {last}"
+def write_in_any_format(report: Report, database: Database, output_format: Format, stream: TextIO) -> None:
+    """Write an open report, whose rows are used up.
+
+    Args:
+        report: what was decided.
+        database: where that stands.
+        output_format: how it is written.
+        stream: where it is written.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    if output_format is Format.HTML:
+        write_page_of(report, database, stream)
+    else:
+        write_report(report, output_format, stream)
+
+
+def write_page_of(report: Report, database: Database, stream: TextIO, *, is_served: bool = False) -> None:
+    """Write an open report as a page, see `write_in_any_format`; is_served: that of `dedup.report.html.serving`."""
+    write_page(replace(report, address_rules=read_learnt_rules(database, report.host)), stream, is_served=is_served)
 
 
 def _compressed(data: dict[str, Any]) -> str:

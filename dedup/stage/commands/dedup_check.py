@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from dedup.errors import DedupError, SettingsError, exit_status
-from dedup.stage.commands.base import AddonCommand
+from dedup.stage.running import AddonCommand
 
 # Scrapy loads this module for every command of every project in the environment: what takes a
 # quarter of a second to import waits until it is needed.

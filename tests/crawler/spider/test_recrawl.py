@@ -569,14 +569,14 @@ def test_bytes_no_longer_known_when_the_page_is_decided_are_analysed_then(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: set[bytes] = set()
-    knows_bytes = NearDuplicatePipeline.knows_bytes
+    has_seen_bytes = NearDuplicatePipeline.has_seen_bytes
 
     async def knows_at_first(self: NearDuplicatePipeline, body_digest: bytes, key: str) -> bool:
         is_first = body_digest not in asked
         asked.add(body_digest)
-        return is_first or await knows_bytes(self, body_digest, key)
+        return is_first or await has_seen_bytes(self, body_digest, key)
 
-    monkeypatch.setattr(NearDuplicatePipeline, "knows_bytes", knows_at_first)
+    monkeypatch.setattr(NearDuplicatePipeline, "has_seen_bytes", knows_at_first)
     with crawled(sqlite_url, LocalSite({"/": page(text("one"))})) as (known, _):
         assert known.verdicts() == {"/": ["new"]}
         assert known.stored() == {"/": text("one")}

@@ -22,7 +22,7 @@ def in_chromium(test: Callable[..., None]) -> Callable[..., None]:
     return test
 
 
-KEYS = "#list .row .line:first-child .path"
+KEYS = "#list .row .differs + .line .path"
 
 
 class Seen:

@@ -12,6 +12,7 @@ import pytest
 from dedup.evaluation import LabelledPair, read_pairs
 from dedup.report.addresses import LearntRule
 from dedup.report.contents import NotExamined, OverLimit, Report, SkippedPage
+from dedup.report.triage import Kind
 from dedup.report.words import Place, WordDiff
 from dedup.rules.address_rules import PAIRS, Evidence, Rule
 from tests.report.html.browsing import OpenFile, Seen, needs_chromium
@@ -49,7 +50,7 @@ def learnt(told: str) -> LearntRule:
 
 @pytest.fixture
 def open_page(open_file: OpenFile, tmp_path: Path) -> Open:
-    def open_it(report: Report, difference: WordDiff = FERRY, **options: Any) -> Seen:
+    def open_it(report: Report, difference: WordDiff | None = FERRY, **options: Any) -> Seen:
         return open_file(write(tmp_path, report, difference), **options)
 
     return open_it
@@ -58,13 +59,13 @@ def open_page(open_file: OpenFile, tmp_path: Path) -> Open:
 # What is seen
 
 
-def test_most_doubtful_drop_is_the_first_thing_in_the_list(open_page: Open) -> None:
+def test_flagged_drop_is_the_first_thing_in_the_list(open_page: Open) -> None:
     nothing = open_page(report_of())
     assert (nothing.page.inner_text("h1"), nothing.messages) == ("0 of 10 documents dropped", [])
     seen = open_page(report_of(*ROWS))
     assert seen.keys() == ["doubtful", "less"]
     told = seen.page.inner_text("#list .row >> nth=0")
-    for text in ("56%", "most of the text is the same", "other words: … at noon the ferry → night bus"):
+    for text in ("56%", "most of the text is the same", "name changed … at noon the ferry → night bus"):
         assert text in told
 
 
@@ -82,10 +83,13 @@ def test_titles_of_both_pages_are_in_the_row_and_once_where_they_are_equal(open_
     assert titles(places["less"]) == []
     seen.open_row(places["sure"])
     assert seen.page.locator("dialog .sides p.title").all_text_contents() == ["The Ferry"] * 2
-    assert "each says in" not in seen.page.inner_text("dialog")
-    seen.page.keyboard.press("Escape")
-    seen.open_row(places["doubtful"])
-    assert "each says in 4 places or more what the other does not" in seen.page.inner_text("dialog")
+    assert "they differ in" not in seen.page.inner_text("dialog")
+
+
+def test_pair_whose_words_are_not_known_says_in_how_many_places_they_differ(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS), difference=None)
+    seen.open_row(0)
+    assert "they differ in 4 or more places" in seen.page.inner_text("dialog")
 
 
 def test_each_view_shows_its_own_and_asks_for_nothing_but_the_page(open_page: Open) -> None:
@@ -95,7 +99,7 @@ def test_each_view_shows_its_own_and_asks_for_nothing_but_the_page(open_page: Op
     seen.view("similar")
     assert seen.keys() == ["other"]
     seen.view("hosts")
-    assert "review: 1 worth a look" in seen.page.inner_text("#hosts")
+    assert "nearly all was dropped, 1 flagged" in seen.page.inner_text("#hosts")
     assert not seen.page.locator("#tab-addresses").count()
     seen.view("numbers")
     seen.page.wait_for_function("() => document.querySelectorAll('#numbers svg').length === 3")
@@ -172,7 +176,7 @@ def test_what_is_cut_is_said(open_page: Open, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("dedup.report.html.model.MOST_ROWS", 4)
     seen = open_page(report_of(*many(10)))
     seen.view("dropped")
-    assert seen.page.inner_text("#count") == "4 pairs; the page holds the 4 most doubtful, 6 are cut"
+    assert seen.page.inner_text("#count") == "4 pairs; 6 more are not in this page"
 
 
 # A pair
@@ -240,7 +244,7 @@ def test_marks_outlive_the_page_and_are_saved_as_labelled_pairs(open_page: Open,
     seen.page.reload()
     seen.page.wait_for_selector("html[data-ready]")
     assert (
-        seen.page.inner_text("#marks-told") == "2 marks, kept in this browser; next: dedup release --marks marks.jsonl"
+        seen.page.inner_text("#marks-told") == "2 marks saved in this browser. Next: dedup release --marks marks.jsonl"
     )
     with seen.page.expect_download() as download:
         seen.page.click("#export")
@@ -264,7 +268,7 @@ def test_all_that_a_search_shows_is_marked_at_once_and_taken_back_at_once(open_p
     seen.page.fill("#f-search", "host:www")
     seen.page.click('#all-shown button[data-said="no"]')
     assert said(seen) == ["no", "no"]
-    assert seen.page.inner_text("#marks-told").startswith("2 marks, ")
+    assert seen.page.inner_text("#marks-told").startswith("2 marks ")
     seen.page.click("#undo")
     assert said(seen) == ["yes", "none"]
     seen.page.locator("#all-shown").get_by_role("button", name="rightly dropped").click()
@@ -279,7 +283,7 @@ def test_whole_host_and_whole_cluster_are_marked_at_once(open_page: Open) -> Non
     seen = open_page(report_of(*ROWS))
     seen.view("hosts")
     seen.page.click('#hosts tr:has-text("www.example") button[data-said="no"]')
-    assert seen.page.inner_text("#marks-told").startswith("2 marks, ")
+    assert seen.page.inner_text("#marks-told").startswith("2 marks ")
     seen.view("clusters")
     assert seen.page.get_attribute("#cluster-list .row >> nth=0", "data-said") == "none"
     seen.page.click('#cluster-list .row >> nth=0 >> button[data-said="no"]')
@@ -309,7 +313,9 @@ def test_page_without_storage_says_that_marks_are_not_kept(open_page: Open) -> N
     forbidden = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('forbidden'); } });"
     seen = open_page(report_of(*ROWS), before=forbidden)
     mark(seen, 0, "no")
-    assert seen.page.inner_text("#marks-told").startswith("1 mark, not kept when this page is closed: save them; ")
+    assert seen.page.inner_text("#marks-told").startswith(
+        "1 mark not saved when this page is closed: save them first. "
+    )
     assert seen.messages == []
 
 
@@ -330,7 +336,7 @@ HOSTILE = (
 
 def test_hostile_fields_are_text(open_page: Open) -> None:
     evil = HOSTILE[0]
-    difference = WordDiff(1, 1, 1, [Place(0, evil, HOSTILE[1], HOSTILE[4], HOSTILE[5], 1, 1)])
+    difference = WordDiff(1, 1, 1, [Place(0, evil, HOSTILE[1], HOSTILE[4], HOSTILE[5], 1, 1, Kind.NAME)])
     values = {"similarity": 0.56, "places": 3, "rule": evil, "run": evil}
     rows = [row(key, title=key, original_title=evil, **values) for key in HOSTILE]
     report = report_of(
@@ -349,7 +355,7 @@ def test_hostile_fields_are_text(open_page: Open) -> None:
         seen.view(view)
     shown = seen.keys()
     assert "<script>document.title='owned'</script>" in shown
-    titles = seen.page.locator("#list .line:first-child .title").all_text_contents()
+    titles = seen.page.locator("#list .differs + .line .title").all_text_contents()
     assert "https://evil.example/<script>document.title='owned'</script>" in titles
     for place in range(len(HOSTILE)):
         seen.open_row(place)

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from dedup.report.contents import SkippedPage
+from dedup.report.contents import Row, SkippedPage
 from dedup.report.html import model
 from dedup.report.html.model import page_of
+from dedup.report.words import WordDiff
 from tests.report.html.reports import EXACT, FERRY, NOON, SIMILAR, differing_by, many, report_of, row, write
 
 ROWS = (
@@ -25,7 +26,9 @@ ROWS = (
     row("https://news.example/f", similarity=0.97, rule="short_alike"),
 )
 
-COMPARED = differing_by(FERRY)
+
+def page_on(*rows: Row, difference: WordDiff | None = FERRY, **values: Any) -> dict[str, Any]:
+    return page_of(report_of(*rows, compare=differing_by(difference), **values))
 
 
 def data_in(page: Path) -> Any:
@@ -34,84 +37,84 @@ def data_in(page: Path) -> Any:
     return json.loads(gzip.decompress(base64.b64decode(packed[1])))
 
 
-def keys_of(data: Any, column: str = "dropped") -> list[str]:
-    return [data["keys"][number][-1] for number in data["rows"][column]]
+def keys_of(data: Any) -> list[str]:
+    return [data["texts"][number][-1] for number in data["rows"]["dropped"]]
 
 
-def test_doubtful_drops_come_first_and_exact_ones_last() -> None:
-    assert keys_of(page_of(report_of(*ROWS), COMPARED)) == list("bfdaec")
+def test_flagged_drops_come_first_and_exact_ones_last() -> None:
+    assert keys_of(page_on(*ROWS)) == list("bdafec")
 
 
-def test_head_counts_what_was_dropped_and_what_is_worth_a_look() -> None:
-    counts = page_of(report_of(*ROWS, new=4), COMPARED)["counts"]
-    expected = {"documents": 9, "dropped": 4, "exact": 1, "near": 3, "doubtful": 2, "similar": 1, "marked": 1}
-    assert counts == {**expected, "text_bytes": 900, "saved_bytes": 400, "are_pages": True}
+def test_head_counts_what_was_dropped_and_what_is_flagged() -> None:
+    counts = page_on(*ROWS, new=4)["counts"]
+    expected = {"documents": 9, "dropped": 4, "exact": 1, "near": 3, "flagged": 1, "similar": 1}
+    expected |= {"kept_duplicates": 1, "text_bytes": 900, "saved_bytes": 400, "are_pages": True}
+    assert counts == expected
 
 
 def test_column_of_each_kind_says_what_the_row_says() -> None:
-    data = page_of(report_of(*ROWS), COMPARED)
-    rows = data["rows"]
-    assert [rows["verdicts"][each] for each in rows["verdict"]].count("near duplicate") == 4
-    assert rows["rules"][rows["rule"][-1]] == "same_text"
-    assert data["keys"][rows["matched"][0]] == "https://news.example/a"
-    assert rows["hosts"][rows["host"][-1]] == "www.example"
-    assert rows["decided"] == [NOON] * 6
+    data = page_on(*ROWS)
+    names = ("verdict", "rule", "matched", "host")
+    columns = {name: [data["texts"][each] for each in data["rows"][name]] for name in names}
+    assert columns["verdict"].count("near duplicate") == 4
+    assert columns["rule"][-1] == "same_text"
+    assert columns["matched"][0] == "https://news.example/a"
+    assert columns["host"][-1] == "www.example"
+    assert data["rows"]["decided"] == [NOON] * 6
 
 
-def test_each_key_stands_once() -> None:
-    data = page_of(report_of(*ROWS), COMPARED)
-    assert len(data["keys"]) == len(set(data["keys"])) == 7
+def test_each_text_stands_once() -> None:
+    data = page_on(*ROWS)
+    assert len(data["texts"]) == len(set(data["texts"]))
 
 
 def test_escaped_letters_are_shown_as_letters_and_kept_as_they_are() -> None:
-    data = page_of(report_of(row("https://news.example/%E6%B8%AF")), COMPARED)
-    assert data["keys"][0] == "https://news.example/%E6%B8%AF"
-    assert data["shown"][0] == "https://news.example/港"
+    data = page_on(row("https://news.example/%E6%B8%AF"))
+    assert data["shown"] == {data["rows"]["dropped"][0]: "https://news.example/港"}
+    assert data["texts"][data["rows"]["dropped"][0]] == "https://news.example/%E6%B8%AF"
 
 
-def test_most_doubtful_rows_stay_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_may_be_flagged_stay_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "MOST_ROWS", 10)
-    page = page_of(report_of(*many(30), row("https://news.example/x", similarity=0.5, places=3)), COMPARED)
-    assert len(page["rows"]["dropped"]) == 10
-    assert page["rows_cut"] == 21
-    assert keys_of(page)[0] == "x"
-    assert page["counts"]["dropped"] == 31
+    data = page_on(*many(30), row("https://news.example/x", similarity=0.5, places=3))
+    assert len(data["rows"]["dropped"]) == 10
+    assert data["rows_cut"] == 21
+    assert keys_of(data)[0] == "x"
+    assert data["counts"]["dropped"] == 31
 
 
-def test_only_the_most_doubtful_pairs_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "MOST_COMPARED", 2)
-    data = page_of(report_of(*ROWS), COMPARED)
-    assert list(data["differences"]) == [0, 1]
-    assert data["differences"][0]["shown"] == [["at noon the", "ferry", "night bus", "leaves", 1, 2]]
+def test_only_the_first_pairs_in_the_order_of_review_are_compared() -> None:
+    data = page_on(*ROWS, most_compared=2)
+    assert list(data["differences"]) == [0, 3]
+    assert data["differences"][0]["shown"] == [["at noon the", "ferry", "night bus", "leaves", 1, 2, "name"]]
 
 
 def test_nothing_is_said_of_pairs_whose_words_are_not_stored() -> None:
-    assert page_of(report_of(*ROWS), differing_by(None))["differences"] == {}
+    assert page_on(*ROWS, difference=None)["differences"] == {}
 
 
 def test_long_keys_are_cut_and_told_apart() -> None:
-    data = page_of(report_of(row("x" * 1_000_000), row("x" * 1_000_001)), COMPARED)
-    assert len(data["keys"]) == 3
-    assert data["keys_cut"] == [0, 1]
-    assert sum(map(len, data["keys"])) < 10_000
+    data = page_on(row("x" * 1_000_000), row("x" * 1_000_001))
+    cut = [data["texts"][number] for number in data["rows"]["dropped"]]
+    assert len(set(cut)) == 2
+    assert all(data["longest_key"] < len(text) < 5_000 for text in cut)
 
 
 def test_skipped_pages_are_in_it() -> None:
     skipped = SkippedPage("https://news.example/gone", "http 404", "", "https://news.example/", "monday")
-    report = report_of(*ROWS, skip_counts={"http 404": 1}, skipped=iter([skipped]))
-    assert page_of(report, COMPARED)["skipped"] == [
+    assert page_on(*ROWS, skip_counts={"http 404": 1}, skipped=iter([skipped]))["skipped"] == [
         ["https://news.example/gone", "http 404", "", "https://news.example/"]
     ]
 
 
 def test_verdicts_are_counted_over_the_time_of_the_run() -> None:
     rows = [row(f"https://news.example/{number}", decided=NOON + number) for number in range(80)]
-    timeline = page_of(report_of(*rows), COMPARED)["timeline"]
+    timeline = page_on(*rows)["timeline"]
     assert timeline["start"] == NOON
     assert timeline["seconds"] == pytest.approx(2.0)
     assert sum(timeline["bars"]["near duplicate"]) == 80
     assert len(timeline["bars"]["near duplicate"]) == 40
-    of_a_moment = page_of(report_of(row("https://news.example/a")), COMPARED)["timeline"]
+    of_a_moment = page_on(row("https://news.example/a"))["timeline"]
     assert of_a_moment["bars"] == {"near duplicate": [1]}
 
 
@@ -121,7 +124,7 @@ def test_head_is_there_without_a_script_also_of_nothing(tmp_path: Path) -> None:
     assert data_in(page)["rows"]["dropped"] == []
     html = write(tmp_path, report_of(*ROWS)).read_text(encoding="utf-8")
     head = re.sub(r"\s+", " ", html[html.index("<h1>") : html.index("</h1>")])
-    assert head == '<h1>4 of 15 pages dropped; <span class="look">2 of them are worth a look</span>'
+    assert head == '<h1>4 of 15 pages dropped; <span class="look">1 flagged for review</span>'
 
 
 def test_names_of_runs_are_text_in_the_head(tmp_path: Path) -> None:

@@ -173,5 +173,5 @@ def test_report_on_an_earlier_run_shows_the_texts_of_its_time(tmp_path: Path) ->
     with report_on(database, run="monday") as report, database.read() as connection:
         rows = list(report.duplicates)
         assert {row.dropped: row.has_changed for row in rows} == {PRINT: True, BUDGET: True}
-        assert list(stored_differences(connection, rows)) == [None, None]
+        assert list(stored_differences(connection, database.name, rows)) == [None, None]
     database.close()

@@ -55,7 +55,7 @@ function histograms(pairs) {
   const c = pairs.columns;
   const near = [];
   for (let row = 0; row < pairs.size; row++) {
-    if (c.verdicts[c.verdict[row]] === "near duplicate") near.push(row);
+    if (pairs.value("verdict", row) === "near duplicate") near.push(row);
   }
   const farthest = near.reduce((most, row) => Math.max(most, c.distance[row]), 0);
   const distances = new Array(farthest + 1).fill(0);
@@ -94,7 +94,7 @@ function chartsOf(data, pairs) {
     charts.push(barChart("Verdicts over the time of the run", "documents decided, from its start", timesOf(data.timeline, bars[0].length), bars, verdicts));
   }
   const { distances, similarities } = histograms(pairs);
-  if (data.counts.near + data.counts.marked > 0) {
+  if (data.counts.near + data.counts.kept_duplicates > 0) {
     charts.push(barChart("Similarity", "near-duplicates, by their similarity to the original", similarities[0], [similarities[1]]));
     charts.push(barChart("Distance", "near-duplicates, by the bits in which fingerprints differ", distances[0], [distances[1]]));
   }

@@ -2,50 +2,37 @@
 
 const CONDITION = /\b(host|title|rule|lost|places|alike):([<>]?)(\S+)/g;
 
-/** The pairs of the report, by their numbers; all that is asked of one is looked up in the columns. */
+const TEXTS = new Set(["verdict", "dropped", "original", "matched", "run", "kept", "rule", "title", "original_title", "second", "host", "cluster"]);
+
+/** The pairs of the report, by their numbers: a row has a place in each of the columns, where a text stands as its number. */
 class Pairs {
   constructor(data) {
     this.data = data;
     this.columns = data.rows;
     this.size = data.rows.dropped.length;
-    this.cutKeys = new Set(data.keys_cut);
+    this.readable = new Map(Object.entries(data.shown).map(([number, shown]) => [data.texts[number], shown]));
     this.lowered = null;
-    this.loweredTitles = data.titles.map((title) => title.toLowerCase());
-  }
-
-  key(number) {
-    return this.data.keys[number];
   }
 
   /** Return a key as people read it: with letters in the place of their escapes. */
-  shown(number) {
-    return this.data.shown[number] ?? this.data.keys[number];
+  shown(key) {
+    return this.readable.get(key) ?? key;
+  }
+
+  /** Return what a column holds of a row; null for nothing. */
+  value(name, row) {
+    const found = this.columns[name][row];
+    return found !== null && TEXTS.has(name) ? this.data.texts[found] : found;
+  }
+
+  /** Return all that is in a column of texts, each once. */
+  values(name) {
+    return [...new Set(this.columns[name])].filter((number) => number !== null).map((number) => this.data.texts[number]);
   }
 
   get(row) {
-    const { columns: c, data } = this;
-    const word = (list, number) => (number === null ? null : list[number]);
-    return {
-      row,
-      verdict: c.verdicts[c.verdict[row]],
-      distance: c.distance[row],
-      similarity: c.similarity[row],
-      dropped: c.dropped[row],
-      original: c.original[row],
-      matched: c.matched[row],
-      run: c.runs[c.run[row]],
-      decided: c.decided[row],
-      kept: word(c.kept_as, c.kept[row]),
-      rule: word(c.rules, c.rule[row]),
-      host: c.hosts[c.host[row]],
-      isDoubtful: c.doubtful[row] === 1,
-      lost: c.lost[row],
-      places: c.places[row],
-      title: word(data.titles, c.title[row]),
-      originalTitle: word(data.titles, c.original_title[row]),
-      hasChanged: c.changed[row] === 1,
-      difference: data.differences[row] ?? null,
-    };
+    const values = Object.keys(this.columns).map((name) => [name, this.value(name, row)]);
+    return { row, ...Object.fromEntries(values), difference: this.data.differences[row] ?? null };
   }
 
   /** Return what a rule means in a few words; "" for none, its name for one of a later version. */
@@ -54,7 +41,7 @@ class Pairs {
   }
 
   isDuplicate(row) {
-    return this.columns.verdicts[this.columns.verdict[row]].endsWith("duplicate");
+    return this.value("verdict", row).endsWith("duplicate");
   }
 
   isDropped(row) {
@@ -62,7 +49,8 @@ class Pairs {
   }
 
   isMarkable(row) {
-    return !this.cutKeys.has(this.columns.dropped[row]) && !this.cutKeys.has(this.columns.original[row]);
+    const isWhole = (key) => key.length <= this.data.longest_key || [...key].length <= this.data.longest_key;
+    return isWhole(this.value("dropped", row)) && isWhole(this.value("original", row));
   }
 
   /**
@@ -70,29 +58,27 @@ class Pairs {
    * @param {string} text words of addresses, titles or of what differs; and conditions, such as host:example rule:holds lost:>50 alike:<80
    */
   search(text) {
-    this.lowered ??= this.data.keys.map((key, number) => `${key}\n${this.data.shown[number] ?? ""}`.toLowerCase());
-    const c = this.columns;
+    this.lowered ??= this.data.texts.map((each) => `${each}\n${this.readable.get(each) ?? ""}`.toLowerCase());
     const tests = [];
-    const isTitled = (row, test) => [c.title[row], c.original_title[row]].some((number) => number !== null && test(this.loweredTitles[number]));
+    const isIn = (row, wanted, ...names) => names.some((name) => this.columns[name][row] !== null && this.lowered[this.columns[name][row]].includes(wanted));
     const words = text.toLowerCase().replace(CONDITION, (_, name, sign, wanted) => {
       const number = parseFloat(wanted);
       const compare = { "<": (value) => value < number, ">": (value) => value > number, "": (value) => value === number }[sign];
       tests.push(
         {
-          title: (row) => isTitled(row, (title) => title.includes(wanted)),
-          host: (row) => c.hosts[c.host[row]].includes(wanted),
-          rule: (row) => c.rule[row] !== null && `${c.rules[c.rule[row]]} ${this.plainRule(c.rules[c.rule[row]])}`.includes(wanted),
-          lost: (row) => compare(c.lost[row]),
-          places: (row) => compare(c.places[row]),
-          alike: (row) => compare(Math.round(c.similarity[row] * 100)),
+          title: (row) => isIn(row, wanted, "title", "original_title"),
+          host: (row) => isIn(row, wanted, "host"),
+          rule: (row) => isIn(row, wanted, "rule") || this.plainRule(this.value("rule", row)).includes(wanted),
+          lost: (row) => compare(this.columns.lost[row] ?? 0),
+          places: (row) => compare(this.columns.places[row] ?? 0),
+          alike: (row) => compare(Math.round(this.columns.similarity[row] * 100)),
         }[name],
       );
       return "";
     }).trim();
     if (words) {
-      const isIn = this.lowered.map((key) => key.includes(words));
       const differs = (row) => this.data.differences[row]?.shown.some((place) => place.slice(0, 4).join(" ").includes(words));
-      tests.push((row) => isIn[c.dropped[row]] || isIn[c.original[row]] || isTitled(row, (title) => title.includes(words)) || differs(row));
+      tests.push((row) => isIn(row, words, "dropped", "original", "title", "original_title") || differs(row));
     }
     return (row) => tests.every((test) => test(row));
   }
@@ -100,35 +86,28 @@ class Pairs {
   /**
    * Return the numbers of the pairs that a view shows.
    * @param {string} view look, dropped or similar
-   * @param {Object} filter what the form asks for, empty where it asks for nothing
+   * @param {Object} filter what the form asks for, null where it asks for nothing
    * @param {Marks} marks what a person has said of them
    */
   select(view, filter, marks) {
     const c = this.columns;
     const isWanted = this.search(filter.search);
-    const host = filter.host === "" ? -1 : c.hosts.indexOf(filter.host);
-    const rule = filter.rule === "" ? -1 : c.rules.indexOf(filter.rule);
+    const isValue = (row, name, wanted) => wanted === null || this.value(name, row) === wanted;
     const selected = [];
     for (let row = 0; row < this.size; row++) {
-      if (view === "look" ? c.doubtful[row] !== 1 : (view === "similar") === this.isDuplicate(row)) continue;
+      if (view === "look" ? !c.is_flagged[row] : (view === "similar") === this.isDuplicate(row)) continue;
       if (!isWanted(row)) continue;
-      if (filter.cluster !== null && c.original[row] !== filter.cluster) continue;
-      if (filter.host !== "" && c.host[row] !== host) continue;
-      if (filter.rule !== "" && c.rule[row] !== rule) continue;
+      if (!isValue(row, "original", filter.cluster) || !isValue(row, "host", filter.host) || !isValue(row, "rule", filter.rule)) continue;
       if (c.similarity[row] < filter.least || c.similarity[row] > filter.most) continue;
       if (c.decided[row] < filter.from || c.decided[row] >= filter.to) continue;
-      if (filter.verdict !== "" && !this.isOf(row, filter.verdict)) continue;
-      if (filter.mark !== "" && filter.mark !== marks.of(row)) continue;
+      if (filter.verdict === "kept" ? this.isDropped(row) : !isValue(row, "verdict", filter.verdict)) continue;
+      if (filter.mark !== null && filter.mark !== marks.of(row)) continue;
       selected.push(row);
     }
     return selected;
   }
 
-  isOf(row, verdict) {
-    return verdict === "kept" ? !this.isDropped(row) : this.columns.verdicts[this.columns.verdict[row]] === verdict;
-  }
-
-  /** Order numbers of pairs; as they come they are the most doubtful first. */
+  /** Order numbers of pairs; as they come they are in the order of review. */
   order(rows, by) {
     const c = this.columns;
     const value = {
@@ -141,8 +120,7 @@ class Pairs {
 
   /** Return the numbers of the duplicates of a host. */
   ofHost(host) {
-    const number = this.columns.hosts.indexOf(host);
-    return [...this.columns.host.keys()].filter((row) => this.columns.host[row] === number && this.isDuplicate(row));
+    return Array.from({ length: this.size }, (_, row) => row).filter((row) => this.value("host", row) === host && this.isDuplicate(row));
   }
 
   /** Return clusters with their numbers of duplicates, the largest first. */
@@ -150,15 +128,15 @@ class Pairs {
     const sizes = new Map();
     for (let row = 0; row < this.size; row++) {
       if (!this.isDuplicate(row)) continue;
-      const original = this.columns.cluster[row];
-      const known = sizes.get(original) ?? { original, size: 0, rows: [], doubtful: 0, least: 1, title: null };
-      if (this.columns.original[row] === original) known.title = this.get(row).originalTitle;
+      const original = this.value("cluster", row);
+      const known = sizes.get(original) ?? { original, size: 0, rows: [], flagged: 0, least: 1, title: null };
+      if (this.value("original", row) === original) known.title = this.value("original_title", row);
       known.size += 1;
       known.rows.push(row);
-      known.doubtful += this.columns.doubtful[row];
+      known.flagged += this.columns.is_flagged[row];
       known.least = Math.min(known.least, this.columns.similarity[row]);
       sizes.set(original, known);
     }
-    return [...sizes.values()].sort((a, b) => b.size - a.size || b.doubtful - a.doubtful);
+    return [...sizes.values()].sort((a, b) => b.size - a.size || b.flagged - a.flagged);
   }
 }

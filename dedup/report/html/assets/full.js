@@ -61,9 +61,9 @@ function fullTextsOf(pairs, pair, names) {
   const box = make("div", {}, button);
   button.addEventListener("click", async () => {
     button.disabled = true;
-    button.textContent = "Both texts are read …";
+    button.textContent = "Reading both texts …";
     try {
-      const keys = new URLSearchParams({ a: pairs.key(pair.original), b: pairs.key(pair.dropped), run: pair.run });
+      const keys = new URLSearchParams({ a: pair.original, b: pair.dropped, run: pair.run });
       const found = await answerOf(await fetch(`texts?${keys}`));
       // By then another pair may stand there.
       if (!button.isConnected) return;
@@ -73,7 +73,7 @@ function fullTextsOf(pairs, pair, names) {
     } catch (error) {
       button.disabled = false;
       button.textContent = "Both texts in full";
-      box.append(make("p.review", { role: "alert" }, `The texts are not shown (${error.message}): is dedup review still running?`));
+      box.append(make("p.review", { role: "alert" }, `The texts cannot be shown (${error.message}): is dedup review still running?`));
     }
   });
   return box;

@@ -1,8 +1,8 @@
 "use strict";
 
 const VIEWS = [
-  { id: "look", title: "Worth a look", panel: "pairs", count: (data) => data.counts.doubtful },
-  { id: "dropped", title: "All copies", panel: "pairs", count: (data) => data.counts.dropped + data.counts.marked },
+  { id: "look", title: "Flagged", panel: "pairs", count: (data) => data.counts.flagged },
+  { id: "dropped", title: "All duplicates", panel: "pairs", count: (data) => data.counts.dropped + data.counts.kept_duplicates },
   { id: "similar", title: "Similar, kept", panel: "pairs", count: (data) => data.counts.similar },
   { id: "clusters", title: "Clusters", panel: "clusters", count: () => null },
   { id: "hosts", title: "Hosts", panel: "hosts", count: (data) => data.host_count },
@@ -10,10 +10,11 @@ const VIEWS = [
   { id: "numbers", title: "Numbers", panel: "numbers", count: () => null },
 ];
 const ABOUT = {
-  look: "The near copies that may be none: each of the two says something else in three places or more, or one is a short text. Open a pair to see which words differ, and to say that it is no copy.",
-  dropped: "Every copy, with its original and the rule that decided.",
-  similar: "These were kept. They resemble another page, but something in them differs that may matter.",
+  look: "Near-duplicates that may say another thing, the most decisive first. Differences that many pages of a site share are grey and do not count. Open a pair to see all of them, or to mark it as not a duplicate.",
+  dropped: "Every duplicate, with its original and the rule that decided.",
+  similar: "Kept: these resemble another page, but differ in something that may matter.",
 };
+
 class ReportPage {
   constructor(data) {
     this.data = data;
@@ -30,7 +31,7 @@ class ReportPage {
     byId("undo").addEventListener("click", () => this.marks.undo());
     window.addEventListener("keydown", (event) => this.press(event));
     this.showMarks();
-    this.show(data.counts.doubtful ? "look" : data.counts.dropped ? "dropped" : "numbers");
+    this.show(data.counts.flagged ? "look" : data.counts.dropped ? "dropped" : "numbers");
     this.openLinked();
   }
 
@@ -63,9 +64,9 @@ class ReportPage {
   makeFilters() {
     const { columns } = this.pairs;
     const fill = (id, all, words) => byId(id).append(make("option", { value: "" }, all), ...words.map(([value, text]) => make("option", { value }, text)));
-    fill("f-host", "all", [...columns.hosts].sort().map((host) => [host, visible(host) || "(none)"]));
-    fill("f-verdict", "all", [["near duplicate", "near duplicate"], ["exact duplicate", "exact duplicate"], ["similar", "similar"], ["kept", "kept all the same"]]);
-    fill("f-rule", "all", [...columns.rules].sort().map((rule) => [rule, this.pairs.plainRule(rule)]));
+    fill("f-host", "all", this.pairs.values("host").sort().map((host) => [host, visible(host) || "(none)"]));
+    fill("f-verdict", "all", [["near duplicate", "near duplicate"], ["exact duplicate", "exact duplicate"], ["similar", "similar"], ["kept", "kept anyway"]]);
+    fill("f-rule", "all", this.pairs.values("rule").sort().map((rule) => [rule, this.pairs.plainRule(rule)]));
     fill("f-mark", "all", [["none", "not looked at"], ["no", "not a duplicate"], ["yes", "rightly dropped"]]);
     byId("dates").hidden = !columns.decided.some((moment) => moment > 0);
     byId("filters").addEventListener("input", () => this.refresh());
@@ -83,15 +84,16 @@ class ReportPage {
 
   get filter() {
     const value = (id) => byId(id).value;
+    const chosen = (id) => (byId(id).selectedIndex > 0 ? value(id) : null);
     const least = parseFloat(value("f-least"));
     const most = parseFloat(value("f-most"));
     const day = (text, plus) => new Date(`${text}T00:00:00`).getTime() / 1000 + plus;
     return {
       search: value("f-search").trim(),
-      host: byId("f-host").selectedIndex > 0 ? value("f-host") : "",
-      verdict: value("f-verdict"),
-      rule: value("f-rule"),
-      mark: value("f-mark"),
+      host: chosen("f-host"),
+      verdict: chosen("f-verdict"),
+      rule: chosen("f-rule"),
+      mark: chosen("f-mark"),
       least: Number.isNaN(least) ? -1 : least,
       most: Number.isNaN(most) ? 2 : most,
       from: value("f-from") ? day(value("f-from"), 0) : -Infinity,
@@ -131,9 +133,9 @@ class ReportPage {
     const rows = this.pairs.order(this.pairs.select(this.view, filter, this.marks), byId("order").value);
     this.list.show(rows);
     const cut = this.data.rows_cut;
-    byId("count").textContent = counted(rows.length, "pair") + (cut && this.view !== "look" ? `; the page holds the ${whole(this.pairs.size)} most doubtful, ${whole(cut)} are cut` : "");
+    byId("count").textContent = counted(rows.length, "pair") + (cut && this.view !== "look" ? `; ${whole(cut)} more are not in this page` : "");
     const buttons = groupButtons(this.marks, () => rows, `all ${counted(rows.length, "pair")} shown here`);
-    byId("all-shown").replaceChildren(...(rows.length > 1 ? ["All of them are", buttons] : []));
+    byId("all-shown").replaceChildren(...(rows.length > 1 ? ["Mark all as", buttons] : []));
     this.showChip();
   }
 
@@ -146,7 +148,7 @@ class ReportPage {
       this.cluster = null;
       this.refresh();
     });
-    chip.replaceChildren("Copies of ", linkOf(this.pairs.key(this.cluster), this.pairs.shown(this.cluster)), " ", leave);
+    chip.replaceChildren("Duplicates of ", linkOf(this.cluster, this.pairs.shown(this.cluster)), " ", leave);
   }
 
   openCluster(cluster) {
@@ -168,9 +170,9 @@ class ReportPage {
     const count = this.marks.said.size;
     byId("marks").hidden = !count;
     byId("undo").hidden = !this.marks.last.length;
-    const where = this.marks.isKept ? "kept in this browser" : "not kept when this page is closed: save them";
-    const [next, command] = this.marks.acts ? ["what is no duplicate is released; measure:", "dedup evaluate marks.jsonl --database DATABASE"] : ["next:", "dedup release --marks marks.jsonl"];
-    byId("marks-told").replaceChildren(`${counted(count, "mark")}, ${where}; ${next} `, make("code", {}, command));
+    const where = this.marks.isKept ? "saved in this browser." : "not saved when this page is closed: save them first.";
+    const [next, command] = this.marks.acts ? ["Pages marked \u201cnot a duplicate\u201d have been released. To measure:", "dedup evaluate marks.jsonl --database DATABASE"] : ["Next:", "dedup release --marks marks.jsonl"];
+    byId("marks-told").replaceChildren(`${counted(count, "mark")} ${where} ${next} `, make("code", {}, command));
     for (const list of [this.list, this.clusterList]) {
       if (!list) continue;
       const place = list.box.contains(document.activeElement) ? document.activeElement.closest("[data-place]")?.dataset.place : undefined;

@@ -6,9 +6,9 @@ const RIGHTLY_DROPPED = "yes";
 const OUTCOMES = {
   released: "released: the next crawl keeps it",
   kept: "kept already",
-  moved: "copy of another page by now",
-  unknown: "not known any more",
-  left: "decided anew since: it cannot be taken back",
+  moved: "now a duplicate of another page",
+  unknown: "no longer in the database",
+  left: "decided again since: cannot be undone",
 };
 const SAID = { [NOT_A_DUPLICATE]: "✗ not a duplicate", [RIGHTLY_DROPPED]: "✓ rightly dropped" };
 // Of what is sent at once; a key has 4,000 at most.
@@ -33,8 +33,7 @@ class Marks {
   }
 
   name(row) {
-    const { dropped, original } = this.pairs.columns;
-    return JSON.stringify([this.pairs.key(original[row]), this.pairs.key(dropped[row])]);
+    return JSON.stringify([this.pairs.value("original", row), this.pairs.value("dropped", row)]);
   }
 
   /** Return what was said of a pair: "no", "yes", or "none". */
@@ -90,7 +89,7 @@ class Marks {
       await this.send(back, true, done);
     } catch (error) {
       byId("trouble").hidden = false;
-      byId("trouble").textContent = `Not all marks are kept (${error.message}): is dedup review still running?`;
+      byId("trouble").textContent = `Not all marks were saved (${error.message}): is dedup review still running?`;
     }
     this.isBusy = false;
     this.keep();

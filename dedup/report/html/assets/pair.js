@@ -1,23 +1,144 @@
 "use strict";
 
-/** Return one row of a list of pairs. */
+/** Return the words of a place where two texts differ, those of one side marked. */
+function passage(before, own, after, mark, side, kind) {
+  const parts = [visible(before), own ? make(mark, {}, visible(own)) : make("span.nothing", { "aria-label": "nothing" }, "∅"), visible(after)];
+  return make("p.passage", { dir: "auto", "data-side": side, "data-kind": kind }, "… ", ...parts.flatMap((part) => (part === "" ? [] : [part, " "])), "…");
+}
+
+const FEW_WORDS = 6;
+const CHANGED = { negation: "negation", price: "price changed", number: "number changed", date: "date changed", name: "name changed", frame: "on many pages" };
+
+/** Return as much of a text as leaves room for another one beside it. */
+function clipped(text) {
+  const most = window.innerWidth < 640 ? 48 : 90;
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+/** Return what kind of difference a place is, or how large. */
+function kindOfPlace([, , , , gone, come, kind]) {
+  if (CHANGED[kind]) return CHANGED[kind];
+  if (!gone) return `+${counted(come, "word")}`;
+  if (!come) return `−${counted(gone, "word")}`;
+  if (Math.max(gone, come) > FEW_WORDS) return `${counted(gone, "word")} replaced by ${come}`;
+  return gone === 1 && come === 1 ? "1 word changed" : "words changed";
+}
+
+/** Return the places where two texts differ as a row shows them, the most decisive first. */
+function rowDifferences(pair) {
+  const found = pair.difference;
+  if (!found) return make("div.differs.none", {}, pair.has_changed ? "One of the two pages has changed since." : pair.verdict === "exact duplicate" ? "same text" : "differences not known");
+  if (!found.places) return make("div.differs.none", {}, "same words; only punctuation differs");
+  const places = found.shown.map((place) => {
+    const [before, removed, added, after, , , kind] = place;
+    return make(
+      "span.place",
+      { dir: "auto", "data-kind": kind },
+      make("strong", {}, kindOfPlace(place)),
+      " ",
+      before ? `… ${visible(before)} ` : "",
+      removed ? make("del", {}, clipped(visible(removed))) : "",
+      removed && added ? " → " : "",
+      added ? make("ins", {}, clipped(visible(added))) : "",
+      after ? ` ${visible(after)} …` : "",
+      " ",
+    );
+  });
+  return make("div.differs", {}, ...places);
+}
+
+/** Return all places where two texts differ, side by side. */
+function differencesOf(found, nameBefore, nameAfter) {
+  if (!found.places) return make("p.muted", {}, "Both have the same words; only punctuation differs.");
+  const rest = found.places - found.shown.length;
+  const told = `${counted(found.removed, "word")} only in the ${nameBefore} page, ${whole(found.added)} only in the ${nameAfter} page`;
+  return make(
+    "section.differences",
+    {},
+    make("h3", {}, `${counted(found.places, "difference")}: ${told}`),
+    ...found.shown.map(([before, removed, added, after, , , kind]) => make("div.sides", {}, passage(before, removed, after, "del", nameBefore, kind), passage(before, added, after, "ins", nameAfter, kind))),
+    rest > 0 ? make("p.muted", {}, `and ${counted(rest, "more difference")}: dedup explain shows them`) : null,
+  );
+}
+
+/** Return one row of a list of pairs: what differs, then the pages. */
 function pairRow(pairs, marks, row) {
   const pair = pairs.get(row);
   const said = marks.of(row);
-  const relation = pairs.isDropped(row) ? "copy of" : pairs.isDuplicate(row) ? "kept, copy of" : "kept, similar to";
+  const relation = pairs.isDropped(row) ? "duplicate of" : pairs.isDuplicate(row) ? "kept, duplicate of" : "kept, similar to";
+  const percent = `${Math.round(pair.similarity * 100)}%`;
   return make(
     "article.row",
-    { "data-said": said, "aria-label": `${pair.verdict}, ${Math.round(pair.similarity * 100)}% alike` },
-    make("div.figures", {}, make("strong", {}, `${Math.round(pair.similarity * 100)}%`), pair.lost ? make("span.lost", {}, `+${counted(pair.lost, "word")}`) : null, pair.isDoubtful && pair.places ? make("span", {}, counted(pair.places, "place")) : null),
+    { "data-said": said, "aria-label": `${pair.verdict}, ${percent} alike` },
+    make("div.figures", {}, make("strong", {}, percent), pair.lost ? make("span.lost", {}, `+${counted(pair.lost, "word")}`) : null, pair.difference?.places > 1 ? make("span", {}, counted(pair.difference.places, "place")) : null),
     make(
       "div.texts",
       {},
+      rowDifferences(pair),
       make("div.line", {}, opener(titleOf(pair.title), addressOf(pairs.shown(pair.dropped)))),
-      make("div.line.muted", {}, make("span.relation", {}, `${relation} `), titleOf(pair.originalTitle === pair.title ? null : pair.originalTitle), addressOf(pairs.shown(pair.original)), make("span.rule", {}, pairs.plainRule(pair.rule))),
-      make("div.line.third", {}, tellingDifference(pair.difference) ?? make("span.differs.none", {}, pair.hasChanged ? "one of the two has another text since" : pair.verdict === "exact duplicate" ? "the same text" : "which words differ is not known")),
+      make("div.line.muted", {}, make("span.relation", {}, `${relation} `), titleOf(pair.original_title === pair.title ? null : pair.original_title), addressOf(pairs.shown(pair.original), pair.host), make("span.rule", {}, pairs.plainRule(pair.rule))),
     ),
     make("div.said", {}, marks.told(row)),
   );
+}
+
+/** A dialog that shows one item of a list, and steps to the others. */
+class RowDialog {
+  /**
+   * @param {HTMLDialogElement} dialog the element
+   * @param {string} name what an item is called in the heading
+   */
+  constructor(dialog, name) {
+    this.dialog = dialog;
+    this.name = name;
+    this.keys = {};
+    dialog.addEventListener("keydown", (event) => this.press(event));
+    dialog.addEventListener("click", (event) => {
+      if (event.target === dialog) dialog.close();
+    });
+    dialog.addEventListener("close", () => this.list.focus(this.place));
+  }
+
+  open(list, place) {
+    this.list = list;
+    this.place = place;
+    this.dialog.replaceChildren(this.head(place, list.items), ...this.content(list.items[place]));
+    if (!this.dialog.open) this.dialog.showModal();
+    this.dialog.scrollTop = 0;
+    this.dialog.querySelector("h2").focus();
+  }
+
+  press(event) {
+    const actions = { ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1), ...this.keys };
+    if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in actions)) return;
+    event.preventDefault();
+    actions[event.key]();
+  }
+
+  step(by) {
+    const place = this.place + by;
+    if (place >= 0 && place < this.list.items.length) this.open(this.list, place);
+  }
+
+  title(place, items) {
+    return `${this.name} ${whole(place + 1)} of ${whole(items.length)}`;
+  }
+
+  head(place, items) {
+    const button = (text, label, act, isOff) => {
+      const element = make("button.quiet", { type: "button", "aria-label": label, ...(isOff ? { disabled: "" } : {}) }, text);
+      element.addEventListener("click", act);
+      return element;
+    };
+    return make(
+      "header",
+      {},
+      make("h2", { id: "pair-title", tabindex: "-1" }, this.title(place, items)),
+      button("←", "The one before", () => this.step(-1), place === 0),
+      button("→", "The next one", () => this.step(1), place === items.length - 1),
+      button("✕", "Close", () => this.dialog.close(), false),
+    );
+  }
 }
 
 /** The dialog that shows a pair side by side. */
@@ -35,7 +156,7 @@ class PairDialog extends RowDialog {
     const pair = this.pairs.get(row);
     const isDropped = this.pairs.isDropped(row);
     const texts = this.pairs.isMarkable(row) ? fullTextsOf(this.pairs, pair, ["original", isDropped ? "dropped" : "kept"]) : null;
-    return [this.sides(pair), this.facts(pair), this.differences(pair), ...(texts ? [texts] : []), this.foot(row)];
+    return [this.sides(pair), this.differences(pair), ...(texts ? [texts] : []), this.facts(pair), this.foot(row)];
   }
 
   mark(said) {
@@ -53,9 +174,9 @@ class PairDialog extends RowDialog {
   }
 
   sides(pair) {
-    const side = (heading, title, number) =>
-      make("section", {}, make("h3", {}, heading), title ? make("p.title", {}, titleOf(title)) : null, make("p.key", {}, linkOf(this.pairs.key(number), this.pairs.shown(number))));
-    return make("div.sides", {}, side("Stored", pair.originalTitle, pair.original), side(this.pairs.isDropped(pair.row) ? "Dropped" : "Kept", pair.title, pair.dropped));
+    const side = (heading, title, key) =>
+      make("section", {}, make("h3", {}, heading), title ? make("p.title", {}, titleOf(title)) : null, make("p.key", {}, linkOf(key, this.pairs.shown(key))));
+    return make("div.sides", {}, side("Stored", pair.original_title, pair.original), side(this.pairs.isDropped(pair.row) ? "Dropped" : "Kept", pair.title, pair.dropped));
   }
 
   facts(pair) {
@@ -67,10 +188,10 @@ class PairDialog extends RowDialog {
       make(
         "dl.facts",
         {},
-        fact("Verdict", pair.kept && pair.kept !== "similar" ? `${pair.verdict}, kept: ${pair.kept}` : pair.verdict),
+        fact("Verdict", pair.kept && pair.kept !== "similar" ? `${pair.verdict}, kept anyway: ${pair.kept}` : pair.verdict),
         fact("Alike", `${Math.round(pair.similarity * 100)}%`),
-        ...(pair.lost ? [fact(this.pairs.isDropped(pair.row) ? "Lost" : "Says more", `${counted(pair.lost, "word")} that nothing else that is stored has`)] : []),
-        ...(pair.places ? [fact("Different", `each says in ${counted(pair.places, "place")} or more what the other does not`)] : []),
+        ...(pair.lost ? [fact(this.pairs.isDropped(pair.row) ? "Lost" : "New text", `${counted(pair.lost, "word")} found nowhere else`)] : []),
+        ...(pair.places && !pair.difference ? [fact("Different", `they differ in ${whole(pair.places)} or more places`)] : []),
         fact("Why", this.pairs.plainRule(pair.rule) || "decided in an earlier run"),
       ),
       make(
@@ -80,10 +201,10 @@ class PairDialog extends RowDialog {
         make(
           "dl.facts",
           {},
-          fact("Rule", pair.rule ? `${pair.rule}: ${rules[pair.rule]?.[1] ?? "not known to this version"}` : "decided in an earlier run"),
+          fact("Rule", pair.rule ? `${pair.rule}: ${rules[pair.rule]?.[1] ?? "unknown to this version"}` : "decided in an earlier run"),
           fact("Similarity", similarityOf(pair.similarity)),
           fact("Distance", `${counted(pair.distance, "bit")} of 64`),
-          ...(pair.matched === null ? [] : [fact("Found by", linkOf(this.pairs.key(pair.matched), this.pairs.shown(pair.matched)))]),
+          ...(pair.matched === pair.original ? [] : [fact("Found by", linkOf(pair.matched, this.pairs.shown(pair.matched)))]),
           ...(pair.decided ? [fact("Decided", `${momentOf(pair.decided)}, run ${visible(pair.run)}`)] : []),
         ),
       ),
@@ -97,10 +218,10 @@ class PairDialog extends RowDialog {
   }
 
   whyNothing(pair) {
-    if (pair.hasChanged) return "A later run found another text on one of the two pages, so the words that differed are not known any more.";
+    if (pair.has_changed) return "A later run found another text on one of the two pages, so the words that differed are no longer known.";
     if (pair.verdict === "exact duplicate") return "Both have the same text.";
     const most = whole(this.pairs.data.most_compared);
-    return `Which words differ is not in this page: it has that of the ${most} most doubtful pairs, where the words of both are stored. dedup explain shows it.`;
+    return `The words that differ are not in this page: it compares the ${most} pairs that come first, if the words of both are stored. dedup explain may show them.`;
   }
 
   foot(row) {

@@ -24,11 +24,11 @@ const number = (name) => ({ text: name, isNumber: true });
 
 /** Return the hosts as a list of work: what share was dropped, and where a person should look. */
 function hostTable(data, pairs, marks, openHost) {
-  const doubtful = new Map();
+  const flagged = new Map();
   for (let row = 0; row < pairs.size; row++) {
-    if (pairs.columns.doubtful[row]) {
-      const host = pairs.columns.hosts[pairs.columns.host[row]];
-      doubtful.set(host, (doubtful.get(host) ?? 0) + 1);
+    if (pairs.columns.is_flagged[row]) {
+      const host = pairs.value("host", row);
+      flagged.set(host, (flagged.get(host) ?? 0) + 1);
     }
   }
   const isOver = new Set(data.over_limit.filter((each) => each.kind === "host").map((each) => each.name));
@@ -37,17 +37,17 @@ function hostTable(data, pairs, marks, openHost) {
     const share = dropped / (kept + dropped);
     const why = [];
     if (isOver.has(host)) why.push("nearly all was dropped");
-    if (doubtful.get(host)) why.push(`${whole(doubtful.get(host))} worth a look`);
+    if (flagged.get(host)) why.push(`${whole(flagged.get(host))} flagged`);
     const name = make("button.link", { type: "button" }, make("bdi", { dir: "ltr" }, visible(host) || "(none)"));
     name.addEventListener("click", () => openHost(host));
     const meter = make("meter", { min: 0, max: 1, value: share, "aria-hidden": "true" });
-    return [name, whole(kept), whole(exact), whole(near), make("span.share", {}, meter, `${Math.round(share * 100)}%`), why.length ? make("strong.review", {}, `review: ${why.join(", ")}`) : make("span.muted", {}, "fine"), dropped ? groupButtons(marks, () => pairs.ofHost(host), `all copies of ${visible(host)}`) : ""];
+    return [name, whole(kept), whole(exact), whole(near), make("span.share", {}, meter, `${Math.round(share * 100)}%`), why.length ? make("strong.review", {}, why.join(", ")) : make("span.muted", {}, "none flagged"), dropped ? groupButtons(marks, () => pairs.ofHost(host), `all duplicates of ${visible(host)}`) : ""];
   });
   const rest = data.host_count - data.hosts.length;
   return make(
     "div",
     {},
-    tableOf("Hosts, those with the most dropped pages first", [text("Host"), number("Kept"), number("Exact"), number("Near"), number("Dropped"), text(""), text("All of them are")], rows),
+    tableOf("Hosts, those with the most dropped pages first", [text("Host"), number("Kept"), number("Exact"), number("Near"), number("Dropped"), text(""), text("Mark all as")], rows),
     rest > 0 ? make("p.note", {}, `and ${counted(rest, "more host")}, which are not in this page`) : null,
   );
 }
@@ -93,12 +93,12 @@ function groupButtons(marks, rowsOf, what) {
 
 /** Return one row of the list of clusters. */
 function clusterRow(pairs, marks, cluster) {
-  const doubts = cluster.doubtful ? make("strong.review", {}, `${whole(cluster.doubtful)} worth a look`) : null;
+  const flagged = cluster.flagged ? make("strong.review", {}, `${whole(cluster.flagged)} flagged`) : null;
   return make(
     "article.row",
-    { "aria-label": counted(cluster.size, "copy").replace("copys", "copies"), "data-said": marks.ofAll(cluster.rows) },
-    make("div.figures", {}, make("strong", {}, whole(cluster.size)), make("span", {}, cluster.size === 1 ? "copy" : "copies")),
-    make("div.texts", {}, make("div.line", {}, opener(titleOf(cluster.title), addressOf(pairs.shown(cluster.original)))), make("div.line.muted", {}, `least similar ${similarityOf(cluster.least)}`, doubts)),
+    { "aria-label": counted(cluster.size, "duplicate"), "data-said": marks.ofAll(cluster.rows) },
+    make("div.figures", {}, make("strong", {}, whole(cluster.size)), make("span", {}, cluster.size === 1 ? "duplicate" : "duplicates")),
+    make("div.texts", {}, make("div.line", {}, opener(titleOf(cluster.title), addressOf(pairs.shown(cluster.original)))), make("div.line.muted", {}, `least similar ${similarityOf(cluster.least)}`, flagged)),
     groupButtons(marks, () => cluster.rows, "the whole cluster"),
   );
 }

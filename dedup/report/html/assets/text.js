@@ -33,12 +33,16 @@ const momentOf = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", {
 const ADDRESS = /^([a-z]+:\/\/)([^/?#]+)(.*)$/is;
 const LINKED = /^https?:\/\//i;
 
-/** Return an address as text whose host gives way first where there is little room. */
-function addressOf(text) {
+/**
+ * Return an address as text whose host gives way first where there is little room.
+ * @param {string} text the address
+ * @param {string} known the host that stands above it already
+ */
+function addressOf(text, known = "") {
   const shown = visible(text);
   const parts = ADDRESS.exec(shown);
   if (!parts) return make("bdi.address", { title: shown.slice(0, 500) }, make("span.path", {}, shown));
-  return make("bdi.address", { title: shown.slice(0, 500), dir: "ltr" }, make("span.host", {}, parts[2]), make("span.path", {}, parts[3] || "/"));
+  return make("bdi.address", { title: shown.slice(0, 500), dir: "ltr" }, known === parts[2].toLowerCase() ? null : make("span.host", {}, parts[2]), make("span.path", {}, parts[3] || "/"));
 }
 
 /** Return the title of a page, or nothing where it has none. */
@@ -56,4 +60,31 @@ function linkOf(key, shown) {
 /** Return the button by which a row is opened; those who see click anywhere in the row, or press Enter on it. */
 function opener(...children) {
   return make("button.open", { type: "button", tabindex: "-1" }, ...children);
+}
+
+const byId = (id) => document.getElementById(id);
+
+/** Unpack the data of the page: JSON, by gzip, in base64. */
+async function readData(element) {
+  const packed = atob(element.textContent.trim());
+  const bytes = new Uint8Array(packed.length);
+  for (let at = 0; at < packed.length; at++) bytes[at] = packed.charCodeAt(at);
+  element.remove();
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+/** Begin a page with its data, or say why there is none. */
+function begin(start) {
+  readData(byId("data")).then(
+    (data) => {
+      start(data);
+      performance.mark("ready");
+      document.documentElement.dataset.ready = "true";
+    },
+    (error) => {
+      byId("trouble").hidden = false;
+      byId("trouble").textContent = `The data of this page cannot be read (${error}). It takes a browser of 2023 or newer; else the file is not whole: write the report once more.`;
+    },
+  );
 }

@@ -1,0 +1,89 @@
+"""What the stage did with the items of a crawl, in a few labelled lines."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from scrapy.statscollectors import StatsCollector
+from sqlalchemy.engine import make_url
+
+from dedup.console import counted, labelled, lost_text, write_lines
+from dedup.rules.documents import Kept
+from dedup.store.database import shown_url
+
+STAT_OF_KEPT = {
+    Kept.NEW_TEXT: "kept_for_new_text",
+    Kept.MOVED: "kept_as_moved",
+    Kept.MARKED: "marked",
+}
+"""The names by which duplicates are counted that are kept anyway, behind `dedup/`."""
+
+KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
+DROPPED = ("exact_duplicate", "near_duplicate")
+
+
+def count_verdicts(stats: StatsCollector, *verdicts: str) -> int:
+    """Return how many items got one of these verdicts, named as in the stats."""
+    return sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in verdicts)
+
+
+def kept_parts(stats: StatsCollector) -> list[str]:
+    """Return how many items were kept, by why, such as `32 new`."""
+    counts = ((count_verdicts(stats, verdict), verdict.replace("_", " ")) for verdict in KEPT)
+    return [f"{count:,} {verdict}" for count, verdict in counts if count]
+
+
+def counted_parts(number: int, noun: str, parts: list[str]) -> str:
+    """Return a number of things with its parts, such as `33 pages   32 new, 1 similar`."""
+    return counted(number, noun) + (f"   {', '.join(parts)}" if number and parts else "")
+
+
+def dropped_line(stats: StatsCollector, noun: str) -> str:
+    """Return how many items were dropped, by why."""
+    dropped = {verdict.split("_")[0]: count_verdicts(stats, verdict) for verdict in DROPPED}
+    return counted_parts(sum(dropped.values()), noun, [f"{count:,} {kind}" for kind, count in dropped.items() if count])
+
+
+def text_lines(stats: StatsCollector) -> Iterator[tuple[str, str]]:
+    """Yield how much text was saved, and how much was lost, with their labels."""
+    total, dropped = stats.get_value("dedup/text_bytes", 0), stats.get_value("dedup/text_bytes_dropped", 0)
+    if dropped:
+        yield "saved", f"{_kilobytes(dropped)} of {_kilobytes(total)} of text"
+    if lost := stats.get_value("dedup/lost_bytes", 0):
+        yield "lost", lost_text(lost)
+
+
+def database_line(url: str) -> str:
+    """Return the name of a database, and of a file its size."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite" or not parsed.database:
+        return shown_url(parsed)
+    path = Path(parsed.database)
+    # As long as a database is open, a part of it may be in its journal.
+    sizes = [each.stat().st_size for each in (path, path.with_name(f"{path.name}-wal")) if each.exists()]
+    return f"{path}, {_kilobytes(sum(sizes))}" if sizes else str(path)
+
+
+def summary_of_stage(stats: StatsCollector, database_url: str) -> str:
+    """Return what the stage did in a crawl, for its log.
+
+    Args:
+        stats: the crawl's stats.
+        database_url: where the verdicts are.
+    """
+    lines = [
+        ("kept", counted_parts(count_verdicts(stats, *KEPT), "item", kept_parts(stats))),
+        ("dropped", dropped_line(stats, "item")),
+        *text_lines(stats),
+        ("database", database_line(database_url)),
+        ("next", "scrapy duplicates"),
+    ]
+    stream = io.StringIO()
+    write_lines([labelled(lines)], stream)
+    return stream.getvalue().rstrip("\n")
+
+
+def _kilobytes(size: int) -> str:
+    return f"{size / 1000:,.0f} kB" if size < 10_000_000 else f"{size / 1_000_000:,.0f} MB"
