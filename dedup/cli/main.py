@@ -25,11 +25,7 @@ _COMMANDS = {
     "spark": "the same as files, on a Spark cluster",
     "runs": "list the runs of a database, or roll one back",
     "release": "restore pages that were dropped wrongly",
-<<<<<<< HEAD
-    "erase": "remove a document for good, such as on request of who it is about",
-=======
     "erase": "remove a document for good, such as on request of a person",
->>>>>>> hF
     "prune": "remove old runs, and what only they have seen, from a database",
     "warm-up": "compile now, for example in an image build",
     "completion": "complete commands and options with the Tab key",
