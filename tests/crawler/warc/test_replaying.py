@@ -314,7 +314,8 @@ def test_index_and_wacz_are_made_as_the_documentation_says(demo: tuple[Crawl, Pa
     for program, *arguments in (*shown, ["wacz", "validate", "-f", "crawl.wacz"]):
         done = run_in_process(READERS / "bin" / program, *arguments, env=environment, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    indexed = {json.loads(line.split(" ", 2)[2])["url"] for line in (tmp_path / "crawl.cdxj").open(encoding="utf-8")}
+    lines = (tmp_path / "crawl.cdxj").read_text(encoding="utf-8").splitlines()
+    indexed = {json.loads(line.split(" ", 2)[2])["url"] for line in lines}
     assert crawl.pages.keys() <= indexed == of_kind(read_warc(path), "response", "revisit").keys()
     with zipfile.ZipFile(tmp_path / "crawl.wacz") as archive:
         assert archive.read("archive/crawl.warc.gz") == path.read_bytes()
