@@ -5,7 +5,7 @@ WORKDIR /app
 COPY requirements/crawl.txt requirements/
 RUN python -m pip install --no-cache-dir --disable-pip-version-check -r requirements/crawl.txt
 
-COPY pyproject.toml README.md LICENSE scrapy.cfg ./
+COPY pyproject.toml README.md LICENSE scrapy.cfg scrapy_neardup.py ./
 COPY dedup dedup
 COPY crawler crawler
 COPY settings settings
@@ -19,4 +19,6 @@ USER crawler
 # Database and feeds are written to the folder where a crawl starts.
 WORKDIR /data
 VOLUME /data
+# Whether its database is there and answers.
+HEALTHCHECK --interval=1m --start-period=1m CMD dedup runs
 ENTRYPOINT ["scrapy", "crawl", "site"]

@@ -9,6 +9,8 @@
 # make test-fast                       those that start no process, crawl or server, and take no seconds
 # make check                           lint and types
 # make docs                            build the site of the documentation, in site/; a dead link is an error
+# make test-lowest                     the library's tests on the lowest versions that it allows, Scrapy 2.14 among them
+# make dist                            build wheel and sdist, check them, and try the wheel with each extra: ten minutes
 # make bench                           measure the main figures of the documentation
 # make bench DATA=DIR                  those on labelled documents too
 # make bench NAME=signatures           one of them
@@ -30,7 +32,7 @@ ifneq ($(strip $(UNKNOWN)),)
 $(error $(UNKNOWN): no such variable; known are URL, ARGS, PARTS, NAME, DATA and PYTHON, see `make help`)
 endif
 
-.PHONY: help crawl continue cluster cluster-report spark-demo test test-all test-fast check docs bench clean
+.PHONY: help crawl continue cluster cluster-report spark-demo test test-all test-fast test-lowest check docs dist bench clean
 
 ifdef URL
 crawl: $(VENV)/crawl
@@ -76,37 +78,60 @@ check: $(VENV)/dev
 	$(BIN)/mypy
 
 docs: $(VENV)/dev
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python docs/build_site.py
 	@echo "open $(CURDIR)/site/index.html in a browser"
+
+# Those of the crawler need the Scrapy that is pinned, and are skipped; with Spark it would take too long.
+test-lowest: $(VENV)/release
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(BIN)/uv pip install --quiet --python $(VENV)-lowest --resolution lowest-direct \
+		-e '.[scrapy,postgresql,cluster,corpus,remote,javascript]' 's3fs>=2025.3' \
+		$$(grep -hE '^(Flask|flask-cors|hypothesis|moto|psutil|pydantic|pytest|pytest-xdist|Werkzeug)==' requirements/*.txt | sort -u)
+	$(VENV)-lowest/bin/python -m pytest -n auto --dist loadscope -m "not thorough" \
+		tests/cli tests/compiled tests/files tests/keys tests/projects tests/report tests/rules tests/signature tests/stage tests/store tests/workers $(ARGS)
+
+dist: $(VENV)/release
+	rm -rf dist
+	$(BIN)/uv build --quiet
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python -m tests.docs.try_wheel dist
 
 bench: $(VENV)/bench
 	$(BIN)/python -m benchmarks $(NAME) $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 $(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/crawl: requirements/crawl.txt pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/crawl.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@echo "installing Scrapy, trafilatura and what they need into $(VENV): 80 packages, 750 MB, one to four minutes, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/crawl.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
 $(VENV)/cluster: requirements/cluster.txt $(VENV)/crawl
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/cluster.txt
+	@echo "installing PostgreSQL into $(VENV): some seconds, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/cluster.txt
 	@touch $@
 
-# pyspark is 430 MB, and built here: a minute or two.
 $(VENV)/spark: requirements/spark.txt $(VENV)/crawl
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/spark.txt
+	@echo "installing Spark and Java into $(VENV): 600 MB, two or three minutes, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/spark.txt
 	@touch $@
 
 $(VENV)/dev: requirements/dev.txt requirements/docs.txt requirements/archives.txt $(VENV)/crawl
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@echo "installing what tests, checks and documentation need into $(VENV): a minute or two, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/archives \
 		-r requirements/archives.txt || echo "readers of web archives cannot be installed here: their tests are skipped"
 	@touch $@
 
+$(VENV)/release: requirements/release.txt $(VENV)/dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/release.txt
+	@touch $@
+
 $(VENV)/bench: requirements/bench.txt $(VENV)/dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
+	@echo "installing what is measured beside this project into $(VENV): a minute, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
 	@touch $@
 
 clean:

@@ -88,7 +88,7 @@ class SiteArguments:
         """
         unknown = sorted(set(arguments) - set(NAMES))
         if unknown:
-            raise SettingsError(f"unknown argument {unknown[0]!r}; there are {', '.join(NAMES)}")
+            raise SettingsError(f"unknown argument {unknown[0]!r}; the arguments are {', '.join(NAMES)}")
         urls = _split_urls(arguments.get("url", "")) + _read_urls_file(arguments.get("urls_file", ""))
         for url in urls:
             _check_url("url", url)
@@ -100,14 +100,14 @@ class SiteArguments:
         urls, sitemaps = tuple(map(without_login, urls)), tuple(map(without_login, sitemaps))
         warc = _split(arguments.get("warc", ""))
         if warc and (excess := _OF_THE_WEB.intersection(arguments)):
-            raise SettingsError(f"{min(excess)} is for the web, and pages are taken from warc: leave one of them out")
+            raise SettingsError(f"{min(excess)} cannot be combined with warc")
         if not urls and not sitemaps and not warc:
             places = "-a url=https://example.com, urls_file=FILE, sitemap=URL or warc=FILE"
             raise SettingsError(f"nowhere to start: pass {places}")
         max_age = _age("max_age", arguments.get("max_age"))
         recrawl = to_bool("recrawl", arguments.get("recrawl", "false" if max_age is None else "true"))
         if max_age is not None and not recrawl:
-            raise SettingsError("max_age is for a re-crawl: leave recrawl out, or say recrawl=true")
+            raise SettingsError("max_age needs recrawl=true")
         return cls(
             urls=urls,
             sitemaps=sitemaps,
@@ -163,7 +163,7 @@ def _read_urls_file(name: str) -> tuple[str, ...]:
         raise SettingsError(f"urls_file {name!r} cannot be read: {error}") from None
     urls = tuple(_with_scheme(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#"))
     if not urls:
-        raise SettingsError(f"urls_file {name!r} holds no URL; write one a line")
+        raise SettingsError(f"urls_file {name!r} has no URL; write one per line")
     return urls
 
 
@@ -176,7 +176,9 @@ def _check_url(name: str, url: str) -> None:
     except ValueError:
         is_usable = False
     if not is_usable:
-        raise SettingsError(f"{name} {without_password(url)!r} is no web address; write it like https://example.com/")
+        raise SettingsError(
+            f"{name} {without_password(url)!r} is not a web address; write it like https://example.com/"
+        )
 
 
 def _read_logins(urls: tuple[str, ...]) -> dict[Origin, tuple[str, str]]:
@@ -212,14 +214,14 @@ def _domain(text: str) -> str:
             return ascii_host(text.removeprefix("."))
     except ValueError:
         pass
-    raise SettingsError(f"allowed_domains {text!r} is no host; write it like example.com, for its subdomains too")
+    raise SettingsError(f"allowed_domains {text!r} is not a host; write it like example.com, which has its subdomains")
 
 
 def _pattern(name: str, text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise SettingsError(f"{name} {text!r} is no regular expression: {error}") from None
+        raise SettingsError(f"invalid regular expression in {name}: {text!r}: {error}") from None
     return text
 
 
@@ -237,7 +239,7 @@ def _age(name: str, text: str | None) -> float | None:
         return None
     found = _AGE.fullmatch(text.strip())
     if found is None:
-        raise SettingsError(f"{name} {text!r} is no time; write it like 90s, 30m, 12h, 7d or 2w")
+        raise SettingsError(f"{name} {text!r} is not a time; write it like 90s, 30m, 12h, 7d or 2w")
     return float(found[1]) * SECONDS[found[2]]
 
 

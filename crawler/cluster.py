@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -21,7 +20,6 @@ import psycopg
 from psycopg import sql
 
 from crawler.demo.site import server_at_its_usual_address
-from dedup.console import program
 from dedup.store.runs import name_by_time
 
 T = TypeVar("T")
@@ -140,7 +138,7 @@ def crawl(database: str, site: str, count: int, arguments: Sequence[str]) -> int
     # Each part has processes for extraction of its own.
     own = max(1, (os.cpu_count() or 1) // count)
     given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"DEDUP_WORKERS={own}", *arguments]
-    print(f"while it runs: {program('scrapy')} duplicates --database {shlex.quote(database)}", flush=True)
+    print("while it runs, too: make cluster-report", flush=True)
     with ThreadPoolExecutor(count) as threads:
         parts = [f"{number}/{count}" for number in range(1, count + 1)]
         statuses = list(threads.map(lambda part: _crawl_part(database, run, part, given), parts))
@@ -184,8 +182,6 @@ def main() -> int:
             return subprocess.run(command, check=False, cwd=PROJECT).returncode  # noqa: S603 -- the user's own
         with _site(options.url) as site:
             status = crawl(url, site, options.parts, arguments)
-    if not os.environ.get("DEDUP_DATABASE_URL"):
-        print("\nThe server has stopped. `make cluster-report` starts it again and says what was dropped, and why.")
     return status
 
 

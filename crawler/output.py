@@ -222,9 +222,11 @@ def _next(crawler: Crawler, reason: str) -> tuple[str, str]:
     """Return the command to give next: the one that goes on where something is left, else the report."""
     if crawler.stats.get_value("frontier/left", 0) and crawler.spider is not None:
         return "continue", line_to_continue(crawler, reason)
+    if crawler.stats.get_value("frontier/parts"):
+        # The server may have stopped, and its URL has a password.
+        return "next", "make cluster-report"
     command = f"{program('scrapy')} duplicates"
-    is_named = crawler.settings.getpriority("DEDUP_DATABASE_URL") == SETTINGS_PRIORITIES["cmdline"]
-    if is_named or crawler.stats.get_value("frontier/parts"):
+    if crawler.settings.getpriority("DEDUP_DATABASE_URL") == SETTINGS_PRIORITIES["cmdline"]:
         command += f" --database {shlex.quote(shown_url(make_url(crawler.settings['DEDUP_DATABASE_URL'])))}"
     return "next", command
 

@@ -217,7 +217,7 @@ def name_unfinished(crawler: Crawler, others: Sequence[UnfinishedRun]) -> None:
         # A run that has kept as many pages as it was to keep has done what it was asked for.
         if said.domains.intersection(arguments.allowed_domains) and not _has_all(other, said):
             logger.warning(
-                "run %s of %s is not finished: %s kept, %s left. This crawl begins anew; to go on with that one: %s",
+                "run %s of %s is not finished: %s kept, %s left. This is a new crawl; to continue that one: %s",
                 plain(other.name),
                 plain(said.site),
                 counted(other.kept, "page"),
@@ -239,16 +239,16 @@ def choose_run(found: Sequence[UnfinishedRun], name: str, database: str) -> tupl
         DedupError: there is no such run.
     """
     named = [run for run in found if name in ("", run.name)]
-    what = f"run {plain(name)!r}" if name else "an unfinished run"
+    what = f"unfinished run {plain(name)!r}" if name else "unfinished run"
     if not named:
-        raise DedupError(f"{database} knows nothing of {what}: there is nothing to go on with")
+        raise DedupError(f"{database} has no {what}: nothing to continue")
     free = [run for run in named if run.parts > 1 or not run.is_under_way]
     if not free:
         raise DedupError(f"run {plain(named[0].name)} is under way in another process: wait for it to end, or stop it")
     if free[0].words is None:
         raise DedupError(
-            f"with what run {plain(free[0].name)} was started is not known: "
-            f"repeat its command with -s DEDUP_RUN={plain(free[0].name)}"
+            f"the command line of run {plain(free[0].name)} is not stored: "
+            f"repeat the command with -s DEDUP_RUN={plain(free[0].name)}"
         )
     return free[0], CommandLine(free[0].words)
 
@@ -269,11 +269,11 @@ def words_to_go_on(run: UnfinishedRun, said: CommandLine, given: Sequence[str]) 
     further = CommandLine(given)
     missing += [f"{option} {each}" for option, each in said.outputs if HIDDEN in each and not further.outputs]
     if missing:
-        raise SettingsError(f"secret values are not stored: say once more, with them, {' '.join(missing)}")
+        raise SettingsError(f"secret values are not stored: pass them again: {' '.join(missing)}")
     if _has_all(run, now):
         raise SettingsError(
             f"run {plain(run.name)} has kept the {counted(run.kept, 'page')} that max_pages allows: "
-            f"add {' '.join(_more_pages(run.kept))} for as many more"
+            f"add {' '.join(_more_pages(run.kept))} to keep as many again"
         )
     words = now.words
     if HIDDEN in now.settings.get(_DATABASE, ""):

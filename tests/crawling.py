@@ -12,7 +12,7 @@ import subprocess
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,17 +21,20 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from scrapy import Spider, signals
+import pytest
+from scrapy import Spider, exceptions, signals
 from scrapy.crawler import AsyncCrawlerRunner
-from scrapy.settings import Settings
+from scrapy.settings import Settings, default_settings
 from sqlalchemy import create_engine, text
+from twisted.internet import asyncioreactor
 
-from crawler.spider.site import SiteSpider
-from settings import default
 from tests.forking import ForkedProcess
 from tests.waiting import HANG
 
 ROOT = Path(__file__).resolve().parents[1]
+# One that the stage works on, and the crawler does not.
+IS_OLD_SCRAPY = not hasattr(exceptions, "CannotResolveHostError")
+_NO_REACTOR = "TWISTED_REACTOR_ENABLED"
 # What no crawl may ever show, whatever a site or a user does.
 _ACCIDENTS = (
     "Traceback (most recent call last)",
@@ -147,6 +150,12 @@ def ask(database_url: str, query: str) -> list[dict[str, Any]]:
         engine.dispose()
 
 
+def require_crawler() -> None:
+    """Skip a test of the crawler where Scrapy is too old for it."""
+    if IS_OLD_SCRAPY:
+        pytest.skip("the crawler needs a newer Scrapy")
+
+
 def crawl_command(
     arguments: Mapping[str, object], settings: Mapping[str, object] | None = None, options: Sequence[str] = ()
 ) -> list[str]:
@@ -217,6 +226,8 @@ def start(
     constants: Mapping[str, object] | None = None,
 ) -> subprocess.Popen[str] | ForkedProcess:
     """Start a command as a terminal does: in a process group of its own."""
+    if folder == ROOT:
+        require_crawler()
     # A copy of this project has modules of its own.
     is_loaded = folder == ROOT or not (folder / "crawler").exists()
     if tuple(command[:3]) == (sys.executable, "-m", "scrapy") and is_loaded and before is None:
@@ -330,6 +341,10 @@ def crawl_site_here(
         constants: what constants are meanwhile, by their full names.
         **arguments: those of the spider.
     """
+    require_crawler()
+    from crawler.spider.site import SiteSpider
+    from settings import default
+
     database_url = database if isinstance(database, str) else f"sqlite:///{database}"
     project = {name: value for name, value in vars(default).items() if name.isupper()}
     project |= {"DEDUP_DATABASE_URL": database_url, **_SOON}
@@ -354,7 +369,7 @@ def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float
         ExitedError: the crawl ended with SystemExit.
     """
     values = {"DEDUP_WORKERS": 0, "LOG_LEVEL": "DEBUG", **settings}
-    values |= {"TWISTED_REACTOR_ENABLED": False, "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False}
+    values |= {_NO_REACTOR: False, "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False}
     project = Settings(values, priority="project")
     outcome = Outcome()
 
@@ -381,7 +396,7 @@ def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float
     with _logged_to(outcome.log):
         try:
             with patch("dedup.stage.running.is_command", return_value=True):
-                asyncio.run(crawl_it())
+                (asyncio.run if hasattr(default_settings, _NO_REACTOR) else _run_on_reactor)(crawl_it())
         except SystemExit as ended:
             status = ended.code
     if status is not None:
@@ -391,6 +406,24 @@ def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float
             gc.collect()
         raise ExitedError(status, outcome)
     return outcome
+
+
+def _run_on_reactor(work: Coroutine[Any, Any, None]) -> None:
+    """Run as `asyncio.run` does, with Twisted's reactor, which Scrapy 2.14 cannot do without."""
+    if "twisted.internet.reactor" not in sys.modules:
+        asyncioreactor.install(asyncio.new_event_loop())
+        from twisted.internet import reactor
+
+        reactor.startRunning(installSignalHandlers=False)
+    loop = sys.modules["twisted.internet.reactor"]._asyncioEventloop
+    try:
+        loop.run_until_complete(work)
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
 
 
 @contextmanager

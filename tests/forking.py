@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -174,7 +175,9 @@ def serve(requests: socket.socket) -> list[str]:
         In each of them alone, the module to run and its arguments.
     """
     for name in _LOADED:
-        import_module(name)
+        # The crawler needs a newer Scrapy than the stage does.
+        with suppress(ImportError):
+            import_module(name)
     assert "twisted.internet.reactor" not in sys.modules
     # What garbage collection never looks at is not copied into each process.
     gc.collect()

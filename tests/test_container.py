@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 
 from tests.docs.pages import ROOT
 from tests.localsite import LocalSite, article
@@ -90,6 +91,7 @@ class Taken:
             "PIP_ROOT_USER_ACTION": "ignore",
         }
         self.entry: list[str] = []
+        self.check = "false"
         (folder / "data").mkdir()
 
     def take(self, step: Step) -> None:
@@ -131,6 +133,9 @@ class Taken:
     def _volume(self, folder: str) -> None:
         assert Path(folder).is_dir()
 
+    def _healthcheck(self, words: str) -> None:
+        self.check = words.partition("CMD ")[2]
+
     def _entrypoint(self, words: str) -> None:
         self.entry = json.loads(words)
 
@@ -148,6 +153,7 @@ def test_the_steps_of_the_image_make_a_crawler(tmp_path: Path) -> None:
         assert "kept          1 page   1 unchanged" in run(command, taken.folder, taken.environment)
     with closing(sqlite3.connect(tmp_path / "data" / "crawl.db")) as database:
         assert database.execute("SELECT COUNT(*) FROM pages").fetchone() == (1,)
+    run(["sh", "-c", taken.check], taken.folder, taken.environment)
     listed = run([taken.entry[0], "duplicates"], taken.folder, taken.environment)
     assert "documents" in listed
 
@@ -167,3 +173,10 @@ def test_the_python_of_the_image_is_one_that_the_project_names() -> None:
     [image] = [step.value for step in steps() if step.name == "FROM"]
     version = image.removeprefix("python:").removesuffix("-slim")
     assert f"Python :: {version}" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_the_crawl_of_the_compose_file_waits_for_a_database_in_utf_8() -> None:
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    assert services["crawl"]["depends_on"] == {"database": {"condition": "service_healthy"}}
+    assert services["crawl"]["environment"]["SCRAPY_PROJECT"] == "cluster"
+    assert "UTF8" in services["database"]["environment"]["POSTGRES_INITDB_ARGS"]

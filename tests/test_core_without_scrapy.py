@@ -106,7 +106,7 @@ def test_every_public_name_is_there(name: str) -> None:
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:
-    assert re.fullmatch(r"\d+\.\d+\.\d+", dedup.__version__)
+    assert re.match(r"\d+\.\d+", dedup.__version__)
     assert run_python("import sys, dedup.cli.main; dedup.cli.main.main(sys.argv[1:])", "--version") == (
         f"dedup {dedup.__version__}\n"
     )

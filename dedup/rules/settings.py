@@ -145,13 +145,13 @@ class RuleSettings:
     Attributes:
         scheme: how signatures are made: `words`, or `pairs` for Chinese without a dictionary.
         dictionary: Chinese words: a file to add to jieba's, as for `jieba.load_userdict`; `only:FILE` in their
-            place; `none`, jieba's own; empty: jieba's with what this process has loaded into it.
+            place; `none`, jieba's own; empty: jieba's dictionary plus anything already loaded in this process.
         mode: `checked` or `paper`.
         radius: bits in which the fingerprints of near-duplicates may differ in mode `paper`; elsewhere words decide.
         tables: the table design, "N choose R", with N - R of the radius at least; longer prefixes are for more
             documents. By default "5 choose 2", or what a larger radius takes.
         min_tokens: texts with fewer tokens are compared exactly.
-        caution: `careful`, `balanced` or `eager`: sets the limits that follow, those not set themselves, and others.
+        caution: `careful`, `balanced` or `eager`: a preset for the limits below; explicit values win.
         min_jaccard: a candidate is a match if the Jaccard similarity of its shingles reaches this, or if nearly all of
             one text stands in the other.
         max_lost: the longest stretch of tokens, found in no stored document, that may be lost with a

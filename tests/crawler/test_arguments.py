@@ -120,14 +120,14 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"sitemap": "/sitemap.xml"}, "'/sitemap.xml'"),
     ({"urls_file": "missing.txt"}, "missing.txt"),
     ({"urls_file": "."}, "urls_file '.' cannot be read"),
-    ({"urls_file": "empty.txt"}, "holds no URL"),
+    ({"urls_file": "empty.txt"}, "has no URL"),
     ({"urls_file": "latin.txt"}, "latin.txt"),
     ({"urls_file": "words.txt"}, "'some words'"),
     (HERE | {"allowed_domains": "http://example.com"}, "'http://example.com'"),
     (HERE | {"allowed_domains": "example.com:80"}, "'example.com:80'"),
     (HERE | {"allowed_domains": "*.example.com"}, "'*.example.com'"),
-    (HERE | {"follow": "(news"}, "follow '(news'"),
-    (HERE | {"ignore": "*x"}, "ignore '*x'"),
+    (HERE | {"follow": "(news"}, "in follow: '(news'"),
+    (HERE | {"ignore": "*x"}, "in ignore: '*x'"),
     (HERE | {"max_pages": 0}, "max_pages = '0'"),
     (HERE | {"max_pages": "many"}, "max_pages = 'many'"),
     (HERE | {"max_pages": ""}, "max_pages = ''"),
@@ -139,7 +139,7 @@ WRONG: list[tuple[dict[str, object], str]] = [
     (HERE | {"max_age": "7 days"}, "max_age '7 days'"),
     (HERE | {"max_age": "-1d"}, "max_age '-1d'"),
     (HERE | {"max_age": "7y"}, "max_age '7y'"),
-    (HERE | {"max_age": "7d", "recrawl": "false"}, "max_age is for a re-crawl"),
+    (HERE | {"max_age": "7d", "recrawl": "false"}, "max_age needs recrawl=true"),
 ]
 
 

@@ -25,7 +25,7 @@ from tests.docs.pages import ROOT
 from tests.docs.settings_table import known_settings
 
 ARCHIVE_TOOLS = ("cdxj-indexer", "wacz")
-PROGRAMS = ("dedup", "scrapy", "make", "pip", "python", "export", "docker", *ARCHIVE_TOOLS)
+PROGRAMS = ("dedup", "scrapy", "make", "pip", "python", "export", "docker", "git", "cd", *ARCHIVE_TOOLS)
 _ASSIGNMENT = re.compile(r"([A-Z_]+)=(.*)")
 
 
@@ -51,6 +51,7 @@ def check(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         _require_variable(match[1])
         words = words[1:]
     program, *arguments = [word.removesuffix("...") or "..." for word in words]
+    program = program.removeprefix(".venv/bin/")
     if program == "dedup":
         _check_dedup(arguments, monkeypatch)
     elif program == "scrapy":
@@ -68,7 +69,7 @@ def check(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     elif program == "export":
         for argument in arguments:
             _require_variable(argument.partition("=")[0])
-    else:
+    elif program not in ("git", "cd"):
         raise WrongCommandError(f"{program} is none of {', '.join(PROGRAMS)}")
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 import scrapy
+import sqlalchemy
 from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 
@@ -320,6 +321,8 @@ def test_database_is_in_the_folder_of_the_project_under_its_name(
 def test_database_is_in_the_folder_whatever_it_is_called(
     folder: str, pass_on: PassOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if "?" in folder and sqlalchemy.__version__ < "2.1":
+        pytest.skip("SQLAlchemy 2.0 has no URL for it")
     (tmp_path / folder).mkdir()
     monkeypatch.chdir(tmp_path / folder)
     outcome = pass_on(four(), {"DEDUP_DATABASE_URL": None, "BOT_NAME": "é" * 300})

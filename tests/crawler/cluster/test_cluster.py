@@ -46,7 +46,9 @@ def test_two_parts_crawl_the_demo_site_as_one_process_does_and_one_of_them_tells
     assert result.stdout.count("fetched") == 1
     assert result.rows("SELECT name, outcome FROM dedup_runs") == [{"name": "x", "outcome": "finished"}]
     assert result.rows("SELECT count(*) AS n FROM frontier") == [{"n": 0}]
-    assert result.stdout.startswith("while it runs: ")
+    # The URL of the database, with its password, is in no line.
+    assert result.stdout.startswith("while it runs, too: make cluster-report\n")
+    assert result.summary["next"] == "make cluster-report"
     assert result.rows("SELECT count(*) AS n FROM dedup_verdicts") == [{"n": truth["kept"] - 1 + dropped}]
 
 

@@ -204,7 +204,7 @@ def test_what_cannot_go_on_is_told_in_a_line(tmp_path: Path) -> None:
         refused("'--output-all' is not understood", 2, "--output-all")
         assert len(site.asked) == asked
         crawl(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
-    refused("there is nothing to go on with", 1)
+    refused("nothing to continue", 1)
 
 
 @pytest.mark.parametrize(
