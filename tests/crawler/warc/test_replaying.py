@@ -238,7 +238,7 @@ def test_record_whose_content_is_elsewhere_is_told(tmp_path: Path) -> None:
         ({"warc": "none.warc.gz"}, "none.warc.gz: cannot be read"),
         ({"warc": "s3://corpus/a.warc.gz"}, "warc s3://corpus/a.warc.gz: lies elsewhere"),
         ({"warc": "README.md"}, "README.md: not a known format by its name"),
-        ({"warc": "a.warc.gz", "url": "http://127.0.0.1/"}, "url is for the web, and pages are taken from warc"),
+        ({"warc": "a.warc.gz", "url": "http://127.0.0.1/"}, "url cannot be combined with warc"),
     ],
 )
 def test_what_is_no_archive_is_refused(tmp_path: Path, arguments: dict[str, str], told: str) -> None:
