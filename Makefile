@@ -118,11 +118,11 @@ $(VENV)/spark: requirements/spark.txt $(VENV)/crawl
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/spark.txt
 	@touch $@
 
-$(VENV)/dev: requirements/dev.txt requirements/docs.txt requirements/pywb.txt $(VENV)/crawl
+$(VENV)/dev: requirements/dev.txt requirements/docs.txt requirements/archives.txt $(VENV)/crawl
 	@echo "installing what tests, checks and documentation need into $(VENV): a minute or two, once"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/pywb \
-		-r requirements/pywb.txt || echo "pywb cannot be installed here: its test is skipped"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/archives \
+		-r requirements/archives.txt || echo "readers of web archives cannot be installed here: their tests are skipped"
 	@touch $@
 
 $(VENV)/release: requirements/release.txt $(VENV)/dev

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SKIPPED = "crawler/skipped/"
+LINKS_NOT_HTML = "crawler/links_not_html"
 
 NAMED = 5
 """How many skipped pages are named on the screen."""
@@ -147,7 +148,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[Line]:
         ("skipped", _pages(sum(skipped.values()), reasons) if skipped else ""),
         ("parked", _parked(crawler)),
         ("not fetched", _not_fetched(crawler)),
-        ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
+        ("not followed", _not_followed(stats, forbidden)),
         *text_lines(stats),
         ("parts", f"{parts:,}" if (parts := stats.get_value("frontier/parts")) else ""),
         ("database", database_line(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
@@ -205,8 +206,10 @@ def _not_fetched(crawler: Crawler) -> str:
     return f"{counted(passed, 'address')} of copies, by {counted(rules, 'rule')}" if passed else ""
 
 
-def _not_followed(on_duplicates: int, forbidden: int) -> str:
+def _not_followed(stats: StatsCollector, forbidden: int) -> str:
+    on_duplicates, to_files = (stats.get_value(name, 0) for name in ("dedup/links_not_followed", LINKS_NOT_HTML))
     message = [f"{counted(on_duplicates, 'link')} on duplicates"] if on_duplicates else []
+    message += [f"{counted(to_files, 'link')} to PDF, pictures and other files"] if to_files else []
     return ", ".join([*message, f"{forbidden:,} forbidden by robots.txt"] if forbidden else message)
 
 

@@ -21,7 +21,7 @@ from scrapy.utils.datatypes import LocalCache
 from twisted.python.failure import Failure
 
 from crawler.arguments import SiteArguments, as_texts
-from crawler.output import SKIPPED, Progress, skip
+from crawler.output import LINKS_NOT_HTML, SKIPPED, Progress, skip
 from crawler.page import Page
 from crawler.pages.extraction import (
     Extraction,
@@ -411,7 +411,7 @@ class SiteSpider(Spider):
                 self.crawler.stats.inc_value("crawler/links_nothing_new")
                 continue
             if urlsplit(url).path.lower().endswith(_IGNORED_ENDINGS):
-                self.crawler.stats.inc_value("crawler/links_not_html")
+                self.crawler.stats.inc_value(LINKS_NOT_HTML)
                 continue
             request = self.make_request(PAGE, url, depth)
             yield request.replace(priority=LAST) if self.patterns.is_last(url) else request

@@ -29,6 +29,7 @@ _GONE = ("http 404", "http 410", "noindex")
 # What was forgotten meanwhile is decided once more, whether its text is another or not: the stored texts tell.
 _MAY_HAVE_CHANGED = (Verdict.NEW, Verdict.SIMILAR, Verdict.UPDATED)
 _INDENT = 9
+_NOT_COMPARED = "not compared: a text is too long, or not stored (items: keep their versions, see docs/news.md)"
 
 # The crawler's tables; this library stands without them.
 _VISITS = table("visits", *map(column, ("url_digest", "url", "run", "gone", "moved_to_digest")))
@@ -216,7 +217,7 @@ def _lines(runs: Sequence[str], pages: Iterator[ChangedPage]) -> Iterator[Line]:
         if page.difference is not None:
             yield from map(place_line, page.difference.places)
         elif page.change == "updated":
-            yield joined(indent, styled("which words changed is not known: a text is not stored, or too long", QUIET))
+            yield joined(indent, styled(_NOT_COMPARED, QUIET))
     if counts:
         yield ""
     yield ", ".join(f"{counts[change]:,} {change}" for change in _STYLES)

@@ -24,7 +24,9 @@ from dedup.cli.main import main
 from tests.docs.pages import ROOT
 from tests.docs.settings_table import known_settings
 
-PROGRAMS = ("dedup", "scrapy", "make", "pip", "python", "export", "docker", "git", "cd")
+# Run in tests/crawler/warc.
+ARCHIVE_TOOLS = ("cdxj-indexer", "wacz")
+PROGRAMS = ("dedup", "scrapy", "make", "pip", "python", "export", "docker", "git", "cd", *ARCHIVE_TOOLS)
 _ASSIGNMENT = re.compile(r"([A-Z_]+)=(.*)")
 
 
@@ -66,7 +68,7 @@ def check(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     elif program == "export":
         for argument in arguments:
             _require_variable(argument.partition("=")[0])
-    elif program not in ("git", "cd"):
+    elif program not in ("git", "cd", *ARCHIVE_TOOLS):
         raise WrongCommandError(f"{program} is none of {', '.join(PROGRAMS)}")
 
 

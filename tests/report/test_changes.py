@@ -105,8 +105,8 @@ class Site:
         table = self.written(Format.TABLE)
         assert f"moved    {url}/new-home\n         from {url}/old-home\n" in table
         assert f"gone     {url}/gone\n         http 404\n" in table
-        not_known = "which words changed is not known: a text is not stored, or too long"
-        assert f"updated  {url}/same-copy\n         {not_known}" in table
+        why = "not compared: a text is too long, or not stored (items: keep their versions, see docs/news.md)"
+        assert f"updated  {url}/same-copy\n         {why}" in table
         assert table.endswith("\n\n2 added, 3 updated, 2 moved, 3 gone\n")
 
 

@@ -211,7 +211,7 @@ def test_nothing_is_asked_for_in_vain(failures: Failures) -> None:
     times |= {"/film": 1, "/endless-film": 1}
     times |= {"/404": 1, "/404.json": 1, "/429.json": 6, "/500": 2, "/pdf": 1, "/once-broken": 2}
     assert {path: failures.hits[path] for path in times} == times
-    assert failures.crawl.stats["crawler/links_not_html"] == 2
+    assert failures.crawl.summary["not followed"] == "2 links to PDF, pictures and other files"
 
 
 def test_host_of_which_no_page_comes_to_an_end_is_parked(tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import signal
 import sys
+import zipfile
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
@@ -37,11 +39,15 @@ from tests.crawling import (
     scrapy,
     start,
 )
+from tests.docs.commands import ARCHIVE_TOOLS, commands_in
+from tests.docs.pages import all_blocks
 from tests.localsite import article
 from tests.waiting import wait_until
 
 CONTENTS = "url, canonical, title, author, date, language, description, text, html, fetched"
-PYWB = Path(sys.prefix) / "pywb"
+# Where `make test` installs readers of archives.
+READERS = Path(sys.prefix) / "archives"
+needs_readers = pytest.mark.skipif(not READERS.exists(), reason="readers are not installed: `make test` does")
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +238,7 @@ def test_record_whose_content_is_elsewhere_is_told(tmp_path: Path) -> None:
         ({"warc": "none.warc.gz"}, "none.warc.gz: cannot be read"),
         ({"warc": "s3://corpus/a.warc.gz"}, "warc s3://corpus/a.warc.gz: lies elsewhere"),
         ({"warc": "README.md"}, "README.md: not a known format by its name"),
-        ({"warc": "a.warc.gz", "url": "http://127.0.0.1/"}, "url is for the web, and pages are taken from warc"),
+        ({"warc": "a.warc.gz", "url": "http://127.0.0.1/"}, "url cannot be combined with warc"),
     ],
 )
 def test_what_is_no_archive_is_refused(tmp_path: Path, arguments: dict[str, str], told: str) -> None:
@@ -280,11 +286,10 @@ print(json.dumps({each["url"]: load(each) for each in captures}))
 
 
 @pytest.mark.slow
+@needs_readers
 def test_pywb_replays_every_capture_byte_for_byte(demo: tuple[Crawl, Path]) -> None:
-    if not PYWB.exists():
-        pytest.skip("pywb is not installed: `make test` does")
     _, path = demo
-    environment = {**os.environ, "PYTHONPATH": str(PYWB)}
+    environment = {**os.environ, "PYTHONPATH": str(READERS)}
     done = run_in_process("-c", REPLAY, path, env=environment, cwd=ROOT.parent)
     assert done.returncode == 0, done.stderr
     replayed = json.loads(done.stdout)
@@ -297,3 +302,20 @@ def test_pywb_replays_every_capture_byte_for_byte(demo: tuple[Crawl, Path]) -> N
         url: hashlib.sha256(contents[each.headers["WARC-Payload-Digest"]]).hexdigest() for url, each in captures.items()
     }
     assert replayed == expected
+
+
+@pytest.mark.slow
+@needs_readers
+def test_index_and_wacz_are_made_as_the_documentation_says(demo: tuple[Crawl, Path], tmp_path: Path) -> None:
+    crawl, path = demo
+    shutil.copy(path, tmp_path / "crawl.warc.gz")
+    environment = {**os.environ, "PYTHONPATH": str(READERS)}
+    shown = (words for block in all_blocks("sh") for words in commands_in(block.text) if words[0] in ARCHIVE_TOOLS)
+    for program, *arguments in (*shown, ["wacz", "validate", "-f", "crawl.wacz"]):
+        done = run_in_process(READERS / "bin" / program, *arguments, env=environment, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "crawl.cdxj").read_text(encoding="utf-8").splitlines()
+    indexed = {json.loads(line.split(" ", 2)[2])["url"] for line in lines}
+    assert crawl.pages.keys() <= indexed == of_kind(read_warc(path), "response", "revisit").keys()
+    with zipfile.ZipFile(tmp_path / "crawl.wacz") as archive:
+        assert archive.read("archive/crawl.warc.gz") == path.read_bytes()
