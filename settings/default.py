@@ -45,7 +45,7 @@ RETRY_TIMES = 1
 REDIRECT_MAX_TIMES = 10
 
 # The database: documents, permuted tables, verdicts, runs, pages.
-DEDUP_DATABASE_URL = "sqlite:///crawl.db"
+DEDUP_DATABASE_URL = os.environ.get("DEDUP_DATABASE_URL", "sqlite:///crawl.db")
 
 ADDONS = {"dedup.DedupAddon": 500}
 EXTENSIONS = {

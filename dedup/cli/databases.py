@@ -19,7 +19,7 @@ _OF_PROJECT = ".scrapy/dedup/*.db"
 
 def add_database_argument(parser: argparse.ArgumentParser, more: str = "", default: str | None = None) -> None:
     """Add `--database`; more: what else its help says."""
-    about = f"a URL or an SQLite file; default: {VARIABLE} (variable, or setting of the Scrapy project here), {USUAL}"
+    about = f"a URL or an SQLite file; default: {VARIABLE} (setting of the Scrapy project here, or variable), {USUAL}"
     parser.add_argument("--database", default=default, metavar="URL", help=f"{about}{more}")
 
 
@@ -27,13 +27,13 @@ def database_url(given: str | None) -> str:
     """Return the URL of the database that a command reads.
 
     Args:
-        given: what `--database` names; none: the variable, else what the Scrapy project here is set to, else crawl.db,
+        given: what `--database` names; none: what the Scrapy project here is set to, else the variable, else crawl.db,
             else the one database that the stage has made here.
 
     Raises:
         SettingsError: the settings of the project cannot be loaded.
     """
-    return next(url_of(name) for name in (given, os.environ.get(VARIABLE), _of_project(), *_of_folder()) if name)
+    return next(url_of(name) for name in (given, _of_project(), os.environ.get(VARIABLE), *_of_folder()) if name)
 
 
 def has_database(url: str) -> bool:

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     value = {"database": name, "erased": at if options.yes else None, **vars(erasure)}
     if options.yes:
         # What is filed shall not hold what was erased.
-        del value["keys"], value["undecided"]
+        del value["keys"], value["forgotten"]
     lines = _done(name, at, erasure) if options.yes else _tried(name, erasure)
     print_answer(value, lines, as_json=options.json)
     return 0
@@ -47,7 +47,9 @@ def _tried(database: str, erasure: Erasure) -> Iterator[str]:
     yield f"{counted(len(erasure.keys), 'document')} would be erased from {database}"
     yield from (f"  {readable(plain(each))}" for each in erasure.keys)
     yield from _rows(erasure)
-    yield from (f"undecided   {readable(plain(each))}, until it is seen again" for each in erasure.undecided)
+    yield from (
+        f"forgotten   {readable(plain(each))}: a copy, decided anew when it is seen again" for each in erasure.forgotten
+    )
     yield "Nothing is erased yet: give the command again with --yes."
 
 
@@ -55,8 +57,8 @@ def _done(database: str, at: str, erasure: Erasure) -> Iterator[str]:
     yield f"{counted(len(erasure.keys), 'document')} erased from {database} at {at}"
     yield from (f"digests     {'  '.join(each)}" for each in erasure.digests)
     yield from _rows(erasure)
-    if erasure.undecided:
-        yield f"undecided   {counted(len(erasure.undecided), 'document')} that stay, until seen again"
+    if erasure.forgotten:
+        yield f"forgotten   {counted(len(erasure.forgotten), 'document')}: copies, decided anew when seen again"
 
 
 def _rows(erasure: Erasure) -> Iterator[str]:

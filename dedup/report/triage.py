@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 import regex
+from rapidfuzz.distance import Levenshtein
 
 from dedup.rules.word_comparison import TokenChange, are_unlike, is_number, plain_shared_tokens
 from dedup.rules.word_lists import DATE_WORDS, FREE_WORDS, NEGATIONS, NUMBER_WORDS
@@ -66,6 +67,9 @@ _SHORTEST_WORD = 4
 _EDGE = 8
 # From so many misspellings on, where they are half of all, the text was read by a machine, digits too.
 _FEWEST_MISSPELT = 3
+# Letters in which two spellings of a word differ.
+_RESPELT = 2
+_DENYING = (b"un", b"in", b"im", b"ir", b"il", b"non", b"dis", b"mis", b"de", b"des", b"ent", b"miss")
 # In so few places the words that gave way are all that the second text can be about.
 _FEW_PLACES = 2
 
@@ -129,9 +133,12 @@ def _own_tokens(a: Sequence[bytes], b: Sequence[bytes], changes: Sequence[TokenC
     ours, theirs = b"\n".join(a), b"\n".join(b)
     shared, other = plain_shared_tokens(ours, theirs), plain_shared_tokens(theirs, ours)
     for a_start, a_end, b_start, b_end in changes:
+        ours_here, theirs_here = a[a_start:a_end], b[b_start:b_end]
+        # A word that gave way in its place did so wherever else it stands; of longer stretches some has only moved.
+        is_in_place = all(0 < len(side) <= _LONGEST_NAME for side in (ours_here, theirs_here))
         yield _Own(
-            [token for token, is_shared in zip(a[a_start:a_end], shared[a_start:a_end], strict=True) if not is_shared],
-            [token for token, is_shared in zip(b[b_start:b_end], other[b_start:b_end], strict=True) if not is_shared],
+            [token for token, both in zip(ours_here, shared[a_start:a_end], strict=True) if is_in_place or not both],
+            [token for token, both in zip(theirs_here, other[b_start:b_end], strict=True) if is_in_place or not both],
             b_start < _EDGE or b_end > len(b) - _EDGE,
         )
 
@@ -140,7 +147,9 @@ def _kind_of(own: _Own, names: Set[bytes], *, is_misread: bool) -> Kind:
     a, b, is_edge = own
     is_replaced = bool(a and b)
     values = [Counter(filter(_is_value, tokens)) for tokens in (a, b)]
-    if is_replaced and (is_misread or not all(values)) and not are_unlike(a, b):
+    if is_replaced and _are_opposites(a, b):
+        return Kind.NEGATION
+    if is_replaced and (not are_unlike(a, b) if is_misread else not all(values) and _is_respelled(a, b)):
         return Kind.OTHER
     negations = [Counter(token for token in tokens if token in NEGATIONS) for tokens in (a, b)]
     if negations[0] != negations[1] and own.longer <= _LONGEST_NEGATION and (is_replaced or not is_edge):
@@ -148,6 +157,16 @@ def _kind_of(own: _Own, names: Set[bytes], *, is_misread: bool) -> Kind:
     if is_replaced:
         return _kind_of_replaced(own, values, names)
     return Kind.PASSAGE if len(b) >= _SHORTEST_PASSAGE and not is_edge else Kind.OTHER
+
+
+def _are_opposites(a: Sequence[bytes], b: Sequence[bytes]) -> bool:
+    """Whether one word gave way to the same one behind a prefix that denies it."""
+    words = sorted((b"".join(a), b"".join(b)), key=len)
+    return len(a) == len(b) == 1 and any(words[1] == prefix + words[0] for prefix in _DENYING)
+
+
+def _is_respelled(a: Sequence[bytes], b: Sequence[bytes]) -> bool:
+    return Levenshtein.distance(b"".join(a).decode(), b"".join(b).decode(), score_cutoff=_RESPELT) <= _RESPELT
 
 
 def _kind_of_replaced(own: _Own, values: Sequence[Counter[bytes]], names: Set[bytes]) -> Kind:

@@ -135,19 +135,25 @@ def read_project_settings(settings: BaseSettings) -> DedupSettings:
 
     def get(name: str) -> Any:
         value = settings.get(name)
-        return url_of(str(_database_file(settings))) if name == _DATABASE and value is None else value
+        if name != _DATABASE or value is not None:
+            return value
+        return os.environ.get(_DATABASE) or url_of(str(_database_file(settings)))
 
     return DedupSettings.read(get)
 
 
+def _names_it(settings: BaseSettings) -> bool:
+    return settings.get(_DATABASE) is not None or bool(os.environ.get(_DATABASE))
+
+
 def names_database(settings: BaseSettings) -> bool:
     """Whether settings or a project name the database; else a script may have been given them."""
-    return settings.get(_DATABASE) is not None or inside_project()
+    return _names_it(settings) or inside_project()
 
 
 def make_database_folder(settings: BaseSettings) -> None:
     """Make the folder of the database that a project has if it names none."""
-    if settings.get(_DATABASE) is None:
+    if not _names_it(settings):
         _database_file(settings).parent.mkdir(parents=True, exist_ok=True)
 
 

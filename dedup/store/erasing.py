@@ -32,14 +32,14 @@ class Erasure:
     Attributes:
         keys: the keys of the documents that are erased.
         digests: what stays of each of them, in hexadecimal: the digests of its key, its text and its bytes.
-        undecided: the keys of copies of them that stay; they are decided anew when they are seen again.
+        forgotten: the keys of copies of them that are not erased; they are decided anew when they are seen again.
         runs: the names of the runs that have seen them: feeds and archives that these have written may hold them.
         rows: how many rows are deleted, by the names of tables.
     """
 
     keys: list[str] = field(default_factory=list)
     digests: list[list[str]] = field(default_factory=list)
-    undecided: list[str] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
     runs: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
 
@@ -89,16 +89,17 @@ def _erase(connection: Connection, key: str, chosen: dict[int, StoredDocument], 
     ids_of_runs = select(verdicts.c.run_id).where(verdicts.c.document_id.in_(chosen))
     erasure.runs = list(connection.scalars(select(runs.c.name).where(runs.c.id.in_(ids_of_runs)).order_by(runs.c.id)))
     led = [each for one in chosen for each in document_rows.find_led_by(connection, one) if each.id not in chosen]
-    erasure.keys, erasure.undecided = [each.key for each in chosen.values()], [each.key for each in led]
+    erasure.keys, erasure.forgotten = [each.key for each in chosen.values()], [each.key for each in led]
     staying = [[bytes(digests[number].key_digest), *_digests_of(each)] for number, each in chosen.items()]
     erasure.digests = [[each.hex() for each in own] for own in staying]
     rows = [{"digest": each, "at": time.time()} for each in {document_rows.key_digest(key), *chain(*staying)}]
     connection.execute(insert_into(erased, connection.dialect.name).on_conflict_do_nothing(), rows)
     remove_content(connection, read_key_table(connection), [*led, *chosen.values()])
-    _remove_verdicts(connection, chosen, erasure)
+    gone = {*chosen, *(each.id for each in led)}
+    _remove_verdicts(connection, gone, erasure)
     _remove_rows(connection, [bytes(each.given_digest or each.key_digest) for each in digests.values()], erasure)
     connection.execute(update(skipped).where(skipped.c.referrer.in_(erasure.keys)).values(referrer=""))
-    erasure.rows["dedup_documents"] = connection.execute(delete(documents).where(of_chosen)).rowcount
+    erasure.rows["dedup_documents"] = connection.execute(delete(documents).where(documents.c.id.in_(gone))).rowcount
 
 
 def _remove_rows(connection: Connection, key_digests: list[bytes], erasure: Erasure) -> None:
@@ -116,16 +117,16 @@ def _digests_of(document: StoredDocument) -> list[bytes]:
     return [each for each in (text_digest, document.body_digest) if each is not None]
 
 
-def _remove_verdicts(connection: Connection, chosen: Collection[int], erasure: Erasure) -> None:
-    """Remove the verdicts on documents, and on their copies; what resembled one of them resembles nothing."""
-    resembling = verdicts.c.original_id.in_(chosen)
+def _remove_verdicts(connection: Connection, gone: Collection[int], erasure: Erasure) -> None:
+    """Remove the verdicts on documents, and on what was a copy of one; what resembled one of them resembles nothing."""
+    resembling = verdicts.c.original_id.in_(gone)
     of_copies = resembling & verdicts.c.verdict.in_(DUPLICATES)
-    done = connection.execute(delete(verdicts).where(or_(verdicts.c.document_id.in_(chosen), of_copies)))
+    done = connection.execute(delete(verdicts).where(or_(verdicts.c.document_id.in_(gone), of_copies)))
     erasure.rows["dedup_verdicts"] = done.rowcount
     alone = dict.fromkeys(("original_id", "matched_id", "distance", "similarity", "rule"))
     is_similar = resembling & (verdicts.c.verdict == Verdict.SIMILAR)
     connection.execute(update(verdicts).where(is_similar).values(verdict=Verdict.NEW.value, **alone))
     connection.execute(update(verdicts).where(resembling).values(**alone))
-    by_member = verdicts.c.matched_id.in_(chosen)
+    by_member = verdicts.c.matched_id.in_(gone)
     connection.execute(update(verdicts).where(by_member).values(matched_id=verdicts.c.original_id))
-    connection.execute(update(verdicts).where(verdicts.c.second_id.in_(chosen)).values(second_id=None))
+    connection.execute(update(verdicts).where(verdicts.c.second_id.in_(gone)).values(second_id=None))

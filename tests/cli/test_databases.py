@@ -25,16 +25,16 @@ def make_project(folder: Path, module: str, content: str) -> None:
     (folder / f"{module}.py").write_text(content)
 
 
-def test_what_is_named_comes_first_then_the_variable_then_the_project(
+def test_what_is_named_comes_first_then_the_project_then_the_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "crawl.db").touch()
     assert database_url(None) == "sqlite:///crawl.db"
+    monkeypatch.setenv(VARIABLE, "postgresql://of/variable")
+    assert database_url(None) == "postgresql://of/variable"
     make_project(tmp_path, "settings_with_a_database", f"{VARIABLE} = 'postgresql://of/project'")
     assert database_url("") == "postgresql://of/project"
     assert not {"SCRAPY_SETTINGS_MODULE"} & os.environ.keys()
-    monkeypatch.setenv(VARIABLE, "postgresql://of/variable")
-    assert database_url(None) == "postgresql://of/variable"
     assert database_url("own.db") == "sqlite:///own.db"
 
 

@@ -21,6 +21,13 @@ def difference(stored: str, dropped: str, start: str = BEFORE, end: str = AFTER)
     return diff_words(tokens_of(first, DEFAULT), rejoin(make_signature(second).words), names_in(first))
 
 
+def test_a_number_gave_way_though_both_stand_elsewhere() -> None:
+    both = f"{BEFORE} of 31 million crowns and of 22 million more"
+    found = difference("reserves of 31 million", "reserves of 22 million", both)
+    [place] = found.places
+    assert (place.kind, place.removed, place.added) == (Kind.NUMBER, "31", "22")
+
+
 @pytest.mark.parametrize(
     ("stored", "dropped", "kind", "shown"),
     [
@@ -36,6 +43,8 @@ def difference(stored: str, dropped: str, start: str = BEFORE, end: str = AFTER)
         ("la entrada es gratis hoy", "la entrada es 3 euros hoy", Kind.PRICE, ("gratis", "3 euros")),
         ("the talk by Anna Keller here", "the talk by Jonas Brandt here", Kind.NAME, ("anna keller", "jonas brandt")),
         ("the pool opens again", "the pool burns again", Kind.WORDS, ("opens", "burns")),
+        ("the plan was rejected now", "the plan was accepted now", Kind.WORDS, ("rejected", "accepted")),
+        ("all crew were unhurt then", "all crew were hurt then", Kind.NEGATION, ("unhurt", "hurt")),
         ("the harbour was full", "the harbor was full", Kind.OTHER, ("harbour", "harbor")),
         ("in the shed", "in a shed", Kind.OTHER, ("the", "a")),
         ("", document(50, "own"), Kind.PASSAGE, ("", document(50, "own"))),

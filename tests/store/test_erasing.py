@@ -13,6 +13,7 @@ from sqlalchemy import select
 from dedup.errors import DedupError
 from dedup.rules.documents import ERASED, Verdict
 from dedup.store import schema
+from dedup.store.cancelling import cancel_run
 from dedup.store.erasing import Erasure, erase
 from tests.deciding import Crawl
 from tests.store.test_cancel_run import BASE, KEYS, TEXTS, Seen, assert_whole, crawl, empty, law, pages, see  # noqa: F401
@@ -37,16 +38,16 @@ def verdict_of(crawl: Crawl, key: str, content: str) -> Verdict:  # noqa: F811
 def test_a_document_goes_and_comes_back_neither_under_its_key_nor_as_its_text(checked: Crawl) -> None:
     see(checked, "test", [("ferry", BASE[0], b"1"), ("copy", TEXTS[1], b"2"), ("other", BASE[1], b"3")])
     tried = erase_now(checked, "ferry", is_tried=True)
-    assert (tried.keys, tried.undecided, tried.runs) == (["ferry"], ["copy"], ["test"])
+    assert (tried.keys, tried.forgotten, tried.runs) == (["ferry"], ["copy"], ["test"])
     assert checked.count(schema.documents) == 3
     done = erase_now(checked, "ferry")
     assert done == tried
-    assert done.rows == {"dedup_verdicts": 2, "dedup_skipped": 0, "dedup_documents": 1}
+    assert done.rows == {"dedup_verdicts": 2, "dedup_skipped": 0, "dedup_documents": 2}
     assert_whole(checked)
-    assert set(checked.stored()) == {"copy", "other"}
+    assert set(checked.stored()) == {"other"}
     for key, content in (("ferry", BASE[0]), ("ferry", document(100, "changed")), ("elsewhere", BASE[0])):
         assert checked.see(key, content) == ERASED
-    assert set(checked.stored()) == {"copy", "other"}
+    assert set(checked.stored()) == {"other"}
     # What only resembles it is another document.
     assert verdict_of(checked, "copy", TEXTS[1]) is Verdict.NEW
     with pytest.raises(DedupError, match="has no document 'ferry'"):
@@ -56,7 +57,7 @@ def test_a_document_goes_and_comes_back_neither_under_its_key_nor_as_its_text(ch
 def test_copies_go_with_it(checked: Crawl) -> None:
     see(checked, "test", [("ferry", BASE[0], b"1"), ("copy", TEXTS[1], b"2"), ("other", BASE[1], b"3")])
     done = erase_now(checked, "copy", with_copies=True)
-    assert (sorted(done.keys), done.undecided) == (["copy", "ferry"], [])
+    assert (sorted(done.keys), done.forgotten) == (["copy", "ferry"], [])
     assert_whole(checked)
     assert checked.see("again", TEXTS[1]) == ERASED
     assert verdict_of(checked, "other", BASE[1]) is Verdict.UNCHANGED
@@ -84,8 +85,10 @@ def test_what_is_left_holds_together(crawl: Crawl, seen: list[Seen], place: int,
     assert_whole(crawl)
     left = {row.key for row in crawl.query(select(schema.documents))}
     assert left.isdisjoint(done.keys)
-    assert left | set(done.keys) == {each for each, *_ in seen}
-    assert set(done.undecided) <= left
+    assert left | {*done.keys, *done.forgotten} == {each for each, *_ in seen}
     see(crawl, "next", seen)
     assert_whole(crawl)
     assert key not in {row.key for row in crawl.query(select(schema.documents))}
+    for run in ("test", "next"):
+        cancel_run(crawl.database, run)
+    assert crawl.count(schema.documents) == crawl.count(schema.words) == crawl.count(schema.fingerprints) == 0
