@@ -178,8 +178,15 @@ def test_what_cannot_be_used_is_said_at_once(tmp_path: Path) -> None:
             deduplicate([], **{given: 0.8})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="text 1: expected a string or a pair of key and text, not int"):
         list(deduplicate(["a", 7]))  # type: ignore[list-item]
+    for pair, message in {
+        (7, STORY): "text 0: the key is of type int, expected a string: str[(]key[)]",
+        ("a", None): "text 0: the text is of type NoneType, expected a string",
+    }.items():
+        with pytest.raises(TypeError, match=message):
+            list(deduplicate([pair]))  # type: ignore[list-item]
     with pytest.raises(TypeError, match="text 0: what a database remembers needs a key"):
-        list(deduplicate(["a"], database=f"sqlite:///{tmp_path}/texts.db"))
+        list(deduplicate(["a"], database=tmp_path / "texts.db"))
+    assert not (tmp_path / "texts.db").exists()
     with pytest.raises(SettingsError, match="is not a database URL"):
         Deduplicator("://texts")
 
@@ -195,6 +202,29 @@ def test_what_cannot_be_used_is_said_at_once(tmp_path: Path) -> None:
 def test_what_is_not_many_texts_is_refused_with_the_line_to_write(given: Any, line: str) -> None:
     with pytest.raises(TypeError, match=re.escape(line)):
         deduplicate(given)
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "line"),
+    [
+        ("forget", "abc", "expected many keys, not one str: forget([key])"),
+        ("forget", pa.table({"url": ["a"]}), "not one Table: forget(frame['url'])"),
+        ("forget", ["a", 7], "key 1: it is of type int, expected a string: str(key)"),
+        ("decide_all", "abc", "expected many texts, not one str: decide_all([(key, text)])"),
+        ("decide_all", ["qr"], "text 0: what a database remembers needs a key: give pairs of key and text"),
+        ("decide_all", {"a": STORY}, "not one dict: decide_all(texts.items())"),
+        ("decide_all", pa.table({"text": [STORY]}), "decide_all(zip(frame['url'], frame['text']))"),
+        ("decide_all", [("d", STORY), (7, STORY)], "text 1: the key is of type int, expected a string: str(key)"),
+        ("decide_all", [("d", None)], "text 0: the text is of type NoneType, expected a string"),
+        ("decide_all", [7], "text 0: expected a pair of key and text, not int"),
+    ],
+)
+def test_a_deduplicator_refuses_what_is_no_pairs_or_keys(method: str, given: Any, line: str, tmp_path: Path) -> None:
+    with Deduplicator(tmp_path / "texts.db") as deduplicator:
+        deduplicator.decide("a", STORY)
+        with pytest.raises(TypeError, match=re.escape(line)):
+            getattr(deduplicator, method)(given)
+        assert deduplicator.find(STORY).original == "a"
 
 
 def test_the_named_arguments_are_the_fields_of_the_settings() -> None:
