@@ -242,6 +242,10 @@ def test_a_decision_is_printed_in_a_line() -> None:
     new, near = deduplicate([("a\n", STORY), ("b", edited(STORY, 3))])
     assert str(new).endswith(": new")
     assert re.fullmatch(r"b: near duplicate of a.?, similarity \.\d\d, distance \d+, by jaccard", str(near))
+    assert str(compare(STORY, edited(STORY, 3))) == "duplicate" + str(near)[str(near).index(",") :]
+    assert str(compare("brief", "brief")) == "duplicate, similarity 1.00, distance 0, by same_text"
+    assert str(compare(STORY, document(200, "other"))).startswith("different, similarity .0")
+    assert str(compare(form(200, 14), filled_in(form(200, 14)))).startswith("similar, similarity .")
 
 
 def test_a_look_up_is_decided_as_a_new_text_and_remembers_nothing(tmp_path: Path) -> None:
