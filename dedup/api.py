@@ -253,10 +253,7 @@ class Deduplicator:
             ValueError: it is closed.
         """
         _require_many(keys, "keys", of_one="forget([key])", of_table="forget(frame['url'])")
-        found = list(keys)
-        for number, key in enumerate(found):
-            if not isinstance(key, str):
-                raise TypeError(f"key {number}: it is of type {type(key).__name__}, expected a string: str(key)")
+        found = [_require_key(f"key {number}: it", key) for number, key in enumerate(keys)]
         with self._used():
             self._deduplicator.forget(found)
 
@@ -334,6 +331,13 @@ def _require_many(given: object, what: str, *, of_one: str, of_table: str) -> No
         raise TypeError(f"expected many {what}, not one {type(given).__name__}: {line}")
 
 
+def _require_key(name: str, key: object) -> str:
+    if isinstance(key, str):
+        return key
+    line = "key.decode()" if isinstance(key, bytes) else "str(key)"
+    raise TypeError(f"{name} is of type {type(key).__name__}, expected a string: {line}")
+
+
 def _require_text(text: object) -> None:
     if not isinstance(text, str):
         raise TypeError(f"expected a text, not {type(text).__name__}")
@@ -391,9 +395,8 @@ def _pair(number: int, given: object, kind: Any, expected: str = "a pair") -> tu
     match given:
         case str():
             raise TypeError(f"text {number}: what a database remembers needs a key: give pairs of key and text")
-        case (key, text):
-            if not isinstance(key, str):
-                raise TypeError(f"text {number}: the key is of type {type(key).__name__}, expected a string: str(key)")
+        case (found, text):
+            key = _require_key(f"text {number}: the key", found)
             if not isinstance(text, kind):
                 raise TypeError(f"text {number}: the text is of type {type(text).__name__}, expected a string")
             return key, text

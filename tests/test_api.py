@@ -210,6 +210,7 @@ def test_what_is_not_many_texts_is_refused_with_the_line_to_write(given: Any, li
         ("forget", "abc", "expected many keys, not one str: forget([key])"),
         ("forget", pa.table({"url": ["a"]}), "not one Table: forget(frame['url'])"),
         ("forget", ["a", 7], "key 1: it is of type int, expected a string: str(key)"),
+        ("forget", [b"a"], "key 0: it is of type bytes, expected a string: key.decode()"),
         ("decide_all", "abc", "expected many texts, not one str: decide_all([(key, text)])"),
         ("decide_all", ["qr"], "text 0: what a database remembers needs a key: give pairs of key and text"),
         ("decide_all", {"a": STORY}, "not one dict: decide_all(texts.items())"),
