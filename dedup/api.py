@@ -102,7 +102,7 @@ def deduplicate(
         DatabaseError: the database cannot be opened, read or written.
         TypeError: what is given is no text, or there is no such setting.
     """
-    _require_texts(texts)
+    _require_pairs(texts, "deduplicate", of_one="[text]")
     if database:
         return _in_database(texts, _settings_of(database, settings))
     return _in_memory(texts, RuleSettings(**_of(RuleSettings, settings)))
@@ -195,7 +195,7 @@ class Deduplicator:
             TypeError: what is given is no text, or no key.
             ValueError: it is closed.
         """
-        [decision] = self.decide_all([(key, text)])
+        [decision] = self._decide([self._document(key, text, separate=False)])
         return decision
 
     def decide_all(self, texts: Iterable[tuple[str, str | Signature]], *, separate: bool = False) -> list[Decision]:
@@ -211,9 +211,13 @@ class Deduplicator:
             TypeError: what is given is no text, or no key.
             ValueError: it is closed.
         """
+        _require_pairs(texts, "decide_all", of_one="[(key, text)]")
+        pairs = (_pair(number, given, str | Signature) for number, given in enumerate(texts))
+        return self._decide([self._document(key, text, separate=separate) for key, text in pairs])
+
+    def _decide(self, documents: list[Document]) -> list[Decision]:
         from dedup.store.runs import name_by_time
 
-        documents = [self._document(key, text, separate=separate) for key, text in texts]
         with self._used():
             if self._run_id is None:
                 self._run_id = self._deduplicator.open_run(self._settings.run or name_by_time())
@@ -245,10 +249,13 @@ class Deduplicator:
 
         Raises:
             DatabaseError: nothing of it was written.
+            TypeError: what is given is no keys.
             ValueError: it is closed.
         """
+        _require_many(keys, "keys", of_one="forget([key])", of_table="forget(frame['url'])")
+        found = [_require_key(f"key {number}: it", key) for number, key in enumerate(keys)]
         with self._used():
-            self._deduplicator.forget(keys)
+            self._deduplicator.forget(found)
 
     def close(self) -> None:
         """End the run, and close the database."""
@@ -305,17 +312,30 @@ def _of(kind: type[RuleSettings], given: Rules) -> dict[str, Any]:
     return dict(given)
 
 
-def _require_texts(texts: object) -> None:
-    """Refuse what can be gone through, and would give other things than its texts."""
+def _require_pairs(texts: object, name: str, *, of_one: str) -> None:
+    """Refuse what can be gone through, and would give other things than its texts to the function of a name."""
+    table = f"{name}(zip(frame['url'], frame['text']))"
+    _require_many(texts, "texts", of_one=f"{name}({of_one})", of_table=table)
+    if isinstance(texts, Mapping):
+        raise TypeError(f"expected many texts, not one {type(texts).__name__}: {name}(texts.items())")
+
+
+def _require_many(given: object, what: str, *, of_one: str, of_table: str) -> None:
+    """Refuse a lone string and a table, whose items are others than they seem; name the call to write."""
     line = ""
-    if isinstance(texts, str | bytes):
-        line = "deduplicate([text])"
-    elif isinstance(texts, Mapping):
-        line = "deduplicate(texts.items())"
-    elif hasattr(texts, "columns"):
-        line = "deduplicate(zip(frame['url'], frame['text'])), with the names of your columns"
+    if isinstance(given, str | bytes):
+        line = of_one
+    elif hasattr(given, "columns"):
+        line = f"{of_table}, with the names of your columns"
     if line:
-        raise TypeError(f"expected many texts, not one {type(texts).__name__}: {line}")
+        raise TypeError(f"expected many {what}, not one {type(given).__name__}: {line}")
+
+
+def _require_key(name: str, key: object) -> str:
+    if isinstance(key, str):
+        return key
+    line = "key.decode()" if isinstance(key, bytes) else "str(key)"
+    raise TypeError(f"{name} is of type {type(key).__name__}, expected a string: {line}")
 
 
 def _require_text(text: object) -> None:
@@ -325,7 +345,8 @@ def _require_text(text: object) -> None:
 
 def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decision]:
     pairs = iter(
-        (str(number), each) if isinstance(each, str) else _pair(number, each) for number, each in enumerate(texts)
+        (str(number), each) if isinstance(each, str) else _pair(number, each, str, "a string or a pair")
+        for number, each in enumerate(texts)
     )
     few = []
     with tempfile.TemporaryDirectory(prefix="dedup-") as folder:
@@ -360,16 +381,23 @@ def _of_crawl(rules: RuleSettings, database_url: str) -> DedupSettings:
 
 
 def _in_database(texts: Iterable[object], settings: DedupSettings) -> Iterator[Decision]:
-    pairs = (_pair(number, given) for number, given in enumerate(texts))
+    pairs = (_pair(number, given, str) for number, given in enumerate(texts))
+    # Read before the database is made: what is refused leaves no file.
+    batch = list(islice(pairs, settings.batch_size))
     with Deduplicator(settings) as deduplicator:
-        while batch := list(islice(pairs, settings.batch_size)):
+        while batch:
             yield from deduplicator.decide_all(batch, separate=True)
+            batch = list(islice(pairs, settings.batch_size))
 
 
-def _pair(number: int, given: object) -> tuple[str, str]:
+def _pair(number: int, given: object, kind: Any, expected: str = "a pair") -> tuple[str, Any]:
+    """Return a key and a text, which is of a kind; raise TypeError for all else."""
     match given:
-        case (str() as key, str() as text):
-            return key, text
         case str():
             raise TypeError(f"text {number}: what a database remembers needs a key: give pairs of key and text")
-    raise TypeError(f"text {number}: expected a string or a pair of key and text, not {type(given).__name__}")
+        case (found, text):
+            key = _require_key(f"text {number}: the key", found)
+            if not isinstance(text, kind):
+                raise TypeError(f"text {number}: the text is of type {type(text).__name__}, expected a string")
+            return key, text
+    raise TypeError(f"text {number}: expected {expected} of key and text, not {type(given).__name__}")

@@ -178,8 +178,15 @@ def test_what_cannot_be_used_is_said_at_once(tmp_path: Path) -> None:
             deduplicate([], **{given: 0.8})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="text 1: expected a string or a pair of key and text, not int"):
         list(deduplicate(["a", 7]))  # type: ignore[list-item]
+    for pair, message in {
+        (7, STORY): "text 0: the key is of type int, expected a string: str[(]key[)]",
+        ("a", None): "text 0: the text is of type NoneType, expected a string",
+    }.items():
+        with pytest.raises(TypeError, match=message):
+            list(deduplicate([pair]))  # type: ignore[list-item]
     with pytest.raises(TypeError, match="text 0: what a database remembers needs a key"):
-        list(deduplicate(["a"], database=f"sqlite:///{tmp_path}/texts.db"))
+        list(deduplicate(["a"], database=tmp_path / "texts.db"))
+    assert not (tmp_path / "texts.db").exists()
     with pytest.raises(SettingsError, match="is not a database URL"):
         Deduplicator("://texts")
 
@@ -197,6 +204,30 @@ def test_what_is_not_many_texts_is_refused_with_the_line_to_write(given: Any, li
         deduplicate(given)
 
 
+@pytest.mark.parametrize(
+    ("method", "given", "line"),
+    [
+        ("forget", "abc", "expected many keys, not one str: forget([key])"),
+        ("forget", pa.table({"url": ["a"]}), "not one Table: forget(frame['url'])"),
+        ("forget", ["a", 7], "key 1: it is of type int, expected a string: str(key)"),
+        ("forget", [b"a"], "key 0: it is of type bytes, expected a string: key.decode()"),
+        ("decide_all", "abc", "expected many texts, not one str: decide_all([(key, text)])"),
+        ("decide_all", ["qr"], "text 0: what a database remembers needs a key: give pairs of key and text"),
+        ("decide_all", {"a": STORY}, "not one dict: decide_all(texts.items())"),
+        ("decide_all", pa.table({"text": [STORY]}), "decide_all(zip(frame['url'], frame['text']))"),
+        ("decide_all", [("d", STORY), (7, STORY)], "text 1: the key is of type int, expected a string: str(key)"),
+        ("decide_all", [("d", None)], "text 0: the text is of type NoneType, expected a string"),
+        ("decide_all", [7], "text 0: expected a pair of key and text, not int"),
+    ],
+)
+def test_a_deduplicator_refuses_what_is_no_pairs_or_keys(method: str, given: Any, line: str, tmp_path: Path) -> None:
+    with Deduplicator(tmp_path / "texts.db") as deduplicator:
+        deduplicator.decide("a", STORY)
+        with pytest.raises(TypeError, match=re.escape(line)):
+            getattr(deduplicator, method)(given)
+        assert deduplicator.find(STORY).original == "a"
+
+
 def test_the_named_arguments_are_the_fields_of_the_settings() -> None:
     rules, settings = ({each.name for each in fields(kind)} for kind in (RuleSettings, DedupSettings))
     assert api.Rules.__annotations__.keys() == rules
@@ -212,6 +243,10 @@ def test_a_decision_is_printed_in_a_line() -> None:
     new, near = deduplicate([("a\n", STORY), ("b", edited(STORY, 3))])
     assert str(new).endswith(": new")
     assert re.fullmatch(r"b: near duplicate of a.?, similarity \.\d\d, distance \d+, by jaccard", str(near))
+    assert str(compare(STORY, edited(STORY, 3))) == "duplicate" + str(near)[str(near).index(",") :]
+    assert str(compare("brief", "brief")) == "duplicate, similarity 1.00, distance 0, by same_text"
+    assert str(compare(STORY, document(200, "other"))).startswith("different, similarity .0")
+    assert str(compare(form(200, 14), filled_in(form(200, 14)))).startswith("similar, similarity .")
 
 
 def test_a_look_up_is_decided_as_a_new_text_and_remembers_nothing(tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, NamedTuple, TextIO
 
-from sqlalchemy import Connection, Select, and_, column, exists, func, or_, select, table
+from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, func, or_, select, table
 
 from dedup.console import ADDED, NEAR, QUIET, REMOVED, SIMILAR, Line, joined, linked, plain, styled, write_lines
 from dedup.errors import DedupError, InputError
 from dedup.report.queries import is_of_host, last_run
 from dedup.report.render import Format, csv_cell, write_json
+from dedup.report.rows import is_duplicate
 from dedup.report.texts import find_text_as_of, read_made_with
 from dedup.report.words import WordDiff, are_too_long, diff_words, place_line, place_text, tokens_of
 from dedup.rules.documents import Verdict
@@ -118,9 +119,10 @@ def _read(
     is_new = or_(documents.c.first_run_id.in_(later), was_gone)
     is_seen = exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.run_id == later[-1])
     pages = select(documents.c.key).where(is_of_host(documents.c.key, host)).order_by(documents.c.key)
+    copies = pages.where(~is_new, is_seen, _is_first_kept([run.id for run in before], later))
     found, left = pages.where(is_new, is_seen), pages.where(~is_new, ~is_seen)
 
-    added = set(connection.scalars(found))
+    added, first_kept = set(connection.scalars(found)), set(connection.scalars(copies))
     noted = left.add_columns(skipped.c.reason).join(skipped, is_noted).where(skipped.c.run_id.in_(later))
     gone = {row.key: row.reason for row in connection.execute(noted)}
     moved: dict[str, str] = {}
@@ -135,16 +137,25 @@ def _read(
             moved[key] = old
             olds.add(old)
 
-    yield from (ChangedPage("added", key) for key in sorted(added - moved.keys()))
+    yield from (ChangedPage("added", key) for key in sorted((added - moved.keys()) | first_kept))
     scheme = read_made_with(connection, database).scheme
     if not registered().keys() >= set(scheme.word_lists):
         # Where its dictionary is not at hand, jieba's words show what differs, too.
         scheme = DEFAULT
     changed = pages.where(~is_new, verdicts.c.run_id.in_(later), verdicts.c.verdict.in_(_MAY_HAVE_CHANGED))
     names = {run.name for run in before}, {run.name for run in (*before, *after)}
-    yield from (page for page in _updated(connection, changed, names, scheme) if page.key not in gone)
+    others = gone.keys() | first_kept
+    yield from (page for page in _updated(connection, changed, names, scheme) if page.key not in others)
     yield from (ChangedPage("moved", key, moved_from=old) for key, old in sorted(moved.items()))
     yield from (ChangedPage("gone", key, why=gone[key]) for key in sorted(gone.keys() - olds))
+
+
+def _is_first_kept(before: Sequence[int], later: Sequence[int]) -> ColumnElement[bool]:
+    """Say of documents that all runs before dropped them as copies, and one of the later ones has kept them."""
+    of_document = exists().where(verdicts.c.document_id == documents.c.id).correlate(documents)
+    is_own = of_document.where(verdicts.c.run_id.in_(later), verdicts.c.verdict.in_((Verdict.NEW, Verdict.SIMILAR)))
+    of_before = of_document.where(verdicts.c.run_id.in_(before))
+    return and_(is_own, of_before, ~of_before.where(~and_(is_duplicate, verdicts.c.kept.is_(None))))
 
 
 def _redirected(left: Select[Any], names: Sequence[str]) -> Select[Any]:

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from dedup.console import similarity as shown
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, Rule, StoredDocument
 from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import are_siblings, called_otherwise, is_told_by
@@ -273,6 +274,13 @@ class PairDecision:
     similarity: Similarity
     tables: tuple[int, ...] = ()
     bands: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        """Return it in a line, such as `duplicate, similarity .93, distance 4, by jaccard`."""
+        found = "duplicate" if self.is_duplicate else "similar" if self.is_similar else "different"
+        # Texts that are too short for a sketch are compared by their digests.
+        alike = 1.0 if self.rule is Rule.SAME_TEXT else self.similarity.jaccard
+        return f"{found}, similarity {shown(alike)}, distance {self.distance}, by {self.rule.short}"
 
     @property
     def is_duplicate(self) -> bool:

@@ -21,11 +21,11 @@ from dedup.stage.examiner import Examiner
 from dedup.stage.item_settings import OnError
 from dedup.stage.monitoring import ItemMonitor
 from dedup.stage.outages import CrawlStopper, close_when_forced, mark_failed
-from dedup.stage.pending import Origins, PendingItem, Undecided, document_dropped, document_kept, dropped_by
+from dedup.stage.pending import Origins, PendingItem, Unchanged, Undecided, document_dropped, document_kept, dropped_by
 from dedup.stage.project import names_around, neighbours, read_item_settings, read_settings, require_asyncio
 from dedup.stage.running import refuse_to_start
 from dedup.stage.scrapy_private import items_under_way, let_scraper_close
-from dedup.stage.summary import STAT_OF_KEPT, summary_of_stage
+from dedup.stage.summary import STAT_OF_KEPT, UNCHANGED_DROPPED, summary_of_stage
 from dedup.store.notes import Skipped
 from dedup.workers.pool import WorkerPool
 
@@ -234,6 +234,8 @@ class NearDuplicatePipeline:
         self._count(decision)
         self._mark(pending, decision)
         pending.dropped = dropped_by(decision, drop_unchanged=self._items.drop_unchanged)
+        if isinstance(pending.dropped, Unchanged):
+            self._crawler.stats.inc_value(UNCHANGED_DROPPED)
         self._crawler.signals.send_catch_log(
             document_kept if pending.dropped is None else document_dropped,
             item=pending.item,

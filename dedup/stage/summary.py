@@ -20,6 +20,9 @@ STAT_OF_KEPT = {
 }
 """The names by which duplicates are counted that are kept anyway, behind `dedup/`."""
 
+UNCHANGED_DROPPED = "dedup/unchanged_dropped"
+"""How many items of the verdict `unchanged` DEDUP_DROP_UNCHANGED has dropped."""
+
 KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
 DROPPED = ("exact_duplicate", "near_duplicate")
 
@@ -29,10 +32,11 @@ def count_verdicts(stats: StatsCollector, *verdicts: str) -> int:
     return sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in verdicts)
 
 
-def kept_parts(stats: StatsCollector) -> list[str]:
-    """Return how many items were kept, by why, such as `32 new`."""
-    counts = ((count_verdicts(stats, verdict), verdict.replace("_", " ")) for verdict in KEPT)
-    return [f"{count:,} {verdict}" for count, verdict in counts if count]
+def kept_parts(stats: StatsCollector, unchanged_dropped: int = 0) -> list[str]:
+    """Return how many items were kept, by why, such as `32 new`; less some that are unchanged."""
+    counts = {verdict: count_verdicts(stats, verdict) for verdict in KEPT}
+    counts["unchanged"] -= unchanged_dropped
+    return [f"{count:,} {verdict.replace('_', ' ')}" for verdict, count in counts.items() if count]
 
 
 def counted_parts(number: int, noun: str, parts: list[str]) -> str:
@@ -73,9 +77,12 @@ def summary_of_stage(stats: StatsCollector, database_url: str) -> str:
         stats: the crawl's stats.
         database_url: where the verdicts are.
     """
+    unchanged = stats.get_value(UNCHANGED_DROPPED, 0)
+    kept = count_verdicts(stats, *KEPT) - unchanged
     lines = [
-        ("kept", counted_parts(count_verdicts(stats, *KEPT), "item", kept_parts(stats))),
+        ("kept", counted_parts(kept, "item", kept_parts(stats, unchanged))),
         ("dropped", dropped_line(stats, "item")),
+        *([("not passed on", f"{unchanged:,} unchanged")] if unchanged else []),
         *text_lines(stats),
         ("database", database_line(database_url)),
         ("next", "scrapy duplicates"),

@@ -216,6 +216,16 @@ def test_a_project_without_pages_is_told_what_its_verdicts_say(crawls: Crawls, d
     ]
 
 
+def test_a_copy_that_is_kept_for_the_first_time_is_added(crawls: Crawls, database_url: str) -> None:
+    crawls.run("monday", ("today", text_of(1)), ("story", text_of(1)), ("copy", text_of(1)), ("was", text_of(2)))
+    crawls.run("tuesday", ("today", text_of(3)), ("story", text_of(1)), ("copy", text_of(1)), ("was", text_of(2)))
+    assert told(database_url) == {"story": "added", "today": "updated"}
+    crawls.run("wednesday", ("today", text_of(3)), ("story", text_of(4)))
+    assert told(database_url) == {"story": "updated"}
+    across = read(database_url, "monday", "wednesday")
+    assert across == [ChangedPage("added", "story"), ChangedPage("updated", "today")]
+
+
 def test_run_before_is_the_last_one_with_the_same_pages(crawls: Crawls, database_url: str) -> None:
     here, there = "https://here.example/", "https://there.example/"
     crawls.run("monday", (here, text_of(1)), (here + "a", text_of(2)))

@@ -55,6 +55,15 @@ def test_project_is_told_at_the_end_what_was_kept_and_dropped(tmp_path: Path) ->
     assert lines["next"] == "scrapy duplicates"
 
 
+def test_what_is_unchanged_and_dropped_is_not_among_the_kept(tmp_path: Path) -> None:
+    crawl(tmp_path, "", ITEMS[:1])
+    items = [*ITEMS[:1], {"url": "https://news.example/other", "text": text_of(2)}]
+    messages = crawl(tmp_path, "", items, DEDUP_DROP_UNCHANGED=True)
+    [summary] = [message for message in messages if message.startswith("duplicates:\n")]
+    lines = [line.split(maxsplit=1) for line in summary.splitlines()[1:4]]
+    assert lines == [["kept", "1 item   1 new"], ["dropped", "0 items"], ["not", "passed on  1 unchanged"]]
+
+
 def test_size_of_a_database_is_that_of_its_journal_too(tmp_path: Path) -> None:
     for name, size in (("crawl.db", 4_000), ("crawl.db-wal", 9_000)):
         (tmp_path / name).write_bytes(bytes(size))
