@@ -194,10 +194,17 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--kept", "a.jsonl", "--dropped", "a.jsonl"], "two outputs are the same file"),
         (["in.jsonl", "--kept", "there.jsonl"], "there.jsonl: already exists; choose another path or pass --force"),
         (["one.parquet", "--kept", "a.parquet", "--cluster-fields"], "have a column 'cluster' already"),
+        (["two.jsonl", "--kept", "a.jsonl", "--cluster-fields"], "two.jsonl:2 has a field 'copies' already"),
+        (["two.csv", "--kept", "a.jsonl", "--cluster-fields"], "two.csv:2 has a field 'cluster' already"),
         (["in.jsonl", "--kept", "a.txt"], "a.txt: unknown output format"),
         (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder does not exist"),
         (["in.jsonl", "-o", "out", "--dry-run"], "--dry-run writes nothing"),
         (["in.jsonl", "--dry-run", "--limit", "0"], "--limit 0: expected more than 0"),
+        (["in.jsonl", "--dry-run", "--max-dropped", "50"], "--max-dropped 50: expected a share from 0 to 1"),
+        (
+            ["in.jsonl", "--dry-run", "--threshold", ".8", "--set", "min_jaccard=.7"],
+            "--threshold .8 and --set min_jaccard=.7: give one of them",
+        ),
         (["in.jsonl", "--dry-run", "--set", "text_field=body"], "--set: unknown rule 'text_field'; there are scheme, "),
         (["in.jsonl", "--dry-run", "--set", "threshold=.8"], "--set: unknown rule 'threshold'; did you mean min_jacc"),
         (["in.jsonl", "--dry-run", "--threshold", "8"], "DEDUP_MIN_JACCARD = 8.0: expected a number from 0 to 1"),
@@ -214,6 +221,8 @@ def test_what_cannot_be_done_is_said_in_a_line(
 ) -> None:
     write(tmp_path / "in.jsonl", LINES)
     pq.write_table(pa.table({"text": [TEXT], "cluster": ["c"]}), tmp_path / "one.parquet")
+    write(tmp_path / "two.jsonl", [LINES[0], {"text": OTHER, "copies": 3}])
+    (tmp_path / "two.csv").write_text(f"text,cluster\n{TEXT},a\n", encoding="utf-8")
     (tmp_path / "there.jsonl").write_text("mine", encoding="utf-8")
     (tmp_path / "link.jsonl").symlink_to("in.jsonl")
     done = dedup(*arguments, folder=tmp_path)
