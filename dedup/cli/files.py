@@ -254,6 +254,8 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
         return _INTERRUPTED
     if not result.tally.documents:
         print_message("files", "no documents in the inputs; the outputs are empty")
+    if recurrence := result.tally.recurrence:
+        print_message("files", recurrence)
     for source in result.tally.mostly_dropped(_MUCH)[:_NAMED]:
         print_message("files", f"{source}; look at them before you use what is kept")
     seconds = time.monotonic() - started

@@ -22,7 +22,7 @@ from dedup.files.batches import Batch, Portion, WordSource, sign_all
 from dedup.files.deciding import CorpusDeduplicator, Related
 from dedup.files.document_table import Block
 from dedup.files.index import AT_ONCE, SavedIndex, save
-from dedup.files.job import Job, Result
+from dedup.files.job import Job, Result, is_same_index
 from dedup.files.readers.documents import Keep, Position, Rejected
 from dedup.files.readers.files import preloads
 from dedup.files.readers.portions import first_documents, gather, read_files, read_portions
@@ -144,6 +144,11 @@ class _Run:
         clusters = self._recorder.finish(self._deduplicator)
         if self._job.max_dropped is not None and (sources := self.tally.mostly_dropped(self._job.max_dropped)):
             raise InputError(f"{sources[0]}, more than --max-dropped {self._job.max_dropped:g}: nothing is written")
+        self.tally.recurred = self._deduplicator.recurred
+        is_update = is_same_index(self._job.against, self._job.save_index)
+        if is_update and self.tally.recurred * 2 > self.tally.documents:
+            way_out = "nothing is written; read new documents, or save to another index"
+            raise InputError(f"{self._job.against}: {self.tally.recurrence}; {way_out}")
         if self._job.save_index is not None:
             save(self._job.save_index, self._job.settings, self._deduplicator.blocks(AT_ONCE))
         if "report" in self._job.outputs:

@@ -259,9 +259,22 @@ def test_an_index_serves_other_thresholds_and_is_updated_without_force(tmp_path:
     update = ("--against", "index", "--save-index", "./index", "--threshold", "1", "--json")
     report = json.loads(dedup("new.jsonl", *update, folder=tmp_path).stdout)
     assert (report["kept"], report["similar"], report["known"]) == (2, 1, 3)
-    report = json.loads(dedup("new.jsonl", *update, folder=tmp_path).stdout)
-    assert (report["kept"], report["exact"], report["known"]) == (0, 3, 3)
     assert dedup("new.jsonl", "--save-index", "index", folder=tmp_path).returncode == 2
+
+
+def test_documents_that_an_index_was_made_of_do_not_pass_for_copies(tmp_path: Path) -> None:
+    write(tmp_path / "old.jsonl", LINES[:3])
+    write(tmp_path / "new.jsonl", [{"id": "n", "text": TEXT}, {"id": "m", "text": document(200, "new")}, LINES[2]])
+    assert dedup("old.jsonl", "--save-index", "index", folder=tmp_path).returncode == 0
+    update = ("--against", "index", "--save-index", "index", "-o", "out")
+    again = dedup("old.jsonl", *update, folder=tmp_path)
+    said = "3 of 3 documents are in the index under their own keys: it was made of them; nothing is written; read new"
+    assert (again.returncode, again.stderr.count("\n")) == (2, 1)
+    assert again.stderr == f"error: index: {said} documents, or save to another index\n"
+    assert not list((tmp_path / "out").iterdir())
+    done = dedup("new.jsonl", *update, folder=tmp_path)
+    said = "dedup files: 1 of 3 documents are in the index under their own keys: it was made of them\n"
+    assert (done.returncode, done.stderr) == (0, said)
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
