@@ -254,6 +254,9 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
         return _INTERRUPTED
     if not result.tally.documents:
         print_message("files", "no documents in the inputs; the outputs are empty")
+    elif result.empty_fields:
+        fields = ", ".join(map(repr, result.empty_fields))
+        print_message("files", f"--text-field: no document has a text in {fields}; see how the fields are spelled")
     if recurrence := result.tally.recurrence:
         print_message("files", recurrence)
     for source in result.tally.mostly_dropped(_MUCH)[:_NAMED]:

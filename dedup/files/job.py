@@ -111,12 +111,14 @@ class Result:
         largest: the leaders of the largest clusters, with their numbers of duplicates.
         memory_bytes: what the known documents took in memory at the end; None: that is not known.
         known: how many there were; None likewise.
+        empty_fields: those named for the text in which no document had any.
     """
 
     tally: Tally
     largest: list[tuple[str, int]] = field(default_factory=list)
     memory_bytes: int | None = None
     known: int | None = None
+    empty_fields: tuple[str, ...] = ()
 
 
 def summary_lines(

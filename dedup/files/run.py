@@ -89,6 +89,7 @@ class _Run:
         self._job = job
         self._folder = folder
         self._position: Position | None = None
+        self._parts = 0
         self._ends = list(accumulate((file.size for file in job.files), initial=0))
         self._sorted_documents: int | None = None
         self._judged_files: set[int] = set()
@@ -159,7 +160,9 @@ class _Run:
         self._recorder.name_outputs()
         self.tally.seconds = time.monotonic() - self._started
         largest = [(self._deduplicator.key(leader), count) for leader, count in clusters.largest(_LARGEST)]
-        return Result(self.tally, largest, self._deduplicator.nbytes, len(self._deduplicator))
+        names = self._job.options.text_fields
+        empty_fields = tuple(name for number, name in enumerate(names) if not self._parts >> number & 1)
+        return Result(self.tally, largest, self._deduplicator.nbytes, len(self._deduplicator), empty_fields)
 
     def close(self) -> None:
         """Close all files; outputs that are not whole are removed."""
@@ -227,6 +230,7 @@ class _Run:
             batch, related = decided
             self._recorder.record(batch, related.result())
             self._position = batch.end or self._position
+            self._parts |= batch.parts
 
 
 def _known_from(index: Path, settings: RuleSettings) -> Iterator[Block]:

@@ -262,6 +262,18 @@ def test_an_index_serves_other_thresholds_and_is_updated_without_force(tmp_path:
     assert dedup("new.jsonl", "--save-index", "index", folder=tmp_path).returncode == 2
 
 
+@pytest.mark.parametrize("order", [(), ("--keep", "longest"), ("--limit", "9")])
+def test_a_part_of_the_text_that_no_record_has_is_named(order: tuple[str, ...], tmp_path: Path) -> None:
+    rows = [{"title": "One", "article": {"body": TEXT}}, {"title": "Two", "article": {"body": OTHER}, "sub": ""}]
+    write(tmp_path / "in.jsonl", rows)
+    parts = ("--text-field", "title,name", "--text-field", "headline", "--text-field", "article.body")
+    done = dedup("in.jsonl", "--dry-run", *parts, "--text-field", "sub", *order, folder=tmp_path)
+    said = "no document has a text in 'headline', 'sub'; see how the fields are spelled"
+    assert (done.returncode, done.stderr) == (0, f"dedup files: --text-field: {said}\n")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    assert dedup("in.parquet", "--dry-run", *parts[:2], *parts[4:], *order, folder=tmp_path).stderr == ""
+
+
 def test_documents_that_an_index_was_made_of_do_not_pass_for_copies(tmp_path: Path) -> None:
     write(tmp_path / "old.jsonl", LINES[:3])
     write(tmp_path / "new.jsonl", [{"id": "n", "text": TEXT}, {"id": "m", "text": document(200, "new")}, LINES[2]])
