@@ -95,7 +95,7 @@ def exact_and_near(
     The ranges, from the smallest to the largest, are those of the near ones; None without any. Zeros are left out.
     """
     counts = ", ".join(f"{count:,} {kind}" for count, kind in ((exact, "exact"), (near, "near")) if count)
-    if distances is None or similarities is None:
+    if not near or distances is None or similarities is None:
         return counts
     return f"{counts} (distance {_range(*map(str, distances))}, similarity {_range(*map(similarity, similarities))})"
 

@@ -9,7 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dedup.console import HEADING, NEAR, Line, joined, labelled, link_to, linked, styled, table, write_lines
+from dedup.console import (
+    HEADING,
+    NEAR,
+    Line,
+    exact_and_near,
+    joined,
+    labelled,
+    link_to,
+    linked,
+    styled,
+    table,
+    write_lines,
+)
 from tests.terminals import Terminal, links_in, seen, styles_in
 
 KEY = "https://news.example/a page?q=1"
@@ -93,3 +105,9 @@ def test_only_pages_are_linked(key: str) -> None:
 
 def test_an_address_that_is_too_long_is_no_link() -> None:
     assert link_to("https://a.example/" + "x" * 1_000_000) == ""
+
+
+def test_ranges_of_near_duplicates_are_those_of_what_was_dropped() -> None:
+    assert exact_and_near(0, 0, (8, 8), (0.77, 0.77)) == ""
+    assert exact_and_near(2, 0, (8, 8), (0.77, 0.77)) == "2 exact"
+    assert exact_and_near(0, 1, (8, 8), (0.77, 0.77)) == "1 near (distance 8, similarity .77)"

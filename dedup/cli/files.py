@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-dropped",
         type=float,
         metavar="SHARE",
-        help="write nothing if more than this share of a source is dropped, such as .5",
+        help="write nothing if more than this share, such as .5, of a source of 100 documents or more is dropped",
     )
     add_reading_arguments(parser)
     parser.add_argument(
@@ -193,6 +193,8 @@ def run(options: argparse.Namespace) -> int:
         value = getattr(options, name)
         if value is not None and not value > 0:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected more than 0")
+    if options.max_dropped is not None and not 0 <= options.max_dropped <= 1:
+        raise InputError(f"--max-dropped {options.max_dropped:g}: expected a share from 0 to 1, such as .5")
     if options.date_field is not None and options.keep != Keep.NEWEST:
         raise InputError("--date-field goes with --keep newest")
     with input_files(options.inputs) as found:
@@ -252,6 +254,11 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
         return _INTERRUPTED
     if not result.tally.documents:
         print_message("files", "no documents in the inputs; the outputs are empty")
+    elif result.empty_fields:
+        fields = ", ".join(map(repr, result.empty_fields))
+        print_message("files", f"--text-field: no document has a text in {fields}; see how the fields are spelled")
+    if recurrence := result.tally.recurrence:
+        print_message("files", recurrence)
     for source in result.tally.mostly_dropped(_MUCH)[:_NAMED]:
         print_message("files", f"{source}; look at them before you use what is kept")
     seconds = time.monotonic() - started

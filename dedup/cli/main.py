@@ -6,8 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from dedup.errors import DedupError, InputError, exit_status
 from dedup.workers.loading import keep_single_threaded, without_collections
@@ -61,6 +63,21 @@ to learn from, and to measure:
 {_listed(_TO_LEARN_FROM)}"""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Reads arguments; of an option that there is not it names the nearest one."""
+
+    # The names and types are those of the base class.
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        options, rest = super().parse_known_args(args, namespace)
+        for each in rest:
+            if each.startswith("--") and (close := get_close_matches(each.partition("=")[0], self._names(), 1)):
+                self.error(f"unrecognized arguments: {' '.join(rest)}; did you mean {close[0]}?")
+        return options, rest
+
+    def _names(self) -> list[str]:
+        return [name for name in self._option_string_actions if name.startswith("--")]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command with the arguments of the command line, or those given; return the exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
@@ -95,7 +112,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     Raises:
         InputError: their command needs a package that is not installed.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="dedup",
         usage="dedup COMMAND ...",
         description=_HELP,

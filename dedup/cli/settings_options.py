@@ -36,9 +36,17 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_settings_options(options: argparse.Namespace) -> dict[str, str]:
-    """Return what --set, --threshold, --mode, --scheme and --dictionary give: values by the names of settings."""
+    """Return what --set, --threshold, --mode, --scheme and --dictionary give: values by the names of settings.
+
+    Raises:
+        InputError: an option and --set both give one.
+    """
     named = {name: value for name in _OPTIONS if (value := getattr(options, name)) is not None}
-    return read_assignments("--set", options.set) | named
+    assigned = read_assignments("--set", options.set)
+    for name in named.keys() & assigned.keys():
+        option = "--threshold" if name == "min_jaccard" else f"--{name}"
+        raise InputError(f"{option} {plain(named[name])} and --set {name}={plain(assigned[name])}: give one of them")
+    return assigned | named
 
 
 def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:

@@ -12,7 +12,9 @@ import zlib
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from io import FileIO
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,6 +110,7 @@ class Batch:
         end: where the last of all stands; None: there is nothing.
         signatures: their signatures.
         source: the documents, or the lines that they are read from again.
+        parts: which fields named for the text any of them has, see `CorpusDocument`.
     """
 
     keys: list[str]
@@ -117,6 +120,7 @@ class Batch:
     end: Position | None
     signatures: Signatures
     source: Sequence[CorpusDocument] | LineRange
+    parts: int
 
     @classmethod
     def of(cls, items: Sequence[Item], signatures: Signatures, lines: LineRange | None = None) -> Batch:
@@ -135,6 +139,7 @@ class Batch:
             items[-1].position if items else None,
             signatures,
             documents if lines is None else lines,
+            reduce(or_, (document.parts for document in documents), 0),
         )
 
     def __len__(self) -> int:

@@ -157,6 +157,9 @@ class CorpusDeduplicator:
         folder: where is kept what does not stand in memory.
         words: gives the words of documents.
         known: documents that come before all others.
+
+    Attributes:
+        recurred: how many documents have the content and the key of one of `known`.
     """
 
     def __init__(
@@ -171,6 +174,8 @@ class CorpusDeduplicator:
             for block in known:
                 self._table.extend(block)
             stack.pop_all()
+        self._begun_with = len(self._table)
+        self.recurred = 0
         self._keys = KeyMap(keys_of(settings))
         self._clusters = Clusters(self._table, settings, self._source)
         rows = self._table.rows
@@ -265,7 +270,7 @@ class CorpusDeduplicator:
         has_candidates = np.diff(found.ends, prepend=0) > 0
         for place in np.flatnonzero(has_candidates | (originals != NULL)).tolist():
             if (original := int(originals[place])) != NULL:
-                yield self._copy(batch.signatures, place, original)
+                yield self._copy(batch, place, original)
             else:
                 candidates = found.of(place)
                 key = batch.keys[place]
@@ -284,7 +289,7 @@ class CorpusDeduplicator:
         hashes = self._keys.hashes(fingerprints, bands)
         for place, (number, original) in enumerate(zip(numbers.tolist(), originals.tolist(), strict=True)):
             if original != NULL:
-                yield self._copy(batch.signatures, place, original)
+                yield self._copy(batch, place, original)
             if number == NULL:
                 continue
             closest = NULL
@@ -295,8 +300,9 @@ class CorpusDeduplicator:
                 yield self._clusters.drop_by_paper(number, closest, batch.signatures, place)
             self._keys.add(number, hashes[place], is_found=bool(rows["indexed"][number]))
 
-    def _copy(self, signatures: Signatures, place: int, original: int) -> Related | None:
+    def _copy(self, batch: Batch, place: int, original: int) -> Related | None:
         """Note that a document has the content of an earlier one."""
         match = self._clusters.match(original)
-        rule = Rule.SAME_TEXT if signatures.rows["tokens"][place] else Rule.SAME_BYTES
-        return Related.of(signatures, place, Answer(replace(match, rule=rule)))
+        self.recurred += original < self._begun_with and match.member.key == batch.keys[place]
+        rule = Rule.SAME_TEXT if batch.signatures.rows["tokens"][place] else Rule.SAME_BYTES
+        return Related.of(batch.signatures, place, Answer(replace(match, rule=rule)))

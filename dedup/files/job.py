@@ -61,6 +61,11 @@ class Job:
         return None if first is None else first.with_name(f".{first.name}.work")
 
 
+def is_same_index(against: Path | None, save_index: Path | None) -> bool:
+    """Return whether the index that is written is the one that is read."""
+    return against is not None and save_index is not None and against.resolve() == save_index.resolve()
+
+
 def require_writable(
     outputs: dict[str, Path],
     save_index: Path | None,
@@ -94,8 +99,7 @@ def require_writable(
         if path.exists() and not force:
             raise InputError(f"{path}: already exists; choose another path or pass --force")
     if save_index is not None:
-        is_update = against is not None and against.resolve() == save_index.resolve()
-        require_free(save_index, force=force or is_update)
+        require_free(save_index, force=force or is_same_index(against, save_index))
 
 
 @dataclass(frozen=True)
@@ -107,12 +111,14 @@ class Result:
         largest: the leaders of the largest clusters, with their numbers of duplicates.
         memory_bytes: what the known documents took in memory at the end; None: that is not known.
         known: how many there were; None likewise.
+        empty_fields: those named for the text in which no document had any.
     """
 
     tally: Tally
     largest: list[tuple[str, int]] = field(default_factory=list)
     memory_bytes: int | None = None
     known: int | None = None
+    empty_fields: tuple[str, ...] = ()
 
 
 def summary_lines(

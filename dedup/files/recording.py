@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.errors import InputError
 from dedup.files.appending import AppendingFile
 from dedup.files.batches import Batch
 from dedup.files.deciding import CorpusDeduplicator, Related
 from dedup.files.job import Job
 from dedup.files.outputs import Output, Row, extended, has_columns, open_output, rows_with, to_json
 from dedup.files.readers.documents import CorpusDocument, CorpusFile, Page, ParquetRow
+from dedup.files.readers.jsonl import record_fields
 from dedup.files.readers.parquet import arrow_source
 from dedup.files.readers.streams import load_pyarrow
 from dedup.files.tally import Tally
@@ -142,6 +144,18 @@ def general_row(document: CorpusDocument, text: str | None) -> dict[str, Any]:
         "source": document.source,
         "record": record.decode(),
     }
+
+
+def _require_without_cluster_fields(documents: Iterable[CorpusDocument]) -> None:
+    """Refuse records that would have a field of their cluster twice.
+
+    Raises:
+        InputError: one has it.
+    """
+    for document in documents:
+        for name in CLUSTER_FIELDS:
+            if name in record_fields(document.record):
+                raise InputError(f"--cluster-fields: {document.source} has a field {name!r} already; leave it out")
 
 
 class Members:
@@ -346,6 +360,8 @@ class Recorder:
         output = self._outputs["kept"]
         if self._final_columns is not None:
             self._digests += batch.signatures.rows["digest"][places].tobytes()
+            if not has_columns(self._paths["kept"]):
+                _require_without_cluster_fields(document for document, _ in batch.documents(places))
         lines = None if self._is_general else batch.lines(places)
         if lines is None:
             make = general_row if self._is_general else as_it_came

@@ -22,7 +22,7 @@ from dedup.files.batches import Batch, Portion, WordSource, sign_all
 from dedup.files.deciding import CorpusDeduplicator, Related
 from dedup.files.document_table import Block
 from dedup.files.index import AT_ONCE, SavedIndex, save
-from dedup.files.job import Job, Result
+from dedup.files.job import Job, Result, is_same_index
 from dedup.files.readers.documents import Keep, Position, Rejected
 from dedup.files.readers.files import preloads
 from dedup.files.readers.portions import first_documents, gather, read_files, read_portions
@@ -89,6 +89,7 @@ class _Run:
         self._job = job
         self._folder = folder
         self._position: Position | None = None
+        self._parts = 0
         self._ends = list(accumulate((file.size for file in job.files), initial=0))
         self._sorted_documents: int | None = None
         self._judged_files: set[int] = set()
@@ -144,6 +145,11 @@ class _Run:
         clusters = self._recorder.finish(self._deduplicator)
         if self._job.max_dropped is not None and (sources := self.tally.mostly_dropped(self._job.max_dropped)):
             raise InputError(f"{sources[0]}, more than --max-dropped {self._job.max_dropped:g}: nothing is written")
+        self.tally.recurred = self._deduplicator.recurred
+        is_update = is_same_index(self._job.against, self._job.save_index)
+        if is_update and self.tally.recurred * 2 > self.tally.documents:
+            way_out = "nothing is written; read new documents, or save to another index"
+            raise InputError(f"{self._job.against}: {self.tally.recurrence}; {way_out}")
         if self._job.save_index is not None:
             save(self._job.save_index, self._job.settings, self._deduplicator.blocks(AT_ONCE))
         if "report" in self._job.outputs:
@@ -154,7 +160,9 @@ class _Run:
         self._recorder.name_outputs()
         self.tally.seconds = time.monotonic() - self._started
         largest = [(self._deduplicator.key(leader), count) for leader, count in clusters.largest(_LARGEST)]
-        return Result(self.tally, largest, self._deduplicator.nbytes, len(self._deduplicator))
+        names = self._job.options.text_fields
+        empty_fields = tuple(name for number, name in enumerate(names) if not self._parts >> number & 1)
+        return Result(self.tally, largest, self._deduplicator.nbytes, len(self._deduplicator), empty_fields)
 
     def close(self) -> None:
         """Close all files; outputs that are not whole are removed."""
@@ -222,6 +230,7 @@ class _Run:
             batch, related = decided
             self._recorder.record(batch, related.result())
             self._position = batch.end or self._position
+            self._parts |= batch.parts
 
 
 def _known_from(index: Path, settings: RuleSettings) -> Iterator[Block]:

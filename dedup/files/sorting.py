@@ -15,7 +15,6 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +22,8 @@ from numpy.typing import NDArray
 from dedup.errors import InputError
 from dedup.fields import unwrapped, value_at
 from dedup.files.batches import Batch, Signatures
-from dedup.files.readers.documents import CorpusDocument, Item, Keep, Page, ParquetRow, Record
-from dedup.files.readers.jsonl import fields_of
+from dedup.files.readers.documents import CorpusDocument, Item, Keep
+from dedup.files.readers.jsonl import record_fields
 
 _MOST_DOCUMENTS = 1 << 10
 # Numbers above are milliseconds: as seconds they would be behind the year 5000.
@@ -108,7 +107,7 @@ class SortedDocuments:
         if self._keep is Keep.LONGEST:
             self._ranks[False].append(-int(signatures.text_bytes[0]))
             return
-        value = unwrapped(value_at(_fields(document.record), self._date_field))
+        value = unwrapped(value_at(record_fields(document.record), self._date_field))
         for is_day_first, ranks in self._ranks.items():
             made = moment(value, is_day_first=is_day_first)
             ranks.append(_UNDATED if made is None else -int(made.timestamp() * 1e6))
@@ -119,14 +118,6 @@ class SortedDocuments:
         self._file.seek(place)
         document, signatures = pickle.load(self._file)  # noqa: S301 -- nobody else can write into it
         return document, signatures
-
-
-def _fields(record: Record) -> dict[str, Any]:
-    if isinstance(record, bytes):
-        return fields_of(record)
-    if isinstance(record, ParquetRow):
-        return record.to_dict()
-    return record.fields if isinstance(record, Page) else record
 
 
 def moment(value: object, *, is_day_first: bool = False) -> datetime | None:

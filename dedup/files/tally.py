@@ -44,6 +44,7 @@ class Tally:
         rejected: how many lines, rows, records and rests of files were no documents.
         skipped: how many records are no documents, with which nothing is wrong, by what they are.
         unanalysed: how many could not be analysed, or killed their worker process; they are kept.
+        recurred: how many have the key and the text of a document of the index that was given.
         wordless: how many have no words; they are kept, unless their pages are the same to the byte.
         text_bytes: bytes of all texts in UTF-8.
         saved_bytes: bytes of the texts that were dropped.
@@ -66,6 +67,7 @@ class Tally:
     rejected: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
     unanalysed: int = 0
+    recurred: int = 0
     wordless: int = 0
     text_bytes: int = 0
     saved_bytes: int = 0
@@ -144,6 +146,12 @@ class Tally:
             for source, each in self.sources.items()
             if each["documents"] >= _FEWEST_OF_SOURCE and each["dropped"] > share * each["documents"]
         ]
+
+    @property
+    def recurrence(self) -> str:
+        """What is said where documents are those that the index was made of; "" where none is."""
+        of_all = f"{self.recurred:,} of {self.documents:,} documents"
+        return f"{of_all} are in the index under their own keys: it was made of them" if self.recurred else ""
 
     def count_skipped(self, reason: str, count: int) -> None:
         """Count what is no document, and all right."""

@@ -58,6 +58,7 @@ _OUTCOMES = {
 }
 _MEASURED = {
     "min_tokens": "tokens of the shorter text",
+    "short_tokens": "tokens of the shorter text",
     "short_jaccard": "words and pairs of words in both",
     "min_jaccard": "Jaccard similarity",
     "min_containment": "containment",
@@ -185,7 +186,8 @@ def _decide(a: Side, b: Side, settings: RuleSettings, leader: Side) -> tuple[Pai
     measures: list[Measure] = []
     decision = PairDecider(settings).decide(a.signature, b.signature)
     if decision.rule is Rule.TOO_SHORT:
-        measures.append(Measure("min_tokens", min(a.tokens, b.tokens), fewest_tokens(settings)))
+        name = "short_tokens" if settings.mode is Mode.PAPER else "min_tokens"
+        measures.append(Measure(name, min(a.tokens, b.tokens), fewest_tokens(settings)))
     if decision.rule not in _BEFORE_CHECK:
         signature = b.signature
         query = Query(signature.fingerprint, signature.sketch, lambda: signature.words, b.name, b.title, b.fields)
@@ -383,7 +385,7 @@ def _measure(measure: Measure) -> tuple[Any, ...]:
 
 
 def _shown(name: str, value: float) -> str:
-    if name == "min_tokens":
+    if name in ("min_tokens", "short_tokens"):
         return f"{value:,.0f}"
     return f"{value:.3g}" if name in _OF_100_WORDS else share(value)
 

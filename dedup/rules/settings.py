@@ -211,6 +211,11 @@ class RuleSettings:
         # From here on the scheme names the words; a copy of these settings reads no file again.
         object.__setattr__(self, "dictionary", NO_OTHER_DICTIONARY if self.dictionary else "")
         _require(0 <= self.min_jaccard <= 1, "min_jaccard", self.min_jaccard, "a number from 0 to 1")
+        if self.mode is Mode.PAPER and self.min_jaccard != LIMITS[self.caution].min_jaccard:
+            raise SettingsError(
+                f"DEDUP_MIN_JACCARD = {self.min_jaccard}: DEDUP_MODE = 'paper' compares fingerprints alone, by "
+                "DEDUP_RADIUS; leave one of the two out"
+            )
         self._find_tables()
         _require(self.min_tokens >= 0, "min_tokens", self.min_tokens, "at least 0")
 

@@ -78,6 +78,21 @@ def test_another_shell_is_refused(tmp_path: Path) -> None:
     assert "bash" in finished.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("files", "in.jsonl", "--text-feild", "body", "--dry-run"), "--text-feild body; did you mean --text-field?"),
+        (("index", "info", "known", "--jsno"), "--jsno; did you mean --json?"),
+        (("prune", "--keep", "9d", "--databse=x.db"), "--databse=x.db; did you mean --database?"),
+        (("files", "in.jsonl", "--dry-run", "--zzz"), "--zzz"),
+    ],
+)
+def test_an_unknown_option_names_the_nearest_one(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = run_dedup(*arguments, folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"error: unrecognized arguments: {said}\n")
+
+
 _NO_COMMANDS = {"main", "databases", "settings_options"}
 
 

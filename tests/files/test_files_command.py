@@ -194,10 +194,17 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--kept", "a.jsonl", "--dropped", "a.jsonl"], "two outputs are the same file"),
         (["in.jsonl", "--kept", "there.jsonl"], "there.jsonl: already exists; choose another path or pass --force"),
         (["one.parquet", "--kept", "a.parquet", "--cluster-fields"], "have a column 'cluster' already"),
+        (["two.jsonl", "--kept", "a.jsonl", "--cluster-fields"], "two.jsonl:2 has a field 'copies' already"),
+        (["two.csv", "--kept", "a.jsonl", "--cluster-fields"], "two.csv:2 has a field 'cluster' already"),
         (["in.jsonl", "--kept", "a.txt"], "a.txt: unknown output format"),
         (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder does not exist"),
         (["in.jsonl", "-o", "out", "--dry-run"], "--dry-run writes nothing"),
         (["in.jsonl", "--dry-run", "--limit", "0"], "--limit 0: expected more than 0"),
+        (["in.jsonl", "--dry-run", "--max-dropped", "50"], "--max-dropped 50: expected a share from 0 to 1"),
+        (
+            ["in.jsonl", "--dry-run", "--threshold", ".8", "--set", "min_jaccard=.7"],
+            "--threshold .8 and --set min_jaccard=.7: give one of them",
+        ),
         (["in.jsonl", "--dry-run", "--set", "text_field=body"], "--set: unknown rule 'text_field'; there are scheme, "),
         (["in.jsonl", "--dry-run", "--set", "threshold=.8"], "--set: unknown rule 'threshold'; did you mean min_jacc"),
         (["in.jsonl", "--dry-run", "--threshold", "8"], "DEDUP_MIN_JACCARD = 8.0: expected a number from 0 to 1"),
@@ -214,6 +221,8 @@ def test_what_cannot_be_done_is_said_in_a_line(
 ) -> None:
     write(tmp_path / "in.jsonl", LINES)
     pq.write_table(pa.table({"text": [TEXT], "cluster": ["c"]}), tmp_path / "one.parquet")
+    write(tmp_path / "two.jsonl", [LINES[0], {"text": OTHER, "copies": 3}])
+    (tmp_path / "two.csv").write_text(f"text,cluster\n{TEXT},a\n", encoding="utf-8")
     (tmp_path / "there.jsonl").write_text("mine", encoding="utf-8")
     (tmp_path / "link.jsonl").symlink_to("in.jsonl")
     done = dedup(*arguments, folder=tmp_path)
@@ -250,9 +259,34 @@ def test_an_index_serves_other_thresholds_and_is_updated_without_force(tmp_path:
     update = ("--against", "index", "--save-index", "./index", "--threshold", "1", "--json")
     report = json.loads(dedup("new.jsonl", *update, folder=tmp_path).stdout)
     assert (report["kept"], report["similar"], report["known"]) == (2, 1, 3)
-    report = json.loads(dedup("new.jsonl", *update, folder=tmp_path).stdout)
-    assert (report["kept"], report["exact"], report["known"]) == (0, 3, 3)
     assert dedup("new.jsonl", "--save-index", "index", folder=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("order", [(), ("--keep", "longest"), ("--limit", "9")])
+def test_a_part_of_the_text_that_no_record_has_is_named(order: tuple[str, ...], tmp_path: Path) -> None:
+    rows = [{"title": "One", "article": {"body": TEXT}}, {"title": "Two", "article": {"body": OTHER}, "sub": ""}]
+    write(tmp_path / "in.jsonl", rows)
+    parts = ("--text-field", "title,name", "--text-field", "headline", "--text-field", "article.body")
+    done = dedup("in.jsonl", "--dry-run", *parts, "--text-field", "sub", *order, folder=tmp_path)
+    said = "no document has a text in 'headline', 'sub'; see how the fields are spelled"
+    assert (done.returncode, done.stderr) == (0, f"dedup files: --text-field: {said}\n")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    assert dedup("in.parquet", "--dry-run", *parts[:2], *parts[4:], *order, folder=tmp_path).stderr == ""
+
+
+def test_documents_that_an_index_was_made_of_do_not_pass_for_copies(tmp_path: Path) -> None:
+    write(tmp_path / "old.jsonl", LINES[:3])
+    write(tmp_path / "new.jsonl", [{"id": "n", "text": TEXT}, {"id": "m", "text": document(200, "new")}, LINES[2]])
+    assert dedup("old.jsonl", "--save-index", "index", folder=tmp_path).returncode == 0
+    update = ("--against", "index", "--save-index", "index", "-o", "out")
+    again = dedup("old.jsonl", *update, folder=tmp_path)
+    said = "3 of 3 documents are in the index under their own keys: it was made of them; nothing is written; read new"
+    assert (again.returncode, again.stderr.count("\n")) == (2, 1)
+    assert again.stderr == f"error: index: {said} documents, or save to another index\n"
+    assert not list((tmp_path / "out").iterdir())
+    done = dedup("new.jsonl", *update, folder=tmp_path)
+    said = "dedup files: 1 of 3 documents are in the index under their own keys: it was made of them\n"
+    assert (done.returncode, done.stderr) == (0, said)
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])

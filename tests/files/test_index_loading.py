@@ -44,7 +44,7 @@ def index(*arguments: object) -> int:
 def test_what_is_loaded_is_what_the_index_knows(
     tmp_path: Path, database_url: str, mode: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    values = {"mode": mode, "scheme": "pairs", "min_jaccard": 0.6}
+    values = {"mode": mode, "scheme": "pairs", "max_lost": "30"}
     saved = save_index(tmp_path / "index", DOCUMENTS, **values)
     assert index("load", saved, database_url) == 0
     expected = held_by_own_keys(saved)
@@ -52,11 +52,11 @@ def test_what_is_loaded_is_what_the_index_knows(
     assert lines[0].endswith(f"{len(expected) - 1} documents, as run 'index index'")
     assert lines[1] == "left out: 1 pages without text, as an index does not know their bytes"
     assert "DEDUP_SCHEME=pair-bigrams/one/mmh3/64" in lines[2]
-    assert "DEDUP_MIN_JACCARD=0.6" in lines[2]
+    assert "DEDUP_MAX_LOST=30" in lines[2]
     crawled = Crawl(database_url, **values)
     with closing(crawled.database):
         crawled.assert_consistent()
-    given = ("--set=min_jaccard=0.6", "--database", database_url)
+    given = ("--set=max_lost=30", "--database", database_url)
     assert index("build", *given, "-o", tmp_path / "again") == 0
     found = held(tmp_path / "again")
     assert {key: row for key, row in found.items() if not key.startswith("key (")} == {

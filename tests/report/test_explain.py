@@ -181,6 +181,11 @@ def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
     assert data(tmp_path, "text:a", "text:b", "--set", "caution=eager")["settings"]["max_swapped"] is None
     shorter = data(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "MIN_TOKENS=60")
     assert shorter["rule"].startswith("too short for a near-duplicate check")
+    assert missed(shorter) == ["min_tokens"]
+    # In the paper's mode no setting moves it.
+    short = (f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--mode", "paper")
+    assert missed(data(tmp_path, *short)) == ["short_tokens"]
+    assert "DEDUP_MIN_TOKENS" not in explained(tmp_path, *short)
 
 
 def test_text_of_a_page_that_was_kept_before_it_was_dropped_is_not_taken(tmp_path: Path) -> None:

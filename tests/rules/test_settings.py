@@ -232,6 +232,12 @@ def test_tables_follow_the_radius(radius: int, design: str) -> None:
     assert str(read(mode="paper", radius=str(radius)).tables) == design
 
 
+def test_a_jaccard_similarity_that_the_mode_has_no_use_for_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"DEDUP_MIN_JACCARD = 0\.8: DEDUP_MODE = 'paper' compares fingerprints"):
+        read(mode="paper", min_jaccard=".8")
+    assert read(mode="paper", caution="careful").min_jaccard == 0.7
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

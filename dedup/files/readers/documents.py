@@ -189,6 +189,7 @@ class CorpusDocument:
         position: where it stands; reading can go on behind it.
         record: what it was made from, to be written as it came.
         problem: why it is kept without being compared with others; "" for nearly all.
+        parts: in which of the fields that were named for its text it has any, a bit each, the lowest for the first.
     """
 
     key: str
@@ -198,6 +199,7 @@ class CorpusDocument:
     position: Position
     record: Record
     problem: str = ""
+    parts: int = 0
 
     @property
     def source(self) -> str:
@@ -273,9 +275,10 @@ def document_of(
     """
     try:
         there = names_there(tuple(fields), options)
-        text, html = _content_of(fields, there, options)
+        text, html, parts = _content_of(fields, there, options)
         key = storable(_key_of(fields, there, options) or f"{file.key}:{position.ordinal}")
-        return CorpusDocument(key, None if text is None else storable(text), html, file.name, position, record)
+        text = None if text is None else storable(text)
+        return CorpusDocument(key, text, html, file.name, position, record, parts=parts)
     except RecursionError:
         raise BadRecordError("nested too deeply") from None
 
@@ -337,8 +340,8 @@ def require_columns(names: Sequence[str], options: ReadOptions) -> None:
         raise BadRecordError(f"no column {options.key_field!r}")
 
 
-def _content_of(fields: Mapping[str, Any], there: _Names, options: ReadOptions) -> tuple[str | None, bytes | None]:
-    """Return the text of an object or a row, below its title where no field was named; or else its HTML.
+def _content_of(fields: Mapping[str, Any], there: _Names, options: ReadOptions) -> tuple[str | None, bytes | None, int]:
+    """Return the text of an object or a row, below its title where no field was named, or else its HTML; and its parts.
 
     Raises:
         BadRecordError: there is neither, or it is of another type.
@@ -347,12 +350,14 @@ def _content_of(fields: Mapping[str, Any], there: _Names, options: ReadOptions) 
     page: bytes | str = ""
     wrong: list[str] = []
     found: list[str] = []
-    for names in there.texts:
+    parts = 0
+    for number, names in enumerate(there.texts):
         for name in names:
             value = joined(_value_of(fields, name))
             text, own_page = text_or_page(value)
             if text:
                 found.append(text)
+                parts |= 1 << number
                 break
             page = page or own_page
             if isinstance(value, str):
@@ -363,17 +368,17 @@ def _content_of(fields: Mapping[str, Any], there: _Names, options: ReadOptions) 
     if found:
         titles = (text_or_page(fields[each])[0] for each in there.title) if there.title else ()
         title = next(filter(None, titles), "")
-        return reduce(with_title, [title, *found] if title else found), None
+        return reduce(with_title, [title, *found] if title else found), None, parts
     for name in there.html:
         value = joined(_value_of(fields, name))
         if value and isinstance(value, str | bytes):
-            return None, as_bytes(value)
+            return None, as_bytes(value), 0
         wrong += [name] if value else []
     if page:
-        return None, as_bytes(page)
+        return None, as_bytes(page), 0
     if blank is None or wrong:
         raise BadRecordError(_why_none(fields, there, wrong, options))
-    return blank, None
+    return blank, None, 0
 
 
 def _why_none(fields: Mapping[str, Any], there: _Names, wrong: list[str], options: ReadOptions) -> str:

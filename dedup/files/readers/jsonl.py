@@ -20,8 +20,11 @@ from dedup.files.readers.documents import (
     CorpusDocument,
     CorpusFile,
     Item,
+    Page,
+    ParquetRow,
     Position,
     ReadOptions,
+    Record,
     Rejected,
 )
 from dedup.files.readers.json_arrays import begins_array, read_stream
@@ -119,6 +122,15 @@ def fields_of(line: bytes) -> dict[str, object]:
     if not isinstance(value, dict):
         raise BadRecordError("not a JSON object; one object a line is expected")
     return value
+
+
+def record_fields(record: Record) -> dict[str, Any]:
+    """Return the values of a record by name."""
+    if isinstance(record, bytes):
+        return fields_of(record)
+    if isinstance(record, ParquetRow):
+        return record.to_dict()
+    return record.fields if isinstance(record, Page) else record
 
 
 def _python_object(line: bytes) -> object:
