@@ -14,7 +14,7 @@ from scrapy.http import Response
 
 from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
-from dedup.rules.documents import Decision
+from dedup.rules.documents import ERASED, Decision
 from dedup.rules.settings import DedupSettings
 from dedup.stage.crawl_run import CrawlRun, write_report_of_run
 from dedup.stage.examiner import Examiner
@@ -348,6 +348,9 @@ class NearDuplicatePipeline:
 
     def _count(self, decision: Decision) -> None:
         stats = self._crawler.stats
+        if decision == ERASED:
+            stats.inc_value("dedup/erased")
+            return
         kept = decision.kept if decision.verdict.is_duplicate else None
         name = decision.verdict.value.replace(" ", "_") if kept is None else STAT_OF_KEPT[kept]
         stats.inc_value(f"dedup/{name}")

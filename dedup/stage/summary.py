@@ -24,7 +24,7 @@ UNCHANGED_DROPPED = "dedup/unchanged_dropped"
 """How many items of the verdict `unchanged` DEDUP_DROP_UNCHANGED has dropped."""
 
 KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
-DROPPED = ("exact_duplicate", "near_duplicate")
+DROPPED = ("exact_duplicate", "near_duplicate", "erased")
 
 
 def count_verdicts(stats: StatsCollector, *verdicts: str) -> int:

@@ -220,8 +220,9 @@ def test_an_erased_page_leaves_a_crawl_and_stays_away(tmp_path: Path) -> None:
         done = run_dedup("erase", key, "--yes", folder=tmp_path)
         assert "1 of pages, 1 of visits" in done.stdout
         assert key not in done.stdout
-        crawl_site_here(url, {"FEEDS": {str(archive): {"format": "gz"}}}, url=site.url, recrawl="true")
+        outcome = crawl_site_here(url, {"FEEDS": {str(archive): {"format": "gz"}}}, url=site.url, recrawl="true")
     for table, column in (("pages", "url"), ("visits", "url"), ("dedup_documents", "key")):
         assert key not in [row[column] for row in ask(url, f"SELECT {column} FROM {table}")]
+    assert (outcome.count("dedup/erased"), outcome.count("dedup/exact_duplicate")) == (1, 0)
     assert article("ferry").encode() not in gunzip(archive.read_bytes())
     assert article("bridge").encode() in gunzip(archive.read_bytes())
