@@ -13,7 +13,7 @@ from crawler.arguments import NAMES
 from tests.docs.pages import DECISIONS, EXAMPLES, LANGUAGES, PAGES, ROOT, blocks_of, code_of, prose_of, read
 
 # The words of a page, of those of docs/ together that users read, of what is only looked up.
-MOST_WORDS, MOST_WORDS_TOGETHER, MOST_WORDS_OF_ARCHIVE = 1_500, 11_600, 2_500
+MOST_WORDS, MOST_WORDS_TOGETHER, MOST_WORDS_OF_ARCHIVE = 1_500, 11_800, 2_500
 _OF_ENGINEERS = ("architecture.md", "decisions.md")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
