@@ -101,8 +101,9 @@ def _find(name: str, url: str, encoding: str) -> tuple[Material | Side, MadeWith
     if material is not None:
         return material, None
     where = f"and there is no database {USUAL}"
-    if url or has_database(database_url(None)):
-        with closing(open_existing_database(database_url(url))) as database:
+    address = database_url(url)
+    if url or has_database(address):
+        with closing(open_existing_database(address)) as database:
             where = f"and no such page in database {database.name}"
             page = find_page(database, name)
         if page is not None:

@@ -405,7 +405,7 @@ class SavedIndex:
 
     @contextmanager
     def _explained(self, path: Path) -> Iterator[None]:
-        """Return in one line what is wrong with a file."""
+        """Turn what reading a file raises into one line that says what is wrong with it."""
         try:
             yield
         except parquet_damage(self._arrow) as error:

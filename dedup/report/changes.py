@@ -151,7 +151,7 @@ def _read(
 
 
 def _is_first_kept(before: Sequence[int], later: Sequence[int]) -> ColumnElement[bool]:
-    """Say of documents that all runs before dropped them as copies, and one of the later ones has kept them."""
+    """Return the condition that all runs before dropped a document as a copy, and one of the later ones has kept it."""
     of_document = exists().where(verdicts.c.document_id == documents.c.id).correlate(documents)
     is_own = of_document.where(verdicts.c.run_id.in_(later), verdicts.c.verdict.in_((Verdict.NEW, Verdict.SIMILAR)))
     of_before = of_document.where(verdicts.c.run_id.in_(before))

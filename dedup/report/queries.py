@@ -35,7 +35,7 @@ from dedup.report.contents import (
     SkippedPage,
     Total,
 )
-from dedup.report.rows import decided, found, is_duplicate, is_found, originals, read_rows, stream
+from dedup.report.rows import ROWS_AT_ONCE, decided, found, is_duplicate, is_found, originals, read_rows, stream
 from dedup.report.texts import stored_differences
 from dedup.rules.documents import Kept, Verdict, join_clusters
 from dedup.rules.scope import BEFORE_HOST, host_of
@@ -43,8 +43,6 @@ from dedup.rules.settings import DedupSettings
 from dedup.store.database import Database
 from dedup.store.runs import no_run
 from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
-
-_ROWS_AT_ONCE = 1000
 
 # Must go on agreeing with `host_of`.
 _AFTER_HOST = r"(:[0-9]*)?([/?# ]|\Z)"
@@ -100,15 +98,14 @@ def read_skipped(connection: Connection, run: str | None, host: str) -> Generato
     columns = (skipped.c.key, skipped.c.reason, skipped.c.detail, skipped.c.referrer, runs.c.name)
     statement = _skipped(select(*columns), run, host).order_by(skipped.c.reason, skipped.c.id)
     # Who reads only some of them leaves no cursor of the server open.
-    with connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}) as rows:
+    with connection.execute(statement, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
         yield from map(SkippedPage._make, rows)
 
 
 def read_moments(connection: Connection, where: ColumnElement[bool]) -> Iterator[tuple[float, Verdict]]:
     """Yield when documents were decided, in seconds since 1970, and their verdicts; `where` is on both tables."""
-    decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
     statement = select(verdicts.c.decided, verdicts.c.verdict).select_from(decided).where(where)
-    for moment, verdict in connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}):
+    for moment, verdict in stream(connection, statement):
         yield moment, Verdict(verdict)
 
 

@@ -11,7 +11,8 @@ from dedup.report.contents import Row
 from dedup.rules.documents import DUPLICATES, Verdict
 from dedup.store.schema import documents, runs, verdicts
 
-_ROWS_AT_ONCE = 1000
+ROWS_AT_ONCE = 1000
+"""So many rows of a statement are read from a server at once."""
 
 decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
 originals = documents.alias("originals")
@@ -71,4 +72,4 @@ def read_rows(connection: Connection, where: ColumnElement[bool]) -> Iterator[Ro
 
 def stream(connection: Connection, statement: Any) -> Iterator[Any]:
     """Yield the rows of a statement, of which not all are held in memory."""
-    return iter(connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}))
+    return iter(connection.execute(statement, execution_options={"yield_per": ROWS_AT_ONCE}))

@@ -101,7 +101,7 @@ class _Own(NamedTuple):
 
 
 def is_price(*texts: str) -> bool:
-    """Say whether a place where a number gave way, by its texts, is about money."""
+    """Return whether a place where a number gave way, by its texts, is about money."""
     return any(map(_MONEY.search, texts))
 
 

@@ -34,7 +34,7 @@ def test_what_is_named_comes_first_then_the_project_then_the_variable(
     assert database_url(None) == "postgresql://of/variable"
     make_project(tmp_path, "settings_with_a_database", f"{VARIABLE} = 'postgresql://of/project'")
     assert database_url("") == "postgresql://of/project"
-    assert not {"SCRAPY_SETTINGS_MODULE"} & os.environ.keys()
+    assert "SCRAPY_SETTINGS_MODULE" not in os.environ
     assert database_url("own.db") == "sqlite:///own.db"
 
 

@@ -185,7 +185,7 @@ def _status(info: dict[str, Any]) -> FileStatus:
 
 @contextmanager
 def translate_errors(url: str) -> Iterator[None]:
-    """Return of a URL that was given why it cannot be read, and what to do.
+    """Turn what reading a URL raises into a line that says why it cannot be read, and what to do.
 
     Raises:
         InputError: it cannot.
