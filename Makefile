@@ -87,6 +87,7 @@ test-lowest: $(VENV)/release
 	$(BIN)/uv pip install --quiet --python $(VENV)-lowest --resolution lowest-direct \
 		-e '.[scrapy,postgresql,cluster,corpus,remote,javascript]' 's3fs>=2025.3' \
 		$$(grep -hE '^(Flask|flask-cors|hypothesis|moto|psutil|pydantic|pytest|pytest-xdist|Werkzeug)==' requirements/*.txt | sort -u)
+	$(VENV)-lowest/bin/dedup warm-up
 	$(VENV)-lowest/bin/python -m pytest -n auto --dist loadscope -m "not thorough" \
 		tests/cli tests/compiled tests/files tests/keys tests/projects tests/report tests/rules tests/signature tests/stage tests/store tests/workers $(ARGS)
 

@@ -23,7 +23,7 @@ from dedup.files.batches import Batch, Signatures, WordSource
 from dedup.files.document_table import ROW, Block, DocumentTable, sketch_of
 from dedup.files.key_map import NULL, KeyMap, find_closest
 from dedup.rules.documents import Answer, Content, Decision, Match, Rule, StoredDocument, Verdict, decision_of
-from dedup.rules.matcher import MOST_PASSED_ON, Matcher, Query
+from dedup.rules.matcher import MOST_KEPT, Matcher, Query
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import fewest_tokens, keys_of
 
@@ -85,9 +85,9 @@ class Clusters:
         self._table = table
         self._source = words
         # By their leaders: the members that are kept all the same.
-        self._passed_on: defaultdict[int, list[int]] = defaultdict(list)
-        for number in np.flatnonzero(table.rows["passed_on"]).tolist():
-            self._passed_on[table.leader_of(number)].append(number)
+        self._kept: defaultdict[int, list[int]] = defaultdict(list)
+        for number in np.flatnonzero(table.rows["kept"]).tolist():
+            self._kept[table.leader_of(number)].append(number)
 
     def decide(
         self, number: int, candidates: list[int], signatures: Signatures, place: int, key: str
@@ -107,8 +107,8 @@ class Clusters:
         if answer.match is not None:
             self._table.rows["leader"][number] = answer.match.leader.id
         if answer.lost.is_long:
-            self._table.rows["passed_on"][number] = 1
-            self._passed_on[self._table.leader_of(number)].append(number)
+            self._table.rows["kept"][number] = 1
+            self._kept[self._table.leader_of(number)].append(number)
         return Related.of(signatures, place, answer)
 
     def drop_by_paper(self, number: int, original: int, signatures: Signatures, place: int) -> Related | None:
@@ -135,14 +135,14 @@ class Clusters:
         kept = self._table.words(number)
         return kept and self._source.words(kept)
 
-    def passed_on(self, match: Match) -> Iterator[StoredDocument]:
+    def kept_members(self, match: Match) -> Iterator[StoredDocument]:
         """Yield the documents of a match's cluster that are kept: its leader, and the latest of the others."""
         yield match.leader
         if match.second is not None:
             yield match.second
-        passed_on = self._passed_on.get(match.leader.id, ())
-        latest = sorted(passed_on, key=lambda number: (number == match.member.id, number), reverse=True)
-        yield from map(self._table.stored, latest[:MOST_PASSED_ON])
+        kept = self._kept.get(match.leader.id, ())
+        latest = sorted(kept, key=lambda number: (number == match.member.id, number), reverse=True)
+        yield from map(self._table.stored, latest[:MOST_KEPT])
 
     def close(self) -> None:
         """Close the files, those of the documents too."""

@@ -36,7 +36,7 @@ ROW = np.dtype(
         ("key", "<i8"),
         ("words", "<i8"),
         ("indexed", "<i8"),
-        ("passed_on", "<i8"),
+        ("kept", "<i8"),
     ]
 )
 FIRST_ROWS = 1 << 12

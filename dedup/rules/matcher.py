@@ -15,7 +15,7 @@ import numpy as np
 from dedup.console import similarity as shown
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, Rule, StoredDocument
 from dedup.rules.other_fields import other_fields
-from dedup.rules.scope import are_siblings, called_otherwise, is_told_by
+from dedup.rules.scope import are_other_titles, are_siblings, covers_title, owner_of
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import (
     Check,
@@ -33,7 +33,7 @@ from dedup.signature.signature import Signature, Similarity, Sketch, compare, di
 # Confirming a second original may take a word diff, and there may be 256 candidates.
 _MOST_TRIED = 3
 
-MOST_PASSED_ON = 16
+MOST_KEPT = 16
 """With so many members of a cluster, the latest that are stored, the words of a document are compared."""
 
 Words = Callable[[], bytes]
@@ -92,10 +92,10 @@ class DocumentStore(Protocol):
     def words(self, document: StoredDocument) -> bytes:
         """Return the words of a document; nothing where they are not stored."""
 
-    def passed_on(self, match: Match) -> Iterator[StoredDocument]:
-        """Yield the documents of a match's cluster that were passed on: its leader, or what took the leader's place.
+    def kept_members(self, match: Match) -> Iterator[StoredDocument]:
+        """Yield the documents of a match's cluster that were kept: its leader, or what took the leader's place.
 
-        Then the latest of the others, `MOST_PASSED_ON` at most, that by which it was found before them.
+        Then the latest of the others, `MOST_KEPT` at most, that by which it was found before them.
         """
 
 
@@ -168,7 +168,7 @@ class Matcher:
             match = replace(match, rule=rule)
             if rule.is_duplicate:
                 match = replace(match, second=self._find_second(query, match, ranked[place + 1 :], store))
-                stored = map(store.words, store.passed_on(match))
+                stored = map(store.words, store.kept_members(match))
                 limit = self._limits.max_lost
                 if _are_called_otherwise(query, match):
                     limit = limit.halved()
@@ -200,7 +200,7 @@ class Matcher:
             other_titles=_are_called_otherwise(query, match),
             measures_all=measures_all,
         )
-        if checked.rule is Rule.WITHIN_PAGE and not self._tells_both_titles(query, ours, member, theirs):
+        if checked.rule is Rule.WITHIN_PAGE and not self._cover_their_titles(query, ours, member, theirs):
             return checked._replace(rule=Rule.THIN_TEXT)
         if checked.rule.is_duplicate and _is_other(query, match):
             return checked._replace(rule=Rule.OTHER_FIELDS)
@@ -211,10 +211,10 @@ class Matcher:
         return Check(rule, checked.measures + to_leader)
 
     @staticmethod
-    def _tells_both_titles(query: Query, ours: bytes, member: StoredDocument, theirs: bytes) -> bool:
+    def _cover_their_titles(query: Query, ours: bytes, member: StoredDocument, theirs: bytes) -> bool:
         """Return whether a page that stands in another one is what that is about: a privacy policy stands in many."""
         are_thin = is_thin(query.sketch, ours), is_thin(member.sketch, theirs)
-        return all(are_thin) or (is_told_by(query.title, theirs) if are_thin[0] else is_told_by(member.title, ours))
+        return all(are_thin) or (covers_title(query.title, theirs) if are_thin[0] else covers_title(member.title, ours))
 
     def _decide(self, query: Query, match: Match, store: DocumentStore) -> Rule:
         return self.check(query, match, partial(store.words, match.member)).rule
@@ -241,8 +241,15 @@ class Matcher:
 
 
 def _are_called_otherwise(query: Query, match: Match) -> bool:
-    """Return whether a page and its candidate are of one site, which has given them other titles: another story."""
-    return all(called_otherwise(query.key, query.title, each.key, each.title) for each in (match.leader, match.member))
+    """Return whether a page has another title than its candidate, and one of both is of its site: another story.
+
+    The copy in another paper by which a follow-up is found has the title of what it is a copy of, or its own.
+    """
+    pages = match.leader, match.member
+    site = owner_of(query.key)
+    return any(owner_of(each.key) == site != "" for each in pages) and all(
+        are_other_titles(query.title, each.title) for each in pages
+    )
 
 
 def _is_other(query: Query, match: Match) -> bool:

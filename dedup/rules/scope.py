@@ -254,12 +254,7 @@ def _parts_of(title: str) -> list[str]:
     return _BETWEEN_PARTS.split(normalise(title))
 
 
-def called_otherwise(key: str, title: str, other_key: str, other_title: str) -> bool:
-    """Return whether two documents are of one site, which has given them other titles; see `are_other_titles`."""
-    return owner_of(key) == owner_of(other_key) != "" and are_other_titles(title, other_title)
-
-
-def is_told_by(title: str, words: bytes) -> bool:
+def covers_title(title: str, words: bytes) -> bool:
     """Return whether a text tells what a title says: at least a quarter of its words of more than three bytes.
 
     Args:

@@ -190,7 +190,7 @@ class Deduplicator:
             with self._keys.batch(unit, [arriving.keys] if arriving.keys else []):
                 # What one finds counts the documents of each site.
                 answer = OriginalFinder(self._keys, self._settings).find(unit, found._replace(stored=None))
-        answer, kept = self._passed_on(answer, None)
+        answer, kept = self._why_kept(answer, None)
         return replace(decision_of(Verdict.NEW, found.content, answer), kept=kept, key=document.key)
 
     def forget(self, keys: Iterable[str]) -> None:
@@ -249,7 +249,7 @@ class Deduplicator:
         verdict, answer, was_kept = self._find(unit, found, unchanged)
         is_of_this_run = found.stored is not None and found.stored.last_run_id == unit.run_id
         is_of_earlier_run = answer.match is not None and answer.match.leader.last_run_id != unit.run_id
-        answer, kept = self._passed_on(answer, None if is_of_this_run else was_kept)
+        answer, kept = self._why_kept(answer, None if is_of_this_run else was_kept)
         may_be_unstored = unchanged is None or self._may_be_unstored(unit, unchanged)
         if unchanged is None:
             document_id = self._writer.write(unit, found, answer.match)
@@ -287,7 +287,7 @@ class Deduplicator:
         leader = answer.match.leader if answer.match else unchanged
         return Verdict.UNCHANGED, Answer(Match(leader, unchanged, rule=Rule.SAME_TEXT)), was_kept
 
-    def _passed_on(self, answer: Answer, was_kept: Kept | None) -> tuple[Answer, Kept | None]:
+    def _why_kept(self, answer: Answer, was_kept: Kept | None) -> tuple[Answer, Kept | None]:
         """Return why a duplicate is passed on all the same, if it is; what was kept before is unchanged."""
         if answer.match is None:
             return answer, None

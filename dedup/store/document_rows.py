@@ -95,11 +95,11 @@ _LAST_VERDICT = (
     .limit(1)
 )
 _BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
-_WHY_PASSED_ON = [each.value for each in (Kept.NEW_TEXT, Kept.MOVED, Kept.MARKED)]
-_PASSED_ON = (
+_KEPT_REASONS = [each.value for each in (Kept.NEW_TEXT, Kept.MOVED, Kept.MARKED)]
+_KEPT_MEMBERS = (
     _DOCUMENT.where(
         documents.c.leader_id == bindparam("leader"),
-        exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_(_WHY_PASSED_ON)),
+        exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_(_KEPT_REASONS)),
     )
     .order_by((documents.c.id == bindparam("member")).desc(), documents.c.id.desc())
     .limit(bindparam("most"))
@@ -341,12 +341,12 @@ def find_led_by(session: Session, leader_id: int) -> list[StoredDocument]:
     return [_stored(row) for row in session.execute(_BY_LEADER, {"leader": leader_id})]
 
 
-def find_passed_on(session: Session, match: Match, most: int) -> list[StoredDocument]:
+def find_kept_members(session: Session, match: Match, most: int) -> list[StoredDocument]:
     """Return the latest duplicates in a match's cluster that were passed on.
 
     That by which it was found comes first, if it is one of them.
     """
-    found = session.execute(_PASSED_ON, {"leader": match.leader.id, "member": match.member.id, "most": most})
+    found = session.execute(_KEPT_MEMBERS, {"leader": match.leader.id, "member": match.member.id, "most": most})
     return [_stored(row) for row in found]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, Rule, StoredDocument
-from dedup.rules.matcher import MOST_PASSED_ON, Candidate, Matcher, Query
+from dedup.rules.matcher import MOST_KEPT, Candidate, Matcher, Query
 from dedup.rules.other_fields import other_fields, share_fields, unpacked
 from dedup.rules.scope import are_other_titles, may_have_moved, owner_of
 from dedup.rules.settings import DedupSettings
@@ -226,10 +226,10 @@ class _StoredDocuments:
             self._words[document.id] = document_rows.find_words(self._unit, document.text_digest)
         return self._words[document.id]
 
-    def passed_on(self, match: Match) -> Iterator[StoredDocument]:
-        """Yield the documents of a match's cluster that were passed on: its leader, and the latest others."""
+    def kept_members(self, match: Match) -> Iterator[StoredDocument]:
+        """Yield the documents of a match's cluster that were kept: its leader, and the latest others."""
         yield match.leader
         if match.second is not None:
             yield match.second
-        found = document_rows.find_passed_on(self._unit, match, MOST_PASSED_ON)
+        found = document_rows.find_kept_members(self._unit, match, MOST_KEPT)
         yield from (each for each in found if each.id != self._own_id)

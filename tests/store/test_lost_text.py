@@ -122,3 +122,18 @@ def test_on_one_site_what_has_another_title_is_passed_on_with_half_as_many_words
     # Another headline alone makes no other story.
     copy = crawl.show(COPY, text([*words(9, "headline"), *STORY]), title="Boats stand still as crews walk out")
     assert copy.is_dropped
+
+
+@pytest.mark.parametrize(
+    ("title", "is_kept"), [("Ferry strike called off", True), ("Boats stand still - The Gazette", False)]
+)
+def test_a_follow_up_found_by_the_copy_in_another_paper_is_kept(
+    start: Callable[..., Crawl], title: str, is_kept: bool
+) -> None:
+    crawl = start()
+    copied = [*words(9, "headline"), *STORY]
+    crawl.show(FERRY, text(STORY), title="Ferry strike | The Gazette")
+    assert crawl.show("https://tribune.example/boats", text(copied), title="Boats stand still").is_dropped
+    follow_up = crawl.show(UPDATE, text([*words(39, "deal"), *copied]), title=title)
+    assert (follow_up.matched, follow_up.lost.words) == ("https://tribune.example/boats", 48)
+    assert (follow_up.kept is Kept.NEW_TEXT) is is_kept
