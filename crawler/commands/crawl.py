@@ -13,8 +13,27 @@ from scrapy.crawler import Crawler
 # ruff: noqa: PLC0415
 
 
+def add_database_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--database`, as the commands of `dedup` have it: short for `-s DEDUP_DATABASE_URL=URL`."""
+    from crawler.runs import to_setting
+
+    parser.add_argument(
+        "--database",
+        dest="set",
+        action="append",
+        default=argparse.SUPPRESS,
+        type=to_setting,
+        metavar="URL",
+        help="a URL or an SQLite file; default: DEDUP_DATABASE_URL (variable, or setting of the project), crawl.db",
+    )
+
+
 class Command(crawl.Command):
     """Runs a spider."""
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        add_database_option(parser)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawler.runs import WORDS

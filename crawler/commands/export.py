@@ -9,6 +9,8 @@ from contextlib import closing
 
 from scrapy.commands import ScrapyCommand
 
+from crawler.commands.crawl import add_database_option
+
 # Scrapy loads this module for every command.
 # ruff: noqa: PLC0415
 
@@ -33,6 +35,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
+        add_database_option(parser)
         parser.add_argument(
             "-o",
             "--output",
