@@ -41,7 +41,7 @@ class Command(ScrapyCommand):
             "--output",
             metavar="FILE",
             action="append",
-            help="write to FILE, which must not be there (- for stdout); its ending is the format, or -o FILE:FORMAT",
+            help="write to FILE, which must not be there (- for stdout, as jsonl); its ending is the format, or FILE:FORMAT",
         )
         parser.add_argument(
             "-O",
@@ -58,9 +58,8 @@ class Command(ScrapyCommand):
         assert self.settings is not None
         known = {str(uri): options for uri, options in self.settings.getdict("FEEDS").items()}
         self.settings.set("FEEDS", {}, priority="cmdline")
-        named = feed_process_params_from_cli(
-            self.settings, opts.output or [], overwrite_output=opts.overwrite_output or []
-        )
+        output = ["-:jsonl" if name == "-" else name for name in opts.output or []]
+        named = feed_process_params_from_cli(self.settings, output, overwrite_output=opts.overwrite_output or [])
         # A feed of the settings is written with its options, and no other one.
         feeds = {uri: {**known.get(uri, {}), **options} for uri, options in named.items()}
         self.settings.set("FEEDS", feeds, priority="cmdline")

@@ -89,6 +89,8 @@ def test_export_writes_the_same_bytes(feeds: Feeds, tmp_path: Path) -> None:
     assert (result.status, result.stderr.count("4 pages of run")) == (0, len(KINDS))
     for kind in KINDS:
         assert (tmp_path / f"pages.{kind}").read_bytes() == (feeds.folder / f"pages.{kind}").read_bytes(), kind
+    printed = run([*command, "-o", "-"]).stdout
+    assert printed == (feeds.folder / "pages.jsonl").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
