@@ -41,7 +41,7 @@ class Command(ScrapyCommand):
             "--output",
             metavar="FILE",
             action="append",
-            help="write to FILE, which must not be there (- for stdout, as jsonl); its ending is the format, or FILE:FORMAT",
+            help="write to FILE, which is made (- for stdout, as jsonl); its ending is the format, or -o FILE:FORMAT",
         )
         parser.add_argument(
             "-O",
