@@ -149,6 +149,11 @@ class UnfinishedRun:
     is_ending: bool = False
     parts: int = 1
 
+    def __str__(self) -> str:
+        site = CommandLine(self.words or ()).site
+        of_site = f" of {plain(site)}" if site else ""
+        return f"run {plain(self.name)}{of_site} ({counted(self.kept, 'page')} kept, {self.left:,} left)"
+
 
 def command_to_continue(crawler: Crawler, run: str = "", arguments: Sequence[str] = ()) -> str:
     """Return the command line that goes on with a run in the database of a crawl.
@@ -219,19 +224,13 @@ def name_unfinished(crawler: Crawler, others: Sequence[UnfinishedRun]) -> None:
         said = CommandLine(other.words)
         # A run that has kept as many pages as it was to keep has done what it was asked for.
         if said.domains.intersection(arguments.allowed_domains) and not _has_all(other, said):
-            logger.warning(
-                "run %s of %s is not finished: %s kept, %s left. This is a new crawl; to continue that one: %s",
-                plain(other.name),
-                plain(said.site),
-                counted(other.kept, "page"),
-                counted(other.left, "address"),
-                command_to_continue(crawler, other.name),
-            )
+            command = command_to_continue(crawler, other.name)
+            logger.warning("%s is not finished. This is a new crawl; to continue that one: %s", other, command)
             return
 
 
-def choose_run(found: Sequence[UnfinishedRun], name: str, database: str) -> tuple[UnfinishedRun, CommandLine]:
-    """Return the run to go on with, and with what it was started.
+def choose_run(found: Sequence[UnfinishedRun], name: str, database: str) -> UnfinishedRun:
+    """Return the run to go on with.
 
     Args:
         found: the unfinished runs, the last one first.
@@ -248,25 +247,26 @@ def choose_run(found: Sequence[UnfinishedRun], name: str, database: str) -> tupl
     free = [run for run in named if run.parts > 1 or not run.is_under_way]
     if not free:
         raise DedupError(f"run {plain(named[0].name)} is under way in another process: wait for it to end, or stop it")
-    if free[0].words is None:
-        raise DedupError(
-            f"the command line of run {plain(free[0].name)} is not stored: "
-            f"repeat the command with -s DEDUP_RUN={plain(free[0].name)}"
-        )
-    return free[0], CommandLine(free[0].words)
+    return free[0]
 
 
-def words_to_go_on(run: UnfinishedRun, said: CommandLine, given: Sequence[str]) -> list[str]:
+def words_to_go_on(run: UnfinishedRun, given: Sequence[str]) -> list[str]:
     """Return the words behind `scrapy` that go on with a run.
 
     Args:
         run: the run.
-        said: with what it was started.
         given: what is said besides, and counts more.
 
     Raises:
+        DedupError: the command line of the run is not stored.
         SettingsError: a secret value is missing, or the run has kept as many pages as it may.
     """
+    if run.words is None:
+        raise DedupError(
+            f"the command line of run {plain(run.name)} is not stored: "
+            f"repeat the command with -s DEDUP_RUN={plain(run.name)}"
+        )
+    said = CommandLine(run.words)
     now = said.followed_by(given)
     missing = [each for each in now.hidden() if not each.startswith(_SET_DATABASE)]
     further = CommandLine(given)

@@ -8,6 +8,7 @@ import sys
 from scrapy import Spider
 from scrapy.commands import crawl
 from scrapy.crawler import Crawler
+from scrapy.exceptions import UsageError
 
 # Scrapy loads this module for every command.
 # ruff: noqa: PLC0415
@@ -48,5 +49,8 @@ class Command(crawl.Command):
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
-        self._crawler = super()._create_crawler(spidercls)
+        try:
+            self._crawler = super()._create_crawler(spidercls)
+        except KeyError as error:
+            raise UsageError(f"{error.args[0]}; `scrapy list` names the spiders", print_help=False) from None
         return self._crawler

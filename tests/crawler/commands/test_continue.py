@@ -207,6 +207,24 @@ def test_what_cannot_go_on_is_told_in_a_line(tmp_path: Path) -> None:
     refused("nothing to continue", 1)
 
 
+def test_a_run_that_can_never_end_is_given_up_and_its_pages_stay(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    with LocalSite(forty_pages()) as site:
+        for name, limit in (("old", 3), ("new", 5)):
+            crawl(database, {"DEDUP_RUN": name}, url=f"{site.url}/", max_pages=limit)
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("""UPDATE frontier_runs SET words = '["crawl", "gone"]' WHERE name = 'new'""")
+        connection.commit()
+    failed, given_up, other = go_on(database), go_on(database, "--give-up"), go_on(database)
+    assert "run old of http://127.0.0.1" in failed.stderr.splitlines()[0]
+    assert (failed.status, "run new (5 pages kept, " in failed.stderr, "--give-up" in failed.stderr) == (2, True, True)
+    assert " error: Spider not found: gone" in failed.stderr.splitlines()[-1]
+    assert (given_up.status, given_up.stdout, len(kept(database))) == (0, "", 5)
+    assert (other.status, "run old has kept the 3 pages" in other.stderr) == (2, True)
+    assert ask(url_of(database), "SELECT name FROM frontier_runs") == [{"name": "old"}]
+    assert count_rows(database, "frontier WHERE run_id NOT IN (SELECT id FROM frontier_runs)") == 0
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -273,7 +291,7 @@ def test_what_is_said_again_takes_the_place_of_what_was_said() -> None:
 def test_a_database_whose_password_is_not_stored_is_the_one_that_the_variable_names(option: list[str]) -> None:
     words = ["crawl", "site", *option]
     words[-1] += without_password("postgresql://me:hunter2@localhost/crawl")
-    now = words_to_go_on(UnfinishedRun("x", words, kept=0, left=1, is_under_way=False), CommandLine(words), [])
+    now = words_to_go_on(UnfinishedRun("x", words, kept=0, left=1, is_under_way=False), [])
     assert now == ["crawl", "site", "-s", "DEDUP_RUN=x"]
 
 
