@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from io import BufferedReader, FileIO
@@ -90,6 +90,8 @@ class Archives:
         if not self._files:
             raise SettingsError(f"warc {', '.join(paths)}: no WARC file there, .warc or .warc.gz")
         self._contents: OrderedDict[str, Place] = OrderedDict()
+        # Of records without content, by what it may yet be found, and their addresses.
+        self._waiting: list[tuple[str, str]] = []
         self._without_content = 0
         self.skipped: Counter[str] = Counter()
         self._under_way: dict[int, asyncio.Event] = {}
@@ -97,16 +99,20 @@ class Archives:
     async def find_pages(self) -> AsyncIterator[tuple[str, Place | str]]:
         """Yield the address of each page and where it stands, in the order of the files; of damage what is wrong.
 
-        A record without content stands where the same content was found before; those whose content is not there are
-        told in one line. What is no page is counted in `skipped`.
+        A record without content stands where the content is of the record that it refers to, over others without
+        content, in whatever file; those whose content is in none are counted in one line. What is no page is counted in
+        `skipped`.
         """
         found = self._find()
         while batch := await asyncio.to_thread(lambda: list(islice(found, _AT_ONCE))):
             for each in batch:
                 yield each
         if self._without_content:
-            message = counted(self._without_content, "record")
-            logger.warning("%s without content, which is in none of these files: skipped", message)
+            logger.warning(
+                "%s without content, which is in no archive given: skipped; give the earlier archives, too, "
+                "as in -a warc=FIRST,SECOND",
+                counted(self._without_content, "record"),
+            )
 
     def _find(self) -> Iterator[tuple[str, Place | str]]:
         for file in self._files.values():
@@ -125,30 +131,59 @@ class Archives:
                             yield _address_of(found.record), place
                     except BadRecordError as error:
                         yield f"{file.name} at byte {found.start:,}", str(error)
+        yield from self._find_waiting()
+
+    def _find_waiting(self) -> Iterator[tuple[str, Place]]:
+        """Yield the records without content that came before their content; count those that have none."""
+        waiting = defaultdict(list)
+        for reference, url in self._waiting:
+            waiting[reference].append(url)
+        found = list(self._contents.keys() & waiting.keys())
+        while found:
+            reference = found.pop()
+            for url in waiting.pop(reference, ()):
+                yield url, self._contents.setdefault(url, self._contents[reference])
+                found.append(url)
+        self._without_content += sum(map(len, waiting.values()))
 
     def _place_of(self, found: Found, file: str) -> Place | None:
-        """Return where the content of a page stands; None for what is no page, and where it stands nowhere."""
+        """Return where the content of a page stands; None for what is no page, and where it was not found yet."""
         record = found.record
         header = record.rec_headers.get_header
         is_page, kind = kind_of(record)
         if is_page is None:
             is_page = found.block is not None and holds_page(record, body_of(found, self._limit).data)
         if is_page and record.rec_type != "conversion":
-            place = Place(file, found.start, found.number)
-            for known_by in filter(None, map(header, _KNOWN_BY.values())):
-                self._contents[known_by] = place
-            while len(self._contents) > MOST_PAYLOADS:
-                self._contents.popitem(last=False)
-            return place
+            return self._remember(map(header, _KNOWN_BY.values()), Place(file, found.start, found.number))
         if not _is_seen_again(record):
             if kind and record.rec_type != "revisit":
                 self.skipped[kind.replace(" ", "_") if kind.startswith("http ") else "not_html"] += 1
             return None
-        known_by = _KNOWN_BY.get(header("WARC-Profile", "").rpartition("/")[2], "")
-        same = self._contents.get(header(known_by))
+        reference = header(_KNOWN_BY.get(header("WARC-Profile", "").rpartition("/")[2], ""))
+        if reference in self._contents:
+            # Another one may refer to this one in its turn.
+            return self._remember([header("WARC-Target-URI")], self._contents[reference])
         kind = "html" if record.http_headers is None else record.http_headers.get_header("Content-Type", "html")
-        self._without_content += same is None and "html" in kind.lower()
-        return same
+        if "html" in kind.lower():
+            self._note_missing(record, reference)
+        return None
+
+    def _note_missing(self, record: Any, reference: str | None) -> None:
+        """Note a page whose content was not found yet; nobody has that of a copy that is nearly its original."""
+        if reference is None:
+            self.skipped["revisit"] += 1
+        elif len(self._waiting) < MOST_PAYLOADS:
+            self._waiting.append((reference, _address_of(record)))
+        else:
+            self._without_content += 1
+
+    def _remember(self, references: Iterable[str | None], place: Place) -> Place:
+        """Note by what a content is found, and where it stands."""
+        for reference in filter(None, references):
+            self._contents[reference] = place
+        while len(self._contents) > MOST_PAYLOADS:
+            self._contents.popitem(last=False)
+        return place
 
     def enter(self, request: Request) -> None:
         """Note that a page is under way; those that come later are decided later."""
