@@ -121,9 +121,9 @@ class CommandLine:
 
 
 def _without_option(words: list[str], option: str, value: str) -> list[str]:
-    for place in range(len(words)):
-        if words[place : place + 2] == [option, value]:
-            return words[:place] + words[place + 2 :]
+    for start in range(len(words)):
+        if words[start : start + 2] == [option, value]:
+            return words[:start] + words[start + 2 :]
     return [word for word in words if word not in (f"{option}{value}", f"{option}={value}")]
 
 

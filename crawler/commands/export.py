@@ -56,12 +56,12 @@ class Command(ScrapyCommand):
 
         super().process_options(args, opts)
         assert self.settings is not None
-        known = {str(uri): options for uri, options in self.settings.getdict("FEEDS").items()}
+        of_settings = {str(uri): options for uri, options in self.settings.getdict("FEEDS").items()}
         self.settings.set("FEEDS", {}, priority="cmdline")
         output = ["-:jsonl" if name == "-" else name for name in opts.output or []]
         named = feed_process_params_from_cli(self.settings, output, overwrite_output=opts.overwrite_output or [])
         # A feed of the settings is written with its options, and no other one.
-        feeds = {uri: {**known.get(uri, {}), **options} for uri, options in named.items()}
+        feeds = {uri: {**of_settings.get(uri, {}), **options} for uri, options in named.items()}
         self.settings.set("FEEDS", feeds, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
