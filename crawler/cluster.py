@@ -20,6 +20,7 @@ import psycopg
 from psycopg import sql
 
 from crawler.demo.site import server_at_its_usual_address
+from dedup.console import program
 from dedup.store.runs import name_by_time
 
 T = TypeVar("T")
@@ -167,9 +168,13 @@ def main() -> int:
     )
     crawl_parser.add_argument("--parts", type=int, default=4, help="how many (default: 4)")
     crawl_parser.add_argument("--url", help="where to start (default: the demo site)")
-    commands.add_parser(
-        "report", help="every dropped or similar page, its original and why; arguments are passed on to scrapy"
-    )
+    of_dedup = {
+        # The server is stopped again when the report is written.
+        "report": ["duplicates", "--explain-by", f"{program('python')} -m crawler.cluster explain"],
+        "explain": ["explain"],
+    }
+    commands.add_parser("report", help="every dropped or similar page, its original and why; as dedup duplicates")
+    commands.add_parser("explain", help="why a page was dropped; as dedup explain")
     options, arguments = parser.parse_known_args()
     if options.command == "crawl" and options.parts < 1:
         parser.error(f"--parts {options.parts}: expected at least 1")
@@ -177,9 +182,10 @@ def main() -> int:
     # server and the site. A handler, unlike SIG_IGN, is not handed down to them.
     signal.signal(signal.SIGINT, lambda signum, frame: None)
     with _database() as url:
-        if options.command == "report":
-            command = [sys.executable, "-m", "scrapy", "duplicates", "--database", url, *arguments]
-            return subprocess.run(command, check=False, cwd=PROJECT).returncode  # noqa: S603 -- the user's own
+        if options.command in of_dedup:
+            command = [sys.executable, "-m", "dedup", *of_dedup[options.command], *arguments]
+            variables = {**os.environ, "DEDUP_DATABASE_URL": url}
+            return subprocess.run(command, check=False, cwd=PROJECT, env=variables).returncode  # noqa: S603 -- the user's own
         with _site(options.url) as site:
             status = crawl(url, site, options.parts, arguments)
     return status

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import IO, Any, NamedTuple, cast
 
 from scrapy import Spider, signals
@@ -295,16 +296,20 @@ class WholeFileStorage(FileFeedStorage):
             SettingsError: it is.
         """
         path = self._path
-        there = next(each for each in (path, *path.parents) if each.exists())
         if path.is_dir():
             raise SettingsError(f"feed {path}: is a folder, name a file")
-        if there != path and not there.is_dir():
-            raise SettingsError(f"feed {path}: {there} is no folder")
-        changed = (there, path.parent) if self._part is not None and path.exists() else (there,)
-        if not all(os.access(each, os.W_OK) for each in changed):
-            raise SettingsError(f"feed {path}: permission to write denied, name another file")
+        if path.exists() and not os.access(path, os.W_OK):
+            raise _unwritable(path, errno.EACCES)
         if self._is_taken:
             raise SettingsError(f"feed {path}: the file is there already; -O replaces it, or name another file")
+        if self._part is not None:
+            # What is allowed does not say whether a file can be made there, as in /proc.
+            there = next(each for each in path.parents if each.exists())
+            try:
+                with NamedTemporaryFile(dir=there, prefix=self._part.name):
+                    pass
+            except OSError as error:
+                raise _unwritable(path, error.errno) from None
 
     def open(self, spider: Spider) -> IO[bytes]:
         """Open the file that is to take the place."""
@@ -406,7 +411,10 @@ class Feeds(FeedExporter):
         Raises:
             SettingsError: there is none.
         """
-        super().open_spider(spider)
+        try:
+            super().open_spider(spider)
+        except OSError as error:  # such as a name that is too long
+            raise _unwritable(error.filename, error.errno) from None
         for slot in self.slots:
             missing = sorted(set(_fields_of(slot)) - RESTORED)
             if missing:
@@ -495,6 +503,10 @@ class Feeds(FeedExporter):
         if isinstance(slot.storage, WholeFileStorage) and file_of(uri_template) in self._own:
             slot.storage.replaces = True
         return slot
+
+
+def _unwritable(path: object, number: int | None) -> SettingsError:
+    return SettingsError(f"feed {path}: cannot be written ({os.strerror(number or errno.EIO)}), name another file")
 
 
 def _find_begun(settings: FrontierSettings) -> Begun | None:

@@ -18,7 +18,6 @@ from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import create_looping_call
-from sqlalchemy.engine import make_url
 
 from crawler.page import NOT_STORED
 from crawler.politeness.hosts import Hosts
@@ -57,7 +56,7 @@ from dedup.stage.summary import (
     kept_parts,
     text_lines,
 )
-from dedup.store.database import open_existing_database, shown_url
+from dedup.store.database import open_existing_database, option_naming
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -225,10 +224,10 @@ def _next(crawler: Crawler, reason: str) -> tuple[str, str]:
     if crawler.stats.get_value("frontier/parts"):
         # The server may have stopped, and its URL has a password.
         return "next", "make cluster-report"
-    command = f"{program('scrapy')} duplicates"
+    words = [program("scrapy"), "duplicates"]
     if crawler.settings.getpriority("DEDUP_DATABASE_URL") == SETTINGS_PRIORITIES["cmdline"]:
-        command += f" --database {shlex.quote(shown_url(make_url(crawler.settings['DEDUP_DATABASE_URL'])))}"
-    return "next", command
+        words += option_naming(crawler.settings["DEDUP_DATABASE_URL"])
+    return "next", shlex.join(words)
 
 
 def _largest_clusters(crawler: Crawler) -> list[Line]:

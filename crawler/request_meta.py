@@ -17,7 +17,7 @@ GIVEN = "given"
 LAST_VISIT = "last_visit"
 """Key of a request's meta: the last visit to its page, where the answer may rely on it."""
 
-PLACE = "place"
+RECORD = "place"
 """Key of a request's meta: where its page stands in a WARC file."""
 
 FETCHED = "fetched"

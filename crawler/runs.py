@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES
-from sqlalchemy.engine import make_url
 from w3lib.url import file_uri_to_path
 
 from crawler.arguments import SiteArguments
@@ -21,7 +20,7 @@ from crawler.secrets import HIDDEN, without_password, without_secret
 from dedup.console import counted, plain, program
 from dedup.errors import DedupError, SettingsError
 from dedup.stage.project import read_settings
-from dedup.store.database import shown_url
+from dedup.store.database import option_naming, url_of
 from dedup.store.runs import name_by_time
 
 logger = logging.getLogger(__name__)
@@ -49,6 +48,11 @@ def words_of(crawler: Crawler) -> list[str] | None:
     return None if words is None else list(map(without_secret, words))
 
 
+def to_setting(name: str) -> str:
+    """Return the setting that `--database` stands for, as `-s` takes it."""
+    return f"{_DATABASE}={url_of(name)}"
+
+
 def file_of(uri: str) -> str:
     """Return the path of the file on this machine that the address of a feed means; "" where it means another place."""
     scheme = urlsplit(uri).scheme
@@ -64,7 +68,7 @@ class CommandLine:
     Attributes:
         words: likewise.
         arguments: those of the spider, `-a`.
-        settings: `-s`, by their names.
+        settings: `-s` and `--database`, by their names.
         outputs: what `-o` and `-O` name, with the options themselves.
     """
 
@@ -73,6 +77,7 @@ class CommandLine:
         parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
         parser.add_argument("-a", action="append", default=[])
         parser.add_argument("-s", "--set", action="append", default=[])
+        parser.add_argument("--database", dest="set", action="append", type=to_setting)
         parser.add_argument("-o", "--output", action="append", default=[])
         parser.add_argument("-O", "--overwrite-output", action="append", default=[])
         found, _ = parser.parse_known_args(self.words)
@@ -116,10 +121,10 @@ class CommandLine:
 
 
 def _without_option(words: list[str], option: str, value: str) -> list[str]:
-    for place in range(len(words)):
-        if words[place : place + 2] == [option, value]:
-            return words[:place] + words[place + 2 :]
-    return [word for word in words if word != f"{option}{value}"]
+    for start in range(len(words)):
+        if words[start : start + 2] == [option, value]:
+            return words[:start] + words[start + 2 :]
+    return [word for word in words if word not in (f"{option}{value}", f"{option}={value}")]
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,11 @@ class UnfinishedRun:
     is_under_way: bool
     is_ending: bool = False
     parts: int = 1
+
+    def __str__(self) -> str:
+        site = CommandLine(self.words or ()).site
+        of_site = f" of {plain(site)}" if site else ""
+        return f"run {plain(self.name)}{of_site} ({counted(self.kept, 'page')} kept, {self.left:,} left)"
 
 
 def command_to_continue(crawler: Crawler, run: str = "", arguments: Sequence[str] = ()) -> str:
@@ -177,13 +187,11 @@ def _command_line(crawler: Crawler, command: Sequence[str]) -> str:
     settings = crawler.settings
     variables: dict[str, str] = {}
     if (part := str(settings.get("CRAWLER_PART") or "1/1")) != "1/1":
-        database = shown_url(make_url(settings[_DATABASE]))
-        variables = {"SCRAPY_PROJECT": "cluster", _DATABASE: database, "DEDUP_RUN": settings["DEDUP_RUN"]}
-        variables["CRAWLER_PART"] = part
+        variables = {"SCRAPY_PROJECT": "cluster", "DEDUP_RUN": settings["DEDUP_RUN"], "CRAWLER_PART": part}
     words = ["env", *(f"{name}={value}" for name, value in variables.items())] if variables else []
     words += [program("scrapy"), *command]
-    if not variables and settings.getpriority(_DATABASE) == _COMMAND_LINE:
-        words += ["-s", f"{_DATABASE}={shown_url(make_url(settings[_DATABASE]))}"]
+    if variables or settings.getpriority(_DATABASE) == _COMMAND_LINE:
+        words += option_naming(settings[_DATABASE])
     return shlex.join(words)
 
 
@@ -216,19 +224,13 @@ def name_unfinished(crawler: Crawler, others: Sequence[UnfinishedRun]) -> None:
         said = CommandLine(other.words)
         # A run that has kept as many pages as it was to keep has done what it was asked for.
         if said.domains.intersection(arguments.allowed_domains) and not _has_all(other, said):
-            logger.warning(
-                "run %s of %s is not finished: %s kept, %s left. This is a new crawl; to continue that one: %s",
-                plain(other.name),
-                plain(said.site),
-                counted(other.kept, "page"),
-                counted(other.left, "address"),
-                command_to_continue(crawler, other.name),
-            )
+            command = command_to_continue(crawler, other.name)
+            logger.warning("%s is not finished. This is a new crawl; to continue that one: %s", other, command)
             return
 
 
-def choose_run(found: Sequence[UnfinishedRun], name: str, database: str) -> tuple[UnfinishedRun, CommandLine]:
-    """Return the run to go on with, and with what it was started.
+def choose_run(found: Sequence[UnfinishedRun], name: str, database: str) -> UnfinishedRun:
+    """Return the run to go on with.
 
     Args:
         found: the unfinished runs, the last one first.
@@ -245,25 +247,26 @@ def choose_run(found: Sequence[UnfinishedRun], name: str, database: str) -> tupl
     free = [run for run in named if run.parts > 1 or not run.is_under_way]
     if not free:
         raise DedupError(f"run {plain(named[0].name)} is under way in another process: wait for it to end, or stop it")
-    if free[0].words is None:
-        raise DedupError(
-            f"the command line of run {plain(free[0].name)} is not stored: "
-            f"repeat the command with -s DEDUP_RUN={plain(free[0].name)}"
-        )
-    return free[0], CommandLine(free[0].words)
+    return free[0]
 
 
-def words_to_go_on(run: UnfinishedRun, said: CommandLine, given: Sequence[str]) -> list[str]:
+def words_to_go_on(run: UnfinishedRun, given: Sequence[str]) -> list[str]:
     """Return the words behind `scrapy` that go on with a run.
 
     Args:
         run: the run.
-        said: with what it was started.
         given: what is said besides, and counts more.
 
     Raises:
+        DedupError: the command line of the run is not stored.
         SettingsError: a secret value is missing, or the run has kept as many pages as it may.
     """
+    if run.words is None:
+        raise DedupError(
+            f"the command line of run {plain(run.name)} is not stored: "
+            f"repeat the command with -s DEDUP_RUN={plain(run.name)}"
+        )
+    said = CommandLine(run.words)
     now = said.followed_by(given)
     missing = [each for each in now.hidden() if not each.startswith(_SET_DATABASE)]
     further = CommandLine(given)
@@ -278,6 +281,7 @@ def words_to_go_on(run: UnfinishedRun, said: CommandLine, given: Sequence[str]) 
     words = now.words
     if HIDDEN in now.settings.get(_DATABASE, ""):
         words = _without_option(words, "-s", f"{_DATABASE}={now.settings[_DATABASE]}")
+        words = _without_option(words, "--database", now.settings[_DATABASE])
     return [*words, "-s", f"DEDUP_RUN={run.name}"]
 
 

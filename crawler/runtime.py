@@ -109,12 +109,12 @@ def _smallest(cookies: Sequence[T], size: Callable[[T], int]) -> list[T]:
     """Return as many cookies as are allowed, the smallest and of equal ones the latest, in their order."""
     total = -2
     kept: set[int] = set()
-    for place in sorted(range(len(cookies)), key=lambda place: (size(cookies[place]), -place)):
-        total += size(cookies[place]) + 2  # what stands between two of them
+    for number in sorted(range(len(cookies)), key=lambda number: (size(cookies[number]), -number)):
+        total += size(cookies[number]) + 2  # what stands between two of them
         if total > MOST_BYTES:
             break
-        kept.add(place)
-    return [cookie for place, cookie in enumerate(cookies) if place in kept]
+        kept.add(number)
+    return [cookie for number, cookie in enumerate(cookies) if number in kept]
 
 
 class RareCollection:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import AbstractContextManager, closing, nullcontext
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
 from crawler.commands import crawl
 
+if TYPE_CHECKING:
+    from crawler.runs import UnfinishedRun
+    from dedup.store.database import Database
+
 # Scrapy names a command by its module, and loads this one for every command.
 # ruff: noqa: N999, PLC0415
+
+_MOST_NAMED = 5
 
 
 class Command(crawl.Command):
@@ -27,13 +34,20 @@ class Command(crawl.Command):
         return (
             "Go on with a crawl that was interrupted: with the one that was started last, or the run of this name. "
             "It has the arguments, settings and feeds that it was started with; those that are given here take "
-            "their place."
+            "their place. --give-up ends a run that cannot come to its end, such as that of a site that is gone; "
+            "`dedup runs cancel RUN` deletes its pages, too."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument(
+            "--give-up", action="store_true", help="end the run: its pages stay, what is left is not fetched"
         )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy.cmdline import execute
 
-        from crawler.runs import CommandLine
+        from crawler.runs import CommandLine, words_to_go_on
         from dedup.errors import DedupError, exit_status
 
         super().process_options(args, opts)
@@ -45,35 +59,55 @@ class Command(crawl.Command):
         for word in args:
             given.remove(word)
         try:
-            words = self._words(args[0] if args else "", given)
+            run = self._choose(args[0] if args else "")
+            if opts.give_up:
+                self._give_up(run)
+                sys.exit()
+            words = words_to_go_on(run, given)
         except DedupError as error:
             sys.stderr.write(f"error: {error}\n")
             sys.exit(exit_status(error))
+        sys.stderr.write(f"{run} goes on; to end it instead: --give-up\n")
         port = CommandLine(words).settings.get("DEMO_PORT", "")
         with _demo_site(int(port) if port.isdecimal() else 0):
             # What goes on is stored, too.
             sys.argv = [sys.argv[0], *words]
             execute(sys.argv)
 
-    def _words(self, name: str, given: list[str]) -> list[str]:
-        """Return the words behind `scrapy` that go on with a run."""
+    def _choose(self, name: str) -> UnfinishedRun:
+        """Return the run of this name, or the last one; name the others where none is named."""
         from crawler.frontier.store import find_unfinished, worker_name
-        from crawler.runs import choose_run, words_to_go_on
+        from crawler.runs import choose_run
         from dedup.console import counted
-        from dedup.rules.settings import DedupSettings
-        from dedup.store.database import Database, require_file
+        from dedup.store.database import require_file
 
         assert self.settings is not None
-        settings = self.settings
-        with closing(Database(DedupSettings.read(settings.get).database_url, read_only=True)) as database:
+        name = name or self.settings["DEDUP_RUN"] or ""
+        with closing(self._database(read_only=True)) as database:
             require_file(database)
             found = find_unfinished(database, worker_name())
-            run, said = choose_run(found, name or settings["DEDUP_RUN"] or "", database.name)
-        words = words_to_go_on(run, said, given)
-        sys.stderr.write(
-            f"run {run.name} of {said.site} goes on: {counted(run.kept, 'page')} kept, {run.left:,} left\n"
-        )
-        return words
+            run = choose_run(found, name, database.name)
+        others = [] if name else [each for each in found if each is not run]
+        for other in others[:_MOST_NAMED]:
+            sys.stderr.write(f"{other} is not finished either\n")
+        if others[_MOST_NAMED:]:
+            sys.stderr.write(f"{counted(len(others) - _MOST_NAMED, 'more run')} not finished\n")
+        return run
+
+    def _give_up(self, run: UnfinishedRun) -> None:
+        from crawler.frontier.store import give_up
+
+        with closing(self._database(read_only=False)) as database:
+            give_up(database, run)
+        sys.stderr.write(f"{run} is given up; its pages stay\n")
+
+    def _database(self, *, read_only: bool) -> Database:
+        from dedup.rules.settings import DedupSettings
+        from dedup.store.database import Database
+
+        assert self.settings is not None
+        settings = DedupSettings.read(self.settings.get)
+        return Database(settings.database_url, settings.lock_timeout, read_only=read_only)
 
 
 def _demo_site(port: int) -> AbstractContextManager[object]:

@@ -9,6 +9,8 @@ from contextlib import closing
 
 from scrapy.commands import ScrapyCommand
 
+from crawler.commands.crawl import add_database_option
+
 # Scrapy loads this module for every command.
 # ruff: noqa: PLC0415
 
@@ -33,12 +35,13 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
+        add_database_option(parser)
         parser.add_argument(
             "-o",
             "--output",
             metavar="FILE",
             action="append",
-            help="write to FILE, which must not be there (- for stdout); its ending is the format, or -o FILE:FORMAT",
+            help="write to FILE, which is made (- for stdout, as jsonl); its ending is the format, or -o FILE:FORMAT",
         )
         parser.add_argument(
             "-O",
@@ -53,13 +56,12 @@ class Command(ScrapyCommand):
 
         super().process_options(args, opts)
         assert self.settings is not None
-        known = {str(uri): options for uri, options in self.settings.getdict("FEEDS").items()}
+        of_settings = {str(uri): options for uri, options in self.settings.getdict("FEEDS").items()}
         self.settings.set("FEEDS", {}, priority="cmdline")
-        named = feed_process_params_from_cli(
-            self.settings, opts.output or [], overwrite_output=opts.overwrite_output or []
-        )
+        output = ["-:jsonl" if name == "-" else name for name in opts.output or []]
+        named = feed_process_params_from_cli(self.settings, output, overwrite_output=opts.overwrite_output or [])
         # A feed of the settings is written with its options, and no other one.
-        feeds = {uri: {**known.get(uri, {}), **options} for uri, options in named.items()}
+        feeds = {uri: {**of_settings.get(uri, {}), **options} for uri, options in named.items()}
         self.settings.set("FEEDS", feeds, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:

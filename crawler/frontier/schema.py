@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 
 from crawler.politeness.hosts import FAILED, host_of
-from crawler.request_meta import ARCHIVED, GIVEN, KIND, PLACE, ROW
+from crawler.request_meta import ARCHIVED, GIVEN, KIND, RECORD, ROW
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.stage.addresses import LAST, drawn, referrer_of
@@ -52,7 +52,7 @@ _LAST_PLACES = 10_000
 _HOPS = "depth"
 _NO_PATH = re.compile(r"^([a-z]+://[^/?]+)(?=\?|$)", re.IGNORECASE)
 # What redirects and retries have to know of what came before them, and where a page is read instead of fetched.
-_CARRIED = ("redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons", "retry_times", FAILED, PLACE, GIVEN)
+_CARRIED = ("redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons", "retry_times", FAILED, RECORD, GIVEN)
 
 
 class Entry(NamedTuple):

@@ -519,6 +519,18 @@ def find_unfinished(database: Database, me: str, *, but: str = "") -> list[Unfin
     return [run for run in found if run.left or run.is_ending]
 
 
+def give_up(database: Database, run: UnfinishedRun) -> None:
+    """End a run that no process is at: its pages stay, and what is left of it is not fetched.
+
+    Raises:
+        DatabaseError: the database cannot be written; the same call goes on.
+    """
+    store = FrontierStore(database, run.name, "", part=Part(of=run.parts))
+    with database.write() as connection:
+        connection.execute(update(runs).where(runs.c.name == run.name).values(finished=time.time()))
+    store.delete_finished()
+
+
 class Begun(NamedTuple):
     """A run that is known to the frontier.
 

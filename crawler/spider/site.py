@@ -41,7 +41,7 @@ from crawler.request_meta import (
     NOT_MODIFIED,
     PAGE,
     PASSED_OVER,
-    PLACE,
+    RECORD,
     ROBOTS,
     SITEMAP,
     is_page,
@@ -222,12 +222,12 @@ class SiteSpider(Spider):
                 yield self.make_request(ROBOTS, url)
 
     async def _start_of_archives(self, archives: Archives) -> AsyncIterator[Request]:
-        async for url, place in archives.find_pages():
-            if isinstance(place, str):
-                skip(self.crawler, url, "damaged_record", place)
+        async for url, location in archives.find_pages():
+            if isinstance(location, str):
+                skip(self.crawler, url, "damaged_record", location)
             elif self.rules.matches(url) and (not self.allowed_domains or self.rules.is_on_site(url)):
                 request = self.make_request(ARCHIVED, url)
-                request.meta[PLACE] = place
+                request.meta[RECORD] = location
                 yield request
         for reason, count in archives.skipped.items():
             self.crawler.stats.inc_value(SKIPPED + reason, count)

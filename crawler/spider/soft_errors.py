@@ -37,7 +37,7 @@ _LONGEST_WALL = 960
 _MANY = 3
 # Characters; what says more is no error.
 _LONGEST_ANSWER = 8_192
-_ANEW_SECONDS = 60.0
+_PROBED_AGAIN_SECONDS = 60.0
 # Of so many hosts answers are kept; others are asked once more.
 _MOST_HOSTS = 5_000
 _WALLS = {
@@ -143,8 +143,8 @@ class SoftErrors:
     def _count_gone(self, host: str) -> str:
         self._gone[host] += 1
         if self._gone[host] == _MANY:
-            told = "%s answers like made-up addresses where it had pages: they stay as they were, is it down?"
-            logger.warning(told, plain(host))
+            message = "%s answers like made-up addresses where it had pages: they stay as they were, is it down?"
+            logger.warning(message, plain(host))
         return MAYBE_GONE
 
     def _wall(self, host: str, text: str, text_digest: bytes | None, many: int) -> str | None:
@@ -165,7 +165,7 @@ class SoftErrors:
         if not self._probes:
             return None
         probed = self._probed.get(origin)
-        if probed is None or (again and time.monotonic() > probed.at + _ANEW_SECONDS):
+        if probed is None or (again and time.monotonic() > probed.at + _PROBED_AGAIN_SECONDS):
             answer = asyncio.create_task(self._probe(f"{origin}/{secrets.token_hex(8)}"))
             probed = self._probed[origin] = _Probed(answer, time.monotonic())
         return await asyncio.shield(probed.answer)

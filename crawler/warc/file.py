@@ -190,14 +190,14 @@ class WarcFile:
             raise SettingsError(f"{self.path}: another process writes it; name a file for each") from None
         if overwrite:
             self._file.truncate(0)
-        self._file.seek(self._read_known())
+        self._file.seek(self._read_payloads())
         self._file.truncate()
         try:
             self._append(warcinfo(self.path.name, made_by))
         except ArchiveError as error:
             raise SettingsError(str(error)) from None
 
-    def _read_known(self) -> int:
+    def _read_payloads(self) -> int:
         """Learn which contents the file holds; return where it ends, without what is torn."""
         try:
             file = check_file(str(self.path), str(self.path), 0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from io import BufferedReader, FileIO
@@ -19,7 +19,7 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 
-from crawler.request_meta import CUT_OFF, FETCHED, PLACE, ROW
+from crawler.request_meta import CUT_OFF, FETCHED, RECORD, ROW
 from crawler.warc.file import MOST_PAYLOADS
 from dedup.console import counted, plain
 from dedup.errors import InputError, SettingsError
@@ -48,14 +48,14 @@ _NO_LIMIT = 1 << 40
 # They speak of how the page was sent, and it is as it was before.
 _OF_SENDING = frozenset(("content-encoding", "content-length", "transfer-encoding"))
 # By which header the content of a record without any is known, by its profile.
-_KNOWN_BY = {"identical-payload-digest": "WARC-Payload-Digest", "server-not-modified": "WARC-Target-URI"}
+_REFERENCES = {"identical-payload-digest": "WARC-Payload-Digest", "server-not-modified": "WARC-Target-URI"}
 _NOT_MODIFIED = "304"
 # Each is read from the beginning of its member.
 _MANY_OF_A_MEMBER = 1000
 _TIMES = ("%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S%z")
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where a record stands: the path of the file, the byte of the member of gzip, and which record of it."""
 
     # No number: a run that goes on may find more files in a folder.
@@ -89,30 +89,36 @@ class Archives:
             raise SettingsError(f"warc {min(others)}: no WARC file by its name, .warc or .warc.gz")
         if not self._files:
             raise SettingsError(f"warc {', '.join(paths)}: no WARC file there, .warc or .warc.gz")
-        self._contents: OrderedDict[str, Place] = OrderedDict()
+        self._contents: OrderedDict[str, Location] = OrderedDict()
+        # Of records without content, by what it may yet be found, and their addresses.
+        self._waiting: list[tuple[str, str]] = []
         self._without_content = 0
         self.skipped: Counter[str] = Counter()
         self._under_way: dict[int, asyncio.Event] = {}
 
-    async def find_pages(self) -> AsyncIterator[tuple[str, Place | str]]:
+    async def find_pages(self) -> AsyncIterator[tuple[str, Location | str]]:
         """Yield the address of each page and where it stands, in the order of the files; of damage what is wrong.
 
-        A record without content stands where the same content was found before; those whose content is not there are
-        told in one line. What is no page is counted in `skipped`.
+        A record without content stands where the content is of the record that it refers to, over others without
+        content, in whatever file; those whose content is in none are counted in one line. What is no page is counted in
+        `skipped`.
         """
         found = self._find()
         while batch := await asyncio.to_thread(lambda: list(islice(found, _AT_ONCE))):
             for each in batch:
                 yield each
         if self._without_content:
-            message = counted(self._without_content, "record")
-            logger.warning("%s without content, which is in none of these files: skipped", message)
+            logger.warning(
+                "%s without content, which is in no archive given: skipped; give the earlier archives, too, "
+                "as in -a warc=FIRST,SECOND",
+                counted(self._without_content, "record"),
+            )
 
-    def _find(self) -> Iterator[tuple[str, Place | str]]:
+    def _find(self) -> Iterator[tuple[str, Location | str]]:
         for file in self._files.values():
             logger.info("pages come from %s", plain(file.name))
             with _opened(file) as raw:
-                for found in find_records(raw, file, self._limit, is_wanted=_tells_by_its_body):
+                for found in find_records(raw, file, self._limit, is_wanted=_depends_on_body):
                     if found.number == _MANY_OF_A_MEMBER:
                         message = (
                             "%s holds many records in a member of gzip, which takes long: warcio recompress mends it"
@@ -121,34 +127,63 @@ class Archives:
                     try:
                         if isinstance(found.record, BadRecordError):
                             raise found.record
-                        if (place := self._place_of(found, file.path)) is not None:
-                            yield _address_of(found.record), place
+                        if (location := self._locate(found, file.path)) is not None:
+                            yield _address_of(found.record), location
                     except BadRecordError as error:
                         yield f"{file.name} at byte {found.start:,}", str(error)
+        yield from self._find_waiting()
 
-    def _place_of(self, found: Found, file: str) -> Place | None:
-        """Return where the content of a page stands; None for what is no page, and where it stands nowhere."""
+    def _find_waiting(self) -> Iterator[tuple[str, Location]]:
+        """Yield the records without content that came before their content; count those that have none."""
+        waiting = defaultdict(list)
+        for reference, url in self._waiting:
+            waiting[reference].append(url)
+        found = list(self._contents.keys() & waiting.keys())
+        while found:
+            reference = found.pop()
+            for url in waiting.pop(reference, ()):
+                yield url, self._contents.setdefault(url, self._contents[reference])
+                found.append(url)
+        self._without_content += sum(map(len, waiting.values()))
+
+    def _locate(self, found: Found, file: str) -> Location | None:
+        """Return where the content of a page stands; None for what is no page, and where it was not found yet."""
         record = found.record
         header = record.rec_headers.get_header
         is_page, kind = kind_of(record)
         if is_page is None:
             is_page = found.block is not None and holds_page(record, body_of(found, self._limit).data)
         if is_page and record.rec_type != "conversion":
-            place = Place(file, found.start, found.number)
-            for known_by in filter(None, map(header, _KNOWN_BY.values())):
-                self._contents[known_by] = place
-            while len(self._contents) > MOST_PAYLOADS:
-                self._contents.popitem(last=False)
-            return place
+            return self._remember(map(header, _REFERENCES.values()), Location(file, found.start, found.number))
         if not _is_seen_again(record):
             if kind and record.rec_type != "revisit":
                 self.skipped[kind.replace(" ", "_") if kind.startswith("http ") else "not_html"] += 1
             return None
-        known_by = _KNOWN_BY.get(header("WARC-Profile", "").rpartition("/")[2], "")
-        same = self._contents.get(header(known_by))
+        reference = header(_REFERENCES.get(header("WARC-Profile", "").rpartition("/")[2], ""))
+        if reference in self._contents:
+            # Another one may refer to this one in its turn.
+            return self._remember([header("WARC-Target-URI")], self._contents[reference])
         kind = "html" if record.http_headers is None else record.http_headers.get_header("Content-Type", "html")
-        self._without_content += same is None and "html" in kind.lower()
-        return same
+        if "html" in kind.lower():
+            self._note_missing(record, reference)
+        return None
+
+    def _note_missing(self, record: Any, reference: str | None) -> None:
+        """Note a page whose content was not found yet; nobody has that of a copy that is nearly its original."""
+        if reference is None:
+            self.skipped["revisit"] += 1
+        elif len(self._waiting) < MOST_PAYLOADS:
+            self._waiting.append((reference, _address_of(record)))
+        else:
+            self._without_content += 1
+
+    def _remember(self, references: Iterable[str | None], location: Location) -> Location:
+        """Note by what a content is found, and where it stands."""
+        for reference in filter(None, references):
+            self._contents[reference] = location
+        while len(self._contents) > MOST_PAYLOADS:
+            self._contents.popitem(last=False)
+        return location
 
     def enter(self, request: Request) -> None:
         """Note that a page is under way; those that come later are decided later."""
@@ -168,15 +203,15 @@ class Archives:
         if self._under_way:
             next(iter(self._under_way.values())).set()
 
-    def read(self, request: Request, place: Place) -> Response:
-        """Return the page at a place, as if its server had just sent it.
+    def read(self, request: Request, location: Location) -> Response:
+        """Return the page at a location, as if its server had just sent it.
 
         Raises:
             BadRecordError: it is not there, or damaged.
         """
-        file = self._files[place.file]
+        file = self._files[location.file]
         with _opened(file) as raw:
-            found = read_record(raw, file, place.start, place.number, self._limit)
+            found = read_record(raw, file, location.start, location.number, self._limit)
         body, head = body_of(found, self._limit), found.record.http_headers
         sent = [] if head is None else head.headers
         headers = Headers({} if sent else {"Content-Type": found.record.content_type})
@@ -204,12 +239,12 @@ class ReplayingMiddleware:
         return cls(_archives_of(crawler))
 
     async def process_request(self, request: Request) -> Response | None:
-        place = request.meta.get(PLACE)
-        if place is None:
+        location = request.meta.get(RECORD)
+        if location is None:
             return None
         self._archives.enter(request)
         try:
-            return await asyncio.to_thread(self._archives.read, request, Place(*place))
+            return await asyncio.to_thread(self._archives.read, request, Location(*location))
         except (BadRecordError, KeyError, OSError) as error:
             raise IgnoreRequest(f"damaged record: {error}") from error
 
@@ -228,11 +263,11 @@ class ArchiveOrderMiddleware:
         request = cast("Request", response.request)
         try:
             async for output in result:
-                if PLACE in request.meta:
+                if RECORD in request.meta:
                     await self._archives.wait_in_order(request)
                 yield output
         finally:
-            if PLACE in request.meta:
+            if RECORD in request.meta:
                 self._archives.leave(request)
 
 
@@ -247,7 +282,7 @@ def _opened(file: CorpusFile) -> closing[BufferedReader[Any]]:
     return closing(BufferedReader(FileIO(file.path), _BUFFER))
 
 
-def _tells_by_its_body(record: Any) -> bool:
+def _depends_on_body(record: Any) -> bool:
     return kind_of(record)[0] is None
 
 

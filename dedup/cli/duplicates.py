@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from contextlib import closing
 from dataclasses import replace
@@ -56,6 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", metavar="|".join(Format), help="how to write it (default: by the name of FILE, else table)"
     )
     parser.add_argument("-o", "--output", default="", metavar="FILE", help="write to FILE instead of the terminal")
+    # For programs that write the report with a server of their own.
+    parser.add_argument("--explain-by", default="", help=argparse.SUPPRESS)
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         elif options.changes is not None:
             _write_changes(database, options, output_format)
         else:
-            _write_report(database, selection, options.output, output_format)
+            _write_report(database, selection, options, output_format)
     return 0
 
 
@@ -108,9 +111,11 @@ def _require_one_view(options: argparse.Namespace, output_format: Format) -> Non
         raise SettingsError("--changes is written as table, json or csv")
 
 
-def _write_report(database: Database, selection: Selection, output: str, output_format: Format) -> None:
-    with open_report(database, selection) as report, open_output(output) as stream:
+def _write_report(database: Database, selection: Selection, options: argparse.Namespace, output_format: Format) -> None:
+    with open_report(database, selection) as report, open_output(options.output) as stream:
         shown = report if stream.isatty() else followed(report)
+        if options.explain_by:
+            shown = replace(shown, explaining=[*shlex.split(options.explain_by), "--dropped"])
         write_in_any_format(shown, database, output_format, stream)
 
 

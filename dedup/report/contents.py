@@ -272,8 +272,7 @@ class Report:
             person should look at.
         skipped: every skipped page, those of the same reason one after the other, read like the duplicates.
         moments: when each document was decided, in seconds since 1970, and its verdict, read like the duplicates.
-        database: the name of the database that it was read from; empty: of none.
-        explaining: the command that explains a dropped page, whose key is its last word; empty: `dedup explain`.
+        explaining: the command that explains a dropped page, whose key is its last word; empty: there is none.
         address_rules: by which addresses lead to copies, as all runs have taught them; only a page has them.
         left_out: what is missing among the duplicates and the similar ones, where they are more than can be held.
         started: when the first and the last of the runs started, in seconds since 1970; 0: of no runs.
@@ -298,7 +297,6 @@ class Report:
     similar: Iterator[Row] = field(default_factory=lambda: iter(()))
     skipped: Iterator[SkippedPage] = field(default_factory=lambda: iter(()))
     moments: Iterator[tuple[float, Verdict]] = field(default_factory=lambda: iter(()))
-    database: str = ""
     explaining: Sequence[str] = ()
     address_rules: Sequence[LearntRule] = ()
     left_out: LeftOut = LeftOut()

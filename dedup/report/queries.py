@@ -25,6 +25,7 @@ from sqlalchemy import (
     union_all,
 )
 
+from dedup.console import program
 from dedup.report.contents import (
     Cluster,
     HostTotal,
@@ -156,7 +157,7 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 similar=read_rows(connection, where & ~is_duplicate),
                 skipped=skipped,
                 moments=read_moments(connection, where),
-                database=database.name,
+                explaining=[program("dedup"), "explain", *database.option, "--dropped"],
                 compare=partial(stored_differences, connection, database.name),
             )
 

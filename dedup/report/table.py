@@ -22,7 +22,6 @@ from dedup.console import (
     linked,
     lost_text,
     plain,
-    program,
     readable,
     saved_text,
     similarity,
@@ -122,11 +121,9 @@ def table_lines(report: Report) -> Iterator[Line]:
     yield ""
     yield from _summary(report, len(flagged))
     explained = rows[0] if rows else near.first
-    if explained is not None and report.database:
-        key = plain(explained.dropped)
-        usual = [program("dedup"), "explain", "--dropped", key, "--database", report.database]
-        words = [*report.explaining, key] if report.explaining else usual
-        yield joined(styled("next", HEADING), f"  {shlex.join(words)}")
+    if explained is not None and report.explaining:
+        command = shlex.join([*report.explaining, plain(explained.dropped)])
+        yield joined(styled("next", HEADING), f"  {command}")
 
 
 def similar_lines(rows: Iterator[Row]) -> Iterator[Line]:

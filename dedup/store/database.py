@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import shutil
 import sqlite3
@@ -107,6 +108,7 @@ class Database:
         self.url = parse_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.name = shown_url(self.url)
+        self.option = option_naming(url)
         self._writers = writers
         self._folder = Path(self.url.database or "").absolute().parent
         make_engine = _sqlite_engine if self.is_sqlite else _postgresql_engine
@@ -391,7 +393,20 @@ def shown_url(url: URL) -> str:
     """Return a database URL as it may be shown: without its password, which parameters can hold too."""
     shown = {name: value for name, value in url.query.items() if name == "host"}
     backend = url.set(drivername=url.get_backend_name(), query=shown)
-    return (backend if url.password else backend.set(password=None)).render_as_string(hide_password=True)
+    return (backend if url.password else backend._replace(password=None)).render_as_string(hide_password=True)
+
+
+def option_naming(url: str) -> list[str]:
+    """Return the option by which a command reads a database, to be pasted: without the password.
+
+    Where `DEDUP_DATABASE_URL` of the environment holds a URL with a password, commands need no option; elsewhere
+    libpq reads the password from `PGPASSWORD` or `~/.pgpass`.
+    """
+    parsed = make_url(url)
+    public = parsed._replace(password=None).difference_update_query(("password", "sslpassword"))
+    if public != parsed and os.environ.get("DEDUP_DATABASE_URL") == url:
+        return []
+    return ["--database", public.render_as_string()]
 
 
 def _postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:

@@ -9,6 +9,7 @@ import pytest
 
 from dedup.cli.databases import VARIABLE, database_url
 from dedup.errors import SettingsError
+from dedup.store.database import option_naming
 
 BROKEN = "broken_settings_of_a_project"
 
@@ -51,3 +52,18 @@ def test_settings_that_cannot_be_loaded_are_named(tmp_path: Path) -> None:
     make_project(tmp_path, BROKEN, "import no_such_module")
     with pytest.raises(SettingsError, match=r"cannot be loaded .*no_such_module.*: name a --database"):
         database_url(None)
+
+
+@pytest.mark.parametrize(
+    ("url", "option"),
+    [
+        ("sqlite:////data/x.db", ["--database", "sqlite:////data/x.db"]),
+        ("postgresql://me:secret@a/x?sslmode=require", ["--database", "postgresql://me@a/x?sslmode=require"]),
+        ("postgresql:///x?user=me&password=secret", ["--database", "postgresql:///x?user=me"]),
+        ("postgresql://me:@/x", ["--database", "postgresql://me@/x"]),
+    ],
+)
+def test_option_to_be_pasted_has_no_password(url: str, option: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert option_naming(url) == option
+    monkeypatch.setenv(VARIABLE, url)
+    assert option_naming(url) == ([] if "me" in url else option)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 from sqlalchemy.exc import DBAPIError
 
 from tests.crawler.demo.truth import expected_totals
 from tests.crawling import NO_NETWORK, ROOT, Crawl, ExitedError, ask, crawl_site_here, environment, finish
-from tests.waiting import wait_until
+from tests.waiting import HANG, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +37,11 @@ def start_cluster(database_url: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+def run_here(command: Sequence[str], database_url: str) -> subprocess.CompletedProcess[str]:
+    variables = {**environment(), "DEDUP_DATABASE_URL": database_url}
+    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False, timeout=HANG)
+
+
 def test_two_parts_crawl_the_demo_site_as_one_process_does_and_one_of_them_tells(postgresql_url: str) -> None:
     result = cluster(postgresql_url, "-s", "AUTOTHROTTLE_ENABLED=False")
     assert (result.status, result.errors) == (0, [])
@@ -50,6 +57,9 @@ def test_two_parts_crawl_the_demo_site_as_one_process_does_and_one_of_them_tells
     assert result.stdout.startswith("while it runs, too: make cluster-report\n")
     assert result.summary["next"] == "make cluster-report"
     assert result.rows("SELECT count(*) AS n FROM dedup_verdicts") == [{"n": truth["kept"] - 1 + dropped}]
+    report = run_here([sys.executable, "-m", "crawler.cluster", "report"], postgresql_url)
+    explained = run_here(shlex.split(report.stdout.splitlines()[-1])[1:], postgresql_url)
+    assert (explained.returncode, explained.stdout.startswith("verdict")) == (0, True)
 
 
 def test_wrong_parts_are_refused_before_anything_begins() -> None:

@@ -16,7 +16,7 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from crawler.frontier.scheduler import MOST_IN_VAIN
-from crawler.runs import WORDS, CommandLine, words_of
+from crawler.runs import WORDS, CommandLine, UnfinishedRun, words_of, words_to_go_on
 from crawler.secrets import without_password
 from tests.crawler.conftest import count_rows
 from tests.crawler.demo.truth import expected_totals
@@ -60,8 +60,8 @@ def interrupt(process: Popen[str], site: LocalSite, condition: Callable[[], bool
 
 def begin(database: Path, site: LocalSite, *options: str, **arguments: object) -> Popen[str]:
     # What is dealt with is written when the next request is taken: not while all of them wait for the site.
-    settings = {"DEDUP_DATABASE_URL": url_of(database), "CONCURRENT_REQUESTS_PER_DOMAIN": 4, "DOWNLOAD_TIMEOUT": 2}
-    return start(crawl_command({"url": f"{site.url}/", **arguments}, settings, options))
+    settings = {"CONCURRENT_REQUESTS_PER_DOMAIN": 4, "DOWNLOAD_TIMEOUT": 2}
+    return start(crawl_command({"url": f"{site.url}/", **arguments}, settings, ["--database", str(database), *options]))
 
 
 def printed(crawl: Crawl) -> list[str]:
@@ -109,7 +109,7 @@ def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_lef
         before = site.hits
         rows = ask(url_of(database), "SELECT url FROM frontier WHERE state != 'done'")
         left = {row["url"].removeprefix(site.url) for row in rows}
-        assert printed(stopped)[1:] == ["continue", "-s", f"DEDUP_DATABASE_URL={url_of(database)}"]
+        assert printed(stopped)[1:] == ["continue", "--database", url_of(database)]
         result = run(printed(stopped), database_url=url_of(database))
         again = site.hits - before
     assert (result.status, result.errors) == (0, [])
@@ -175,7 +175,7 @@ def test_next_crawl_of_the_site_names_the_one_that_was_killed(tmp_path: Path) ->
     [line] = [line for line in limited.stderr.splitlines() if "is not finished" in line]
     assert f"{site.url}/" in line
     [name] = ask(url_of(database), "SELECT name FROM frontier_runs ORDER BY id LIMIT 1")
-    assert f"scrapy continue {name['name']} -s DEDUP_DATABASE_URL={url_of(database)}" in line
+    assert f"scrapy continue {name['name']} --database {url_of(database)}" in line
     # What stopped because it had all that it was to keep is no accident.
     [line] = [line for line in third.stderr.splitlines() if "is not finished" in line]
     assert name["name"] in line
@@ -205,6 +205,24 @@ def test_what_cannot_go_on_is_told_in_a_line(tmp_path: Path) -> None:
         assert len(site.asked) == asked
         crawl(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
     refused("nothing to continue", 1)
+
+
+def test_a_run_that_can_never_end_is_given_up_and_its_pages_stay(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    with LocalSite(forty_pages()) as site:
+        for name, limit in (("old", 3), ("new", 5)):
+            crawl(database, {"DEDUP_RUN": name}, url=f"{site.url}/", max_pages=limit)
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("""UPDATE frontier_runs SET words = '["crawl", "gone"]' WHERE name = 'new'""")
+        connection.commit()
+    failed, given_up, other = go_on(database), go_on(database, "--give-up"), go_on(database)
+    assert "run old of http://127.0.0.1" in failed.stderr.splitlines()[0]
+    assert (failed.status, "run new (5 pages kept, " in failed.stderr, "--give-up" in failed.stderr) == (2, True, True)
+    assert " error: Spider not found: gone" in failed.stderr.splitlines()[-1]
+    assert (given_up.status, given_up.stdout, len(kept(database))) == (0, "", 5)
+    assert (other.status, "run old has kept the 3 pages" in other.stderr) == (2, True)
+    assert ask(url_of(database), "SELECT name FROM frontier_runs") == [{"name": "old"}]
+    assert count_rows(database, "frontier WHERE run_id NOT IN (SELECT id FROM frontier_runs)") == 0
 
 
 @pytest.mark.parametrize(
@@ -267,6 +285,14 @@ def test_what_is_said_again_takes_the_place_of_what_was_said() -> None:
     assert now.arguments == {"url": "http://a.example/", "max_pages": "3"}
     assert (now.settings, now.outputs) == ({"X": "2"}, [("-O", "new.csv:csv")])
     assert "-L" in now.words
+
+
+@pytest.mark.parametrize("option", [["-s", "DEDUP_DATABASE_URL="], ["--database", ""], ["--database="]])
+def test_a_database_whose_password_is_not_stored_is_the_one_that_the_variable_names(option: list[str]) -> None:
+    words = ["crawl", "site", *option]
+    words[-1] += without_password("postgresql://me:hunter2@localhost/crawl")
+    now = words_to_go_on(UnfinishedRun("x", words, kept=0, left=1, is_under_way=False), [])
+    assert now == ["crawl", "site", "-s", "DEDUP_RUN=x"]
 
 
 def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> None:

@@ -84,11 +84,13 @@ def test_feed_holds_what_the_items_held(kind: str, feeds: Feeds) -> None:
 
 @pytest.mark.slow
 def test_export_writes_the_same_bytes(feeds: Feeds, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scrapy", "export", "-s", f"DEDUP_DATABASE_URL=sqlite:///{feeds.database}"]
+    command = [sys.executable, "-m", "scrapy", "export", "--database", str(feeds.database)]
     result = run([*command, *(part for kind in KINDS for part in ("-o", str(tmp_path / f"pages.{kind}")))])
     assert (result.status, result.stderr.count("4 pages of run")) == (0, len(KINDS))
     for kind in KINDS:
         assert (tmp_path / f"pages.{kind}").read_bytes() == (feeds.folder / f"pages.{kind}").read_bytes(), kind
+    printed = run([*command, "-o", "-"]).stdout
+    assert printed == (feeds.folder / "pages.jsonl").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

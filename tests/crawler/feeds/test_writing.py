@@ -276,7 +276,10 @@ def test_what_can_only_fail_is_refused_before_the_crawl(tmp_path: Path, site: Lo
     taken = tmp_path / "pages.jsonl"
     taken.touch()
     assert "is a folder" in refused(tmp_path, site, {str(tmp_path): {"format": "jsonl"}})
-    assert "is no folder" in refused(tmp_path, site, {f"{taken}/pages.jsonl": {"format": "jsonl"}})
+    # The last one says what can be written only when it is tried.
+    for name in (f"{taken}/pages.jsonl", str(tmp_path / ("x" * 300)), str(tmp_path / ("x" * 250)), "/proc/pages.jsonl"):
+        line = refused(tmp_path, site, {name: {"format": "jsonl"}})
+        assert line.startswith(f"feed {name}: cannot be written (")
     assert "redirected of pages is not stored" in refused(tmp_path, site, as_feed(taken, fields=["url", "redirected"]))
     ftp = {"ftp://user@127.0.0.1/pages.csv": {"format": "csv", "overwrite": False}}
     assert "nothing is added" in refused(tmp_path, site, ftp)

@@ -59,7 +59,7 @@ def test_site_that_is_down_for_maintenance_loses_no_page(
         before = crawling.ask("SELECT url, text FROM pages ORDER BY url")
         site.missing = missing
         site.pages |= dict.fromkeys(pages[1:], down)
-        monkeypatch.setattr(soft_errors, "_ANEW_SECONDS", 0.0)
+        monkeypatch.setattr(soft_errors, "_PROBED_AGAIN_SECONDS", 0.0)
         outcome = crawling(site, {"CRAWLER_GONE": "delete"}, recrawl=True)
         assert crawling.ask("SELECT url, text FROM pages ORDER BY url") == before
         assert outcome.count("crawler/skipped/maybe_gone") == 5

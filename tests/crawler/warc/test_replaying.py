@@ -226,10 +226,28 @@ def test_record_whose_content_is_elsewhere_is_told(tmp_path: Path) -> None:
     alone = crawl_site_here(tmp_path / "a.db", warc=path)
     assert alone.count("crawler/fetched") == 2
     assert not any("without content" in each for each in alone.messages)
+    add_revisit(path, "http://example.com/nearly", "sha1:AAAA", "200 OK", "near-duplicate")
     add_revisit(path, "http://example.com/", "sha1:AAAA", "200 OK")
     add_revisit(path, "http://example.com/two", "sha1:AAAA", "304 Not Modified", "server-not-modified")
     outcome = crawl_site_here(tmp_path / "b.db", warc=path)
-    assert any(each.startswith("2 records without content") for each in outcome.messages)
+    [line] = [each for each in outcome.messages if "without content" in each]
+    assert line.startswith("2 records without content")
+    assert "give the earlier archives, too" in line
+    assert outcome.count("crawler/skipped/revisit") == 1
+
+
+@pytest.mark.parametrize("names", [("first", "second", "third"), ("third", "second", "first")])
+def test_records_that_refer_to_one_another_over_archives_are_followed(tmp_path: Path, names: tuple[str, ...]) -> None:
+    first, second, third = (tmp_path / f"{name}.warc.gz" for name in ("first", "second", "third"))
+    write(first, page("one"))
+    digest = read_warc(first)[0].headers["WARC-Payload-Digest"]
+    add_revisit(second, "http://example.com/same", digest, "200 OK")
+    for path in (second, third):
+        add_revisit(path, "http://example.com/same", "sha1:AAAA", "304 Not Modified", "server-not-modified")
+    given = ",".join(str(tmp_path / f"{name}.warc.gz") for name in names)
+    outcome = crawl_site_here(tmp_path / "a.db", warc=given)
+    assert (outcome.count("crawler/fetched"), outcome.count("dedup/exact_duplicate")) == (2, 1)
+    assert not any("without content" in each for each in outcome.messages)
 
 
 @pytest.mark.parametrize(
