@@ -122,8 +122,8 @@ def in_unit(size: int, total: int | None = None) -> str:
 
 
 def saved_text(saved: int, total: int) -> str:
-    """Write how many bytes of all text were saved, such as `12 of 40 kB of text`."""
-    return f"{in_unit(saved, total).split()[0]} of {in_unit(total)} of text"
+    """Write how many bytes of all text were saved, such as `12 kB of 40 kB of text`."""
+    return f"{in_unit(saved, total)} of {in_unit(total)} of text"
 
 
 def lost_text(size: int) -> str:
