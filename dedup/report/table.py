@@ -154,13 +154,14 @@ def _hosts(report: Report) -> Iterator[Line]:
         (
             plain(each.host) or "(none)",
             f"{each.kept:,}",
+            f"{each.unchanged:,}",
             f"{each.exact:,}",
             f"{each.near:,}",
             f"{each.share_dropped:.0%}",
         )
         for each in report.hosts
     )
-    yield table(("host", ">kept", ">exact", ">near", ">dropped"), rows)
+    yield table(("host", ">kept", ">unchanged", ">exact", ">near", ">dropped"), rows)
     yield from more(report.host_count - len(report.hosts), "host")
     yield ""
 

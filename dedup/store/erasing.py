@@ -103,7 +103,7 @@ def _erase(connection: Connection, key: str, chosen: dict[int, StoredDocument], 
 def _erase_some(
     connection: Connection, chosen: list[StoredDocument], gone: list[StoredDocument], erasure: Erasure
 ) -> set[int]:
-    """Remove some documents, of which those that are chosen are kept away; return the ids of the runs that saw these."""
+    """Remove documents, of which the chosen ones are kept away; return the ids of the runs that saw these."""
     ids = [each.id for each in chosen]
     of_keys = select(*documents.c["id", "key_digest", "given_digest"]).where(documents.c.id.in_(ids))
     digests = {row.id: row for row in connection.execute(of_keys)}

@@ -43,7 +43,8 @@ def test_json_holds_all_facts_exactly(database: Database) -> None:
         assert facts["totals"]["exact duplicate"]["documents"] == 1
         assert facts["hosts"][1] == {
             "host": "news.example",
-            "kept": 2,
+            "kept": 1,
+            "unchanged": 1,
             "exact": 1,
             "near": 0,
             "share_dropped": report.hosts[1].share_dropped,

@@ -91,7 +91,7 @@ def page_of(report: Report) -> dict[str, Any]:
         },
         "most_compared": report.most_compared,
         "longest_key": LONGEST_KEY,
-        "hosts": [[host.host, host.kept, host.exact, host.near] for host in report.hosts],
+        "hosts": [[host.host, host.kept, host.unchanged, host.exact, host.near] for host in report.hosts],
         "host_count": report.host_count,
         "over_limit": [asdict(each) for each in report.over_limit],
         "address_rules": [
