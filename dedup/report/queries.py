@@ -313,10 +313,8 @@ def _over_limit(connection: Connection, where: ColumnElement[bool], hosts: Itera
     large = large.where(where, _is_other).group_by(originals.c.id, originals.c.key)
     large = large.having(size >= DedupSettings.max_cluster).order_by(size.desc(), originals.c.key)
     found = [OverLimit("cluster", key, count + 1, count) for key, count in connection.execute(large)]
-    for host in hosts:
-        if host.host and DedupSettings.are_mostly_duplicates(host.documents, host.dropped):
-            found.append(OverLimit("host", host.host, host.documents, host.dropped))
-    return found
+    crowded = (each for each in hosts if DedupSettings.are_mostly_duplicates(each.documents, each.dropped))
+    return found + [OverLimit("host", each.host, each.documents, each.dropped) for each in crowded if each.host]
 
 
 def _first_members(connection: Connection, where: ColumnElement[bool], leaders: list[int]) -> dict[int, list[str]]:

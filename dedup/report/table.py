@@ -30,7 +30,7 @@ from dedup.console import (
     table,
 )
 from dedup.report.contents import Report, Row, Total
-from dedup.report.examining import Shortlist, examined
+from dedup.report.examining import Shortlist, examined, why_not_flagged
 from dedup.report.words import order_of_place, place_text
 from dedup.rules.documents import Kept, Verdict
 
@@ -120,7 +120,7 @@ def table_lines(report: Report) -> Iterator[Line]:
     yield from _over_limit(report)
     yield from _totals(report.totals)
     yield ""
-    yield from _summary(report, len(flagged))
+    yield from _summary(report, len(flagged), why_not_flagged(report, rows))
     explained = rows[0] if rows else near.first
     if explained is not None and report.database:
         key = plain(explained.dropped)
@@ -185,7 +185,7 @@ def _over_limit(report: Report) -> Iterator[Line]:
         yield ""
 
 
-def _summary(report: Report, flagged: int) -> Iterator[Line]:
+def _summary(report: Report, flagged: int, why_not: str) -> Iterator[Line]:
     totals = report.totals
     exact, near = totals[Verdict.EXACT_DUPLICATE], totals[Verdict.NEAR_DUPLICATE]
     documents, size = _everything(totals)
@@ -198,6 +198,8 @@ def _summary(report: Report, flagged: int) -> Iterator[Line]:
         yield (
             styled(f"{flagged:,} flagged for review", WARNING) if flagged else styled("none flagged for review", QUIET)
         )
+        if why_not:
+            yield styled(why_not, QUIET)
     if kept:
         reasons = ", ".join(f"{count:,} {_WHY_KEPT[why]}" for why, count in report.kept.items() if count)
         yield f"{counted(kept, 'duplicate')} kept anyway: {reasons}"
