@@ -23,8 +23,10 @@ MOST_COMPARED = 10_000
 SURE_SIMILARITY = 0.75
 """From this similarity on a near-duplicate of the paper's mode is not flagged where its words were not compared."""
 
+NAMED_BY_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+"""What a run is called that nobody has named."""
+
 _UNCHECKED = Rule.PAPER.short
-_NAMED_BY_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _FLAGGED, _UNKNOWN, _KEPT, _SURE, _EXACT = range(5)
 
 
@@ -324,5 +326,5 @@ class Report:
             named, when = f"{len(self.runs):,} runs", f"{first} to {last}"
         else:
             # Without a name a run is called by its time.
-            named, when = "" if _NAMED_BY_TIME.fullmatch(self.runs[0]) else f"run {plain(self.runs[0])}", first
+            named, when = "" if NAMED_BY_TIME.fullmatch(self.runs[0]) else f"run {plain(self.runs[0])}", first
         return ", ".join(filter(None, (sites, named, when if all(self.started) else "")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
@@ -20,6 +19,7 @@ from dedup.console import (
     in_unit,
     joined,
     linked,
+    linked_beside,
     lost_text,
     plain,
     program,
@@ -46,7 +46,6 @@ _WHY_KEPT = {
     Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
 }
 _FLAGGED = 10
-_ORIGIN = re.compile("https?://[^/?#]+", re.IGNORECASE)
 _PLACES = 2
 # Characters of a passage.
 _PASSAGE = 160
@@ -68,18 +67,12 @@ def pair_lines(rows: Iterable[Row]) -> Iterator[Line]:
         figures = f"{similarity(row.similarity):>4} {counted(row.distance, 'bit'):>7}  {rule:<11}  "
         # Such addresses look the same here.
         escaped = " (escaped otherwise)" if readable(row.dropped) == readable(original) else ""
-        shown = linked(row.dropped, _without_origin(row.dropped, original))
+        shown = linked_beside(row.dropped, original)
         yield joined("  ", styled(f"{kind:<9}", STYLES.get(row.verdict, "")), figures, shown, escaped)
         if row.difference is not None:
             telling = [place for place in row.difference.places if place.kind.weight]
             for place in sorted(telling, key=order_of_place)[:_PLACES]:
                 yield joined("    ", styled(f"{place.kind:<9}", QUIET), place_text(place, _PASSAGE))
-
-
-def _without_origin(key: str, other: str) -> str:
-    """Return a key as a row shows it: without scheme and host where another one has the same."""
-    own, others = _ORIGIN.match(key), _ORIGIN.match(other)
-    return readable(key[own.end() :] if own and others and own[0] == others[0] else key)
 
 
 def more(count: int, what: str) -> Iterator[str]:
@@ -229,7 +222,7 @@ def _noted(report: Report) -> Iterator[Line]:
             (
                 f"{plain(page.reason)}{f' ({plain(page.detail)})' if page.detail else ''}",
                 linked(page.key),
-                linked(page.referrer),
+                linked_beside(page.referrer, page.key),
             )
             for page in islice(report.skipped, report.max_skipped)
         )
