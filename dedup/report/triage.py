@@ -67,7 +67,7 @@ _SHORTEST_WORD = 4
 _EDGE = 8
 # From so many misspellings on, where they are half of all, the text was read by a machine, digits too.
 _FEWEST_MISSPELT = 3
-# Letters in which two spellings of a word differ.
+# Letters in which two spellings of a word differ, less than half of it.
 _RESPELT = 2
 _DENYING = (b"un", b"in", b"im", b"ir", b"il", b"non", b"dis", b"mis", b"de", b"des", b"ent", b"miss")
 # In so few places the words that gave way are all that the second text can be about.
@@ -77,6 +77,8 @@ _FEW_PLACES = 2
 _YEAR = regex.compile(rb"(?:19|20)\d\d")
 _HAN_NUMBER = regex.compile(r"\d*[一二三四五六七八九十百千万亿两零〇]+[元年月日号时点分个名人次岁]?")
 _MONEY = regex.compile(r"\p{Sc}|\b(?:euros?|eur|dollars?|usd|pounds?|gbp|francs?|chf|pesos?)\b|[元块]")
+# Without I, which is a word.
+_ROMAN = regex.compile(rb"[ivx]{2,5}")
 _HAN_NAME = regex.compile(r"\p{Han}{2,}")
 _CAPITALISED = regex.compile(r"(?<=[\p{L}\p{N},;] )\p{Lu}[\p{L}\p{M}]+|\p{Lu}[\p{L}\p{M}]+(?= \p{Lu})")
 _SMALL = regex.compile(r"\b\p{Ll}[\p{L}\p{M}]*")
@@ -89,11 +91,19 @@ def names_in(text: str) -> frozenset[bytes]:
 
 
 class _Own(NamedTuple):
-    """The tokens in one place that are in no shingle of the other text, of either text; and whether that is its end."""
+    """The tokens in one place that are in no shingle of the other text.
+
+    Attributes:
+        a: those of the stored text.
+        b: those of the other.
+        is_edge: whether it is at an end of the text.
+        before: the token of the stored text before it; empty: none.
+    """
 
     a: list[bytes]
     b: list[bytes]
     is_edge: bool
+    before: bytes = b""
 
     @property
     def longer(self) -> int:
@@ -140,11 +150,12 @@ def _own_tokens(a: Sequence[bytes], b: Sequence[bytes], changes: Sequence[TokenC
             [token for token, both in zip(ours_here, shared[a_start:a_end], strict=True) if is_in_place or not both],
             [token for token, both in zip(theirs_here, other[b_start:b_end], strict=True) if is_in_place or not both],
             b_start < _EDGE or b_end > len(b) - _EDGE,
+            a[a_start - 1] if a_start else b"",
         )
 
 
 def _kind_of(own: _Own, names: Set[bytes], *, is_misread: bool) -> Kind:
-    a, b, is_edge = own
+    a, b, is_edge, _ = own
     is_replaced = bool(a and b)
     values = [Counter(filter(_is_value, tokens)) for tokens in (a, b)]
     if is_replaced and _are_opposites(a, b):
@@ -160,13 +171,19 @@ def _kind_of(own: _Own, names: Set[bytes], *, is_misread: bool) -> Kind:
 
 
 def _are_opposites(a: Sequence[bytes], b: Sequence[bytes]) -> bool:
-    """Whether one word gave way to the same one behind a prefix that denies it."""
-    words = sorted((b"".join(a), b"".join(b)), key=len)
-    return len(a) == len(b) == 1 and any(words[1] == prefix + words[0] for prefix in _DENYING)
+    """Whether one word gave way to the same one behind a prefix that denies it, as in unhurt, never and kein."""
+    if len(a) != 1 or len(b) != 1:
+        return False
+    short, long = sorted((*a, *b), key=len)
+    return long.endswith(short) and (long.removesuffix(short) in _DENYING or (long in NEGATIONS and long != short))
 
 
 def _is_respelled(a: Sequence[bytes], b: Sequence[bytes]) -> bool:
-    return Levenshtein.distance(b"".join(a).decode(), b"".join(b).decode(), score_cutoff=_RESPELT) <= _RESPELT
+    ours, theirs = (b"".join(tokens).decode() for tokens in (a, b))
+    if _HAN_NAME.fullmatch(ours):
+        return sorted(ours) == sorted(theirs)
+    most = min(_RESPELT, (max(len(ours), len(theirs)) - 1) // 2)
+    return Levenshtein.distance(ours, theirs, score_cutoff=most) <= most
 
 
 def _kind_of_replaced(own: _Own, values: Sequence[Counter[bytes]], names: Set[bytes]) -> Kind:
@@ -178,13 +195,28 @@ def _kind_of_replaced(own: _Own, values: Sequence[Counter[bytes]], names: Set[by
             return Kind.DATE if any(map(_is_date, both)) else Kind.NUMBER
         if any(token in FREE_WORDS for token in both):
             return Kind.PRICE
+    return Kind.NUMBER if _is_swapped(own) or _is_unit(own) else _kind_of_words(own, names)
+
+
+def _kind_of_words(own: _Own, names: Set[bytes]) -> Kind:
     if own.longer > _LONGEST_NAME:
         return Kind.PASSAGE if len(own.b) >= _SHORTEST_PASSAGE and not own.is_edge else Kind.OTHER
     if any(token in names for token in own.a) or all(
         _HAN_NAME.fullmatch(b"".join(side).decode()) for side in (own.a, own.b)
     ):
         return Kind.NAME
-    return Kind.WORDS if any(len(token) >= _SHORTEST_WORD for token in both) else Kind.OTHER
+    return Kind.WORDS if any(len(token) >= _SHORTEST_WORD for token in (*own.a, *own.b)) else Kind.OTHER
+
+
+def _is_swapped(own: _Own) -> bool:
+    """Whether two numbers have changed places, as in a score."""
+    ours, theirs = ([token for token in tokens if is_number(token)] for tokens in (own.a, own.b))
+    return len(ours) == 2 and ours[0] != ours[1] and ours == theirs[::-1]
+
+
+def _is_unit(own: _Own) -> bool:
+    """Whether the word behind a number gave way to another one, which may be its unit."""
+    return len(own.a) == len(own.b) == 1 and is_number(own.before)
 
 
 def _is_date(token: bytes) -> bool:
@@ -196,5 +228,6 @@ def _is_value(token: bytes) -> bool:
         is_number(token)
         or _is_date(token)
         or token in NUMBER_WORDS
+        or _ROMAN.fullmatch(token) is not None
         or _HAN_NUMBER.fullmatch(token.decode()) is not None
     )
