@@ -61,6 +61,8 @@ _WEIGHTS = {
 
 # Tokens.
 _LONGEST_NAME, _LONGEST_NEGATION, _LONGEST_VALUE, _SHORTEST_PASSAGE = 4, 8, 24, 40
+# Of what denies and is only in the stored text: a longer clause is one that the other leaves out.
+_LONGEST_LEFT_OUT = 4
 # Bytes; shorter ones are articles and the like.
 _SHORTEST_WORD = 4
 # At its ends a page has dates, bylines and links that are no part of what it is about.
@@ -163,7 +165,8 @@ def _kind_of(own: _Own, names: Set[bytes], *, is_misread: bool) -> Kind:
     if is_replaced and (not are_unlike(a, b) if is_misread else not all(values) and _is_respelled(a, b)):
         return Kind.OTHER
     negations = [Counter(token for token in tokens if token in NEGATIONS) for tokens in (a, b)]
-    if negations[0] != negations[1] and own.longer <= _LONGEST_NEGATION and (is_replaced or not is_edge):
+    longest = _LONGEST_NEGATION if b else _LONGEST_LEFT_OUT
+    if negations[0] != negations[1] and own.longer <= longest and (is_replaced or not is_edge):
         return Kind.NEGATION
     if is_replaced:
         return _kind_of_replaced(own, values, names)

@@ -53,6 +53,8 @@ def test_a_number_gave_way_though_both_stand_elsewhere() -> None:
         ("all crew were unhurt then", "all crew were hurt then", Kind.NEGATION, ("unhurt", "hurt")),
         ("the harbour was full", "the harbor was full", Kind.OTHER, ("harbour", "harbor")),
         ("in the shed", "in a shed", Kind.OTHER, ("the", "a")),
+        ("", "the concert here is cancelled", Kind.NEGATION, ("", "the concert here is cancelled")),
+        ("no fee is charged here", "", Kind.OTHER, ("no fee is charged here", "")),
         ("", document(50, "own"), Kind.PASSAGE, ("", document(50, "own"))),
         (document(50, "own"), "", Kind.OTHER, (document(50, "own"), "")),
     ],
