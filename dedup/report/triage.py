@@ -162,9 +162,10 @@ def _kind_of(own: _Own, names: Set[bytes], *, is_misread: bool) -> Kind:
     values = [Counter(filter(_is_value, tokens)) for tokens in (a, b)]
     if is_replaced and _are_opposites(a, b):
         return Kind.NEGATION
-    if is_replaced and (not are_unlike(a, b) if is_misread else not all(values) and _is_respelled(a, b)):
-        return Kind.OTHER
     negations = [Counter(token for token in tokens if token in NEGATIONS) for tokens in (a, b)]
+    says_more = all(values) or (len(a) != len(b) and negations[0].total() != negations[1].total())
+    if is_replaced and (not are_unlike(a, b) if is_misread else not says_more and _is_respelled(a, b)):
+        return Kind.OTHER
     longest = _LONGEST_NEGATION if b else _LONGEST_LEFT_OUT
     if negations[0] != negations[1] and own.longer <= longest and (is_replaced or not is_edge):
         return Kind.NEGATION
@@ -198,7 +199,7 @@ def _kind_of_replaced(own: _Own, values: Sequence[Counter[bytes]], names: Set[by
             return Kind.DATE if any(map(_is_date, both)) else Kind.NUMBER
         if any(token in FREE_WORDS for token in both):
             return Kind.PRICE
-    return Kind.NUMBER if _is_swapped(own) or _is_unit(own) else _kind_of_words(own, names)
+    return Kind.NUMBER if _is_swapped(own) or _is_unit(own) or _is_counted(own) else _kind_of_words(own, names)
 
 
 def _kind_of_words(own: _Own, names: Set[bytes]) -> Kind:
@@ -220,6 +221,16 @@ def _is_swapped(own: _Own) -> bool:
 def _is_unit(own: _Own) -> bool:
     """Whether the word behind a number gave way to another one, which may be its unit."""
     return len(own.a) == len(own.b) == 1 and is_number(own.before)
+
+
+def _is_counted(own: _Own) -> bool:
+    """Whether a number gave way to an article, as in two dozen, or took its place."""
+    both = [*own.a, *own.b]
+    return (
+        len(own.a) == len(own.b) == 1
+        and any(token in NUMBER_WORDS and token != b"one" for token in both)
+        and any(len(token) < _SHORTEST_WORD and not _is_value(token) for token in both)
+    )
 
 
 def _is_date(token: bytes) -> bool:

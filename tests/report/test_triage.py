@@ -41,6 +41,8 @@ def test_a_number_gave_way_though_both_stand_elsewhere() -> None:
         ("das Konzert beginnt um acht", "das Konzert ist abgesagt", Kind.NEGATION, ("beginnt um acht", "ist abgesagt")),
         ("wir haben einen Platz frei", "wir haben keinen Platz frei", Kind.NEGATION, ("einen", "keinen")),
         ("وقرر المجلس زيادة الدعم", "وقرر المجلس عدم زيادة الدعم", Kind.NEGATION, ("", "عدم")),
+        ("سيرفع المجلس الرسوم هذا العام", "لن يرفع المجلس الرسوم هذا العام", Kind.NEGATION, ("سيرفع", "لن يرفع")),
+        ("hit by a dozen stones", "hit by two dozen stones", Kind.NUMBER, ("a", "two")),
         ("the home team won 2:1 today", "the home team won 1:2 today", Kind.NUMBER, ("2:1", "1:2")),
         ("doors open at 9 am for all", "doors open at 9 pm for all", Kind.NUMBER, ("am", "pm")),
         ("a path of 3 km leads there", "a path of 3 mi leads there", Kind.NUMBER, ("km", "mi")),
