@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self, TextIO
+from typing import NamedTuple, Self, TextIO
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
@@ -32,6 +32,7 @@ from dedup.console import (
     joined,
     labelled,
     linked,
+    linked_beside,
     plain,
     program,
     readable,
@@ -57,9 +58,6 @@ from dedup.stage.summary import (
     text_lines,
 )
 from dedup.store.database import open_existing_database, option_naming
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 logger = logging.getLogger(__name__)
 
@@ -237,7 +235,11 @@ def _largest_clusters(crawler: Crawler) -> list[Line]:
             largest = read_largest_clusters(database, name_of_run(crawler), _CLUSTERS_NAMED)
     except DatabaseError:  # it has failed during the crawl, which has been said
         return []
-    lines = [joined(f"{each.duplicates + 1:4}  ", _address(each.leader)) for each in largest if each.duplicates > 1]
+    lines = [
+        joined(f"{each.duplicates + 1:4}  ", linked(without_password(each.leader)))
+        for each in largest
+        if each.duplicates > 1
+    ]
     return [styled("largest clusters", HEADING), *lines, ""] if lines else []
 
 
@@ -257,13 +259,12 @@ def _skipped_pages(crawler: Crawler, count: int) -> list[Line]:
     named = _named.get(crawler, ())
     if not named:
         return []
-    rows = [(page.reason.replace("_", " "), _address(page.url), _address(page.referrer)) for page in named]
+    rows = []
+    for page in named:
+        url, referrer = without_password(page.url), without_password(page.referrer or "")
+        rows.append((page.reason.replace("_", " "), linked(url), linked_beside(referrer, url)))
     more = [f"and {count - len(named):,} more"] if count > len(named) else []
     return [table(("skipped", "page", "linked from"), rows), *more, ""]
-
-
-def _address(url: str | None) -> Text:
-    return linked(without_password(url or ""))
 
 
 class Progress:

@@ -44,6 +44,7 @@ LABEL = 12
 _UNBOUNDED = 1_000_000
 # Terminals cut longer ones, or refuse them.
 _LONGEST_LINK = 2_000
+_ORIGIN = re.compile("https?://[^/?#]+", re.IGNORECASE)
 _LINKED = ("http://", "https://")
 _OF_URLS = "".join(letter for letter in map(chr, range(0x21, 0x7F)) if letter not in '"<>\\^`{|}')
 
@@ -122,8 +123,8 @@ def in_unit(size: int, total: int | None = None) -> str:
 
 
 def saved_text(saved: int, total: int) -> str:
-    """Write how many bytes of all text were saved, such as `12 of 40 kB of text`."""
-    return f"{in_unit(saved, total).split()[0]} of {in_unit(total)} of text"
+    """Write how many bytes of all text were saved, such as `12 kB of 40 kB of text`."""
+    return f"{in_unit(saved, total)} of {in_unit(total)} of text"
 
 
 def lost_text(size: int) -> str:
@@ -164,6 +165,12 @@ def linked(key: str, shown: str = "") -> Text:
     return styled(shown or readable(key), link=link_to(key))
 
 
+def linked_beside(key: str, other: str) -> Text:
+    """Return a key like `linked`, without scheme and host where another one beside it has the same."""
+    own, others = _ORIGIN.match(key), _ORIGIN.match(other)
+    return linked(key, readable(key[own.end() :]) if own and others and own[0] == others[0] else "")
+
+
 def link_to(key: str) -> str:
     """Return the address that a key leads to, as a terminal may be told it; "" where it is none, or too long."""
     if len(key) > _LONGEST_LINK or not key[:8].lower().startswith(_LINKED):
@@ -174,7 +181,7 @@ def link_to(key: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
-    """Return a table whose cells are folded where the terminal has too few columns for them.
+    """Return a table whose cells, but for numbers, are folded where the terminal has too few columns for them.
 
     Args:
         headings: what stands over the columns; those with `>` before them are numbers, and stand at the right.
@@ -184,8 +191,9 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Tabl
 
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=HEADING)
     for heading in headings:
-        justify: JustifyMethod = "right" if heading.startswith(">") else "left"
-        made.add_column(heading.removeprefix(">"), justify=justify, overflow="fold")
+        is_number = heading.startswith(">")
+        justify: JustifyMethod = "right" if is_number else "left"
+        made.add_column(heading.removeprefix(">"), justify=justify, overflow="fold", no_wrap=is_number)
     for row in rows:
         made.add_row(*row)
     return made

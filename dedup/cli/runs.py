@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dedup.cli.databases import add_database_argument, database_url
-from dedup.console import NEAR, WARNING, Line, counted, plain, print_answer, styled, table
+from dedup.console import NEAR, WARNING, Line, counted, duration, plain, print_answer, styled, table
+from dedup.report.contents import NAMED_BY_TIME
 from dedup.rules.documents import Verdict
 from dedup.store.cancelling import Cancelled, cancel_run
 from dedup.store.database import open_existing_database
@@ -65,14 +66,17 @@ def _lines(found: Sequence[Run]) -> Iterator[Line]:
     if not found:
         yield "no runs"
         return
-    verdicts = (f">{_SHORT.get(each, each.value)}" for each in Verdict)
+    verdicts = [verdict for verdict in Verdict if any(each.documents[verdict] for each in found)]
+    are_named = not all(NAMED_BY_TIME.fullmatch(each.name) for each in found)
     rows: list[list[Any]] = []
     for each in found:
-        ended = "-" if each.finished is None else _shown(each.finished)
+        started = [f"{_moment(each.started):%Y-%m-%d %H:%M}"] if are_named else []
+        took = "-" if each.finished is None else duration(each.finished - each.started)
         state = styled(plain(each.state), _STYLES.get(each.outcome or "", NEAR))
-        counts = (sum(each.documents.values()), *(each.documents[verdict] for verdict in Verdict))
-        rows.append([plain(each.name), _shown(each.started), ended, state, *map("{:,}".format, counts)])
-    yield table(("run", "started", "ended", "state", ">documents", *verdicts), rows)
+        counts = (sum(each.documents.values()), *(each.documents[verdict] for verdict in verdicts))
+        rows.append([plain(each.name), *started, took, state, *map("{:,}".format, counts)])
+    headings = ("run", *(["started"] if are_named else []), ">took", "state", ">documents")
+    yield table((*headings, *(f">{_SHORT.get(each, each.value)}" for each in verdicts)), rows)
 
 
 def _object(each: Run) -> dict[str, object]:
@@ -88,10 +92,6 @@ def _object(each: Run) -> dict[str, object]:
 
 def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def _shown(seconds: float) -> str:
-    return f"{_moment(seconds):%Y-%m-%d %H:%M:%S}"
 
 
 def _summary(name: str, taken: Cancelled) -> Iterator[str]:

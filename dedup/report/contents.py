@@ -23,8 +23,10 @@ MOST_COMPARED = 10_000
 SURE_SIMILARITY = 0.75
 """From this similarity on a near-duplicate of the paper's mode is not flagged where its words were not compared."""
 
+NAMED_BY_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+"""What a run is called that nobody has named."""
+
 _UNCHECKED = Rule.PAPER.short
-_NAMED_BY_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _FLAGGED, _UNKNOWN, _KEPT, _SURE, _EXACT = range(5)
 
 
@@ -78,26 +80,32 @@ class HostTotal:
 
     Attributes:
         host: host and port as they stand in the keys, in lower case; empty for keys that are no URLs.
-        kept: how many documents were passed on: what was new, similar, unchanged or updated, and duplicates that
-            were kept.
+        kept: how many documents were passed on: what was new, similar or updated, and duplicates that were kept.
+        unchanged: how many were seen before with the same text; DEDUP_DROP_UNCHANGED drops them.
         exact: how many exact duplicates were dropped.
         near: how many near duplicates were dropped.
     """
 
     host: str
     kept: int
+    unchanged: int
     exact: int
     near: int
 
     @property
+    def documents(self) -> int:
+        """How many documents were decided."""
+        return self.kept + self.unchanged + self.dropped
+
+    @property
     def dropped(self) -> int:
-        """How many documents were dropped."""
+        """How many documents were dropped as duplicates."""
         return self.exact + self.near
 
     @property
     def share_dropped(self) -> float:
-        """The share of documents that were dropped, 0 to 1."""
-        return self.dropped / (self.kept + self.dropped)
+        """The share of documents that were dropped as duplicates, 0 to 1."""
+        return self.dropped / self.documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +315,7 @@ class Report:
     @property
     def title(self) -> str:
         """What it is about, for people: the site, the day, and the run if a person has named it."""
-        largest = max(self.hosts, key=lambda host: host.kept + host.dropped, default=None)
+        largest = max(self.hosts, key=lambda host: host.documents, default=None)
         site = self.host or (largest.host if largest else "")
         others = 0 if self.host or not site else self.host_count - 1
         sites = f"{readable(site)} and {counted(others, 'other host')}" if others else readable(site)
@@ -316,5 +324,5 @@ class Report:
             named, when = f"{len(self.runs):,} runs", f"{first} to {last}"
         else:
             # Without a name a run is called by its time.
-            named, when = "" if _NAMED_BY_TIME.fullmatch(self.runs[0]) else f"run {plain(self.runs[0])}", first
+            named, when = "" if NAMED_BY_TIME.fullmatch(self.runs[0]) else f"run {plain(self.runs[0])}", first
         return ", ".join(filter(None, (sites, named, when if all(self.started) else "")))

@@ -87,6 +87,27 @@ def examined(rows: Sequence[Row], report: Report) -> list[Row]:
     return sorted(found, key=lambda row: row.review_order)
 
 
+def why_not_flagged(report: Report, rows: Iterable[Row]) -> str:
+    """Return what keeps near-duplicates that were dropped from being flagged; empty: nothing does.
+
+    Args:
+        report: the report.
+        rows: its rows, as they were examined.
+    """
+    dropped = [row for row in rows if row.verdict is Verdict.NEAR_DUPLICATE and row.kept is None]
+    compared = [row.difference for row in dropped if row.difference is not None]
+    near = report.totals[Verdict.NEAR_DUPLICATE]
+    changed = sum(row.has_changed for row in dropped)
+    others = near.documents - near.kept - len(compared) - changed
+    nameless = sum(not each.are_names_known for each in compared)
+    reasons = (
+        (changed, f"{changed:,} not compared, as a text has changed since"),
+        (others, f"{others:,} not compared"),
+        (nameless, f"names not compared in {nameless:,}, whose originals' texts are not stored"),
+    )
+    return "; ".join(reason for count, reason in reasons if count)
+
+
 def _frames(rows: Iterable[Row]) -> set[tuple[str, Trait]]:
     """Return what differs between pages of a host and three originals or more, by hosts."""
     seen: dict[tuple[str, Trait], set[str]] = defaultdict(set)

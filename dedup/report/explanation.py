@@ -150,7 +150,9 @@ def explain(a: Side, b: Side, settings: RuleSettings, leader: Side | None = None
         verdict=verdict,
         rule=str(rule),
         is_certain=rule not in _NEEDS_WORDS or Origin.FINGERPRINT not in (a.origin, b.origin),
-        diff=diff_words(first, second, names_in(a.text or ""), None) if first and second and not is_too_long else None,
+        diff=diff_words(first, second, None if a.text is None else names_in(a.text), None)
+        if first and second and not is_too_long
+        else None,
         signs=list(differing_signs(a.signature.words, b.signature.words)),
         notes=list(_notes(a, b, is_too_long=is_too_long)),
         settings=settings,

@@ -243,14 +243,16 @@ def _kept(connection: Connection, where: ColumnElement[bool]) -> dict[Kept, int]
 
 def _hosts(connection: Connection, where: ColumnElement[bool]) -> list[HostTotal]:
     # Duplicates that were passed on all the same count as kept, as in the totals.
-    dropped = case((is_duplicate & verdicts.c.kept.is_(None), verdicts.c.verdict))
+    is_dropped = is_duplicate & verdicts.c.kept.is_(None)
+    shown = case((is_dropped | (verdicts.c.verdict == Verdict.UNCHANGED), verdicts.c.verdict))
     counts: Counter[tuple[str, str | None]] = Counter()
-    for key, verdict in stream(connection, select(documents.c.key, dropped).select_from(decided).where(where)):
+    for key, verdict in stream(connection, select(documents.c.key, shown).select_from(decided).where(where)):
         counts[host_of(key), verdict] += 1
     hosts = [
         HostTotal(
             host,
             kept=counts[host, None],
+            unchanged=counts[host, Verdict.UNCHANGED.value],
             exact=counts[host, Verdict.EXACT_DUPLICATE.value],
             near=counts[host, Verdict.NEAR_DUPLICATE.value],
         )
@@ -312,11 +314,8 @@ def _over_limit(connection: Connection, where: ColumnElement[bool], hosts: Itera
     large = large.where(where, _is_other).group_by(originals.c.id, originals.c.key)
     large = large.having(size >= DedupSettings.max_cluster).order_by(size.desc(), originals.c.key)
     found = [OverLimit("cluster", key, count + 1, count) for key, count in connection.execute(large)]
-    for host in hosts:
-        total = host.kept + host.dropped
-        if host.host and DedupSettings.are_mostly_duplicates(total, host.dropped):
-            found.append(OverLimit("host", host.host, total, host.dropped))
-    return found
+    crowded = (each for each in hosts if DedupSettings.are_mostly_duplicates(each.documents, each.dropped))
+    return found + [OverLimit("host", each.host, each.documents, each.dropped) for each in crowded if each.host]
 
 
 def _first_members(connection: Connection, where: ColumnElement[bool], leaders: list[int]) -> dict[int, list[str]]:

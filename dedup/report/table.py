@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
@@ -20,6 +19,7 @@ from dedup.console import (
     in_unit,
     joined,
     linked,
+    linked_beside,
     lost_text,
     plain,
     readable,
@@ -29,7 +29,7 @@ from dedup.console import (
     table,
 )
 from dedup.report.contents import Report, Row, Total
-from dedup.report.examining import Shortlist, examined
+from dedup.report.examining import Shortlist, examined, why_not_flagged
 from dedup.report.words import order_of_place, place_text
 from dedup.rules.documents import Kept, Verdict
 
@@ -45,7 +45,6 @@ _WHY_KEPT = {
     Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
 }
 _FLAGGED = 10
-_ORIGIN = re.compile("https?://[^/?#]+", re.IGNORECASE)
 _PLACES = 2
 # Characters of a passage.
 _PASSAGE = 160
@@ -67,18 +66,12 @@ def pair_lines(rows: Iterable[Row]) -> Iterator[Line]:
         figures = f"{similarity(row.similarity):>4} {counted(row.distance, 'bit'):>7}  {rule:<11}  "
         # Such addresses look the same here.
         escaped = " (escaped otherwise)" if readable(row.dropped) == readable(original) else ""
-        shown = linked(row.dropped, _without_origin(row.dropped, original))
+        shown = linked_beside(row.dropped, original)
         yield joined("  ", styled(f"{kind:<9}", STYLES.get(row.verdict, "")), figures, shown, escaped)
         if row.difference is not None:
             telling = [place for place in row.difference.places if place.kind.weight]
             for place in sorted(telling, key=order_of_place)[:_PLACES]:
                 yield joined("    ", styled(f"{place.kind:<9}", QUIET), place_text(place, _PASSAGE))
-
-
-def _without_origin(key: str, other: str) -> str:
-    """Return a key as a row shows it: without scheme and host where another one has the same."""
-    own, others = _ORIGIN.match(key), _ORIGIN.match(other)
-    return readable(key[own.end() :] if own and others and own[0] == others[0] else key)
 
 
 def more(count: int, what: str) -> Iterator[str]:
@@ -119,7 +112,7 @@ def table_lines(report: Report) -> Iterator[Line]:
     yield from _over_limit(report)
     yield from _totals(report.totals)
     yield ""
-    yield from _summary(report, len(flagged))
+    yield from _summary(report, len(flagged), why_not_flagged(report, rows))
     explained = rows[0] if rows else near.first
     if explained is not None and report.explaining:
         command = shlex.join([*report.explaining, plain(explained.dropped)])
@@ -151,13 +144,14 @@ def _hosts(report: Report) -> Iterator[Line]:
         (
             plain(each.host) or "(none)",
             f"{each.kept:,}",
+            f"{each.unchanged:,}",
             f"{each.exact:,}",
             f"{each.near:,}",
             f"{each.share_dropped:.0%}",
         )
         for each in report.hosts
     )
-    yield table(("host", ">kept", ">exact", ">near", ">dropped"), rows)
+    yield table(("host", ">kept", ">unchanged", ">exact", ">near", ">dropped"), rows)
     yield from more(report.host_count - len(report.hosts), "host")
     yield ""
 
@@ -181,7 +175,7 @@ def _over_limit(report: Report) -> Iterator[Line]:
         yield ""
 
 
-def _summary(report: Report, flagged: int) -> Iterator[Line]:
+def _summary(report: Report, flagged: int, why_not: str) -> Iterator[Line]:
     totals = report.totals
     exact, near = totals[Verdict.EXACT_DUPLICATE], totals[Verdict.NEAR_DUPLICATE]
     documents, size = _everything(totals)
@@ -194,6 +188,8 @@ def _summary(report: Report, flagged: int) -> Iterator[Line]:
         yield (
             styled(f"{flagged:,} flagged for review", WARNING) if flagged else styled("none flagged for review", QUIET)
         )
+        if why_not:
+            yield styled(why_not, QUIET)
     if kept:
         reasons = ", ".join(f"{count:,} {_WHY_KEPT[why]}" for why, count in report.kept.items() if count)
         yield f"{counted(kept, 'duplicate')} kept anyway: {reasons}"
@@ -223,7 +219,7 @@ def _noted(report: Report) -> Iterator[Line]:
             (
                 f"{plain(page.reason)}{f' ({plain(page.detail)})' if page.detail else ''}",
                 linked(page.key),
-                linked(page.referrer),
+                linked_beside(page.referrer, page.key),
             )
             for page in islice(report.skipped, report.max_skipped)
         )

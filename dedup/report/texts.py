@@ -492,12 +492,12 @@ def differences_of(
     """
 
     @lru_cache(_REMEMBERED)
-    def original_of(key: str) -> tuple[Tokens, frozenset[bytes]] | None:
+    def original_of(key: str) -> tuple[Tokens, frozenset[bytes] | None] | None:
         # Rows of one cluster share its leader.
         if (text := text_of(key)) is not None:
             return tokens_of(text, scheme), names_in(text)
         words = words_of(key)
-        return (rejoin(words), frozenset()) if words else None
+        return (rejoin(words), None) if words else None
 
     for row in rows:
         # Words of a later text say nothing of why a page was dropped.

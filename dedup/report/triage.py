@@ -61,13 +61,15 @@ _WEIGHTS = {
 
 # Tokens.
 _LONGEST_NAME, _LONGEST_NEGATION, _LONGEST_VALUE, _SHORTEST_PASSAGE = 4, 8, 24, 40
+# Of what denies and is only in the stored text: a longer clause is one that the other leaves out.
+_LONGEST_LEFT_OUT = 4
 # Bytes; shorter ones are articles and the like.
 _SHORTEST_WORD = 4
 # At its ends a page has dates, bylines and links that are no part of what it is about.
 _EDGE = 8
 # From so many misspellings on, where they are half of all, the text was read by a machine, digits too.
 _FEWEST_MISSPELT = 3
-# Letters in which two spellings of a word differ.
+# Letters in which two spellings of a word differ, less than half of it.
 _RESPELT = 2
 _DENYING = (b"un", b"in", b"im", b"ir", b"il", b"non", b"dis", b"mis", b"de", b"des", b"ent", b"miss")
 # In so few places the words that gave way are all that the second text can be about.
@@ -77,6 +79,8 @@ _FEW_PLACES = 2
 _YEAR = regex.compile(rb"(?:19|20)\d\d")
 _HAN_NUMBER = regex.compile(r"\d*[一二三四五六七八九十百千万亿两零〇]+[元年月日号时点分个名人次岁]?")
 _MONEY = regex.compile(r"\p{Sc}|\b(?:euros?|eur|dollars?|usd|pounds?|gbp|francs?|chf|pesos?)\b|[元块]")
+# Without I, which is a word.
+_ROMAN = regex.compile(rb"[ivx]{2,5}")
 _HAN_NAME = regex.compile(r"\p{Han}{2,}")
 _CAPITALISED = regex.compile(r"(?<=[\p{L}\p{N},;] )\p{Lu}[\p{L}\p{M}]+|\p{Lu}[\p{L}\p{M}]+(?= \p{Lu})")
 _SMALL = regex.compile(r"\b\p{Ll}[\p{L}\p{M}]*")
@@ -89,11 +93,19 @@ def names_in(text: str) -> frozenset[bytes]:
 
 
 class _Own(NamedTuple):
-    """The tokens in one place that are in no shingle of the other text, of either text; and whether that is its end."""
+    """The tokens in one place that are in no shingle of the other text.
+
+    Attributes:
+        a: those of the stored text.
+        b: those of the other.
+        is_edge: whether it is at an end of the text.
+        before: the token of the stored text before it; empty: none.
+    """
 
     a: list[bytes]
     b: list[bytes]
     is_edge: bool
+    before: bytes = b""
 
     @property
     def longer(self) -> int:
@@ -140,19 +152,22 @@ def _own_tokens(a: Sequence[bytes], b: Sequence[bytes], changes: Sequence[TokenC
             [token for token, both in zip(ours_here, shared[a_start:a_end], strict=True) if is_in_place or not both],
             [token for token, both in zip(theirs_here, other[b_start:b_end], strict=True) if is_in_place or not both],
             b_start < _EDGE or b_end > len(b) - _EDGE,
+            a[a_start - 1] if a_start else b"",
         )
 
 
 def _kind_of(own: _Own, names: Set[bytes], *, is_misread: bool) -> Kind:
-    a, b, is_edge = own
+    a, b, is_edge, _ = own
     is_replaced = bool(a and b)
     values = [Counter(filter(_is_value, tokens)) for tokens in (a, b)]
     if is_replaced and _are_opposites(a, b):
         return Kind.NEGATION
-    if is_replaced and (not are_unlike(a, b) if is_misread else not all(values) and _is_respelled(a, b)):
-        return Kind.OTHER
     negations = [Counter(token for token in tokens if token in NEGATIONS) for tokens in (a, b)]
-    if negations[0] != negations[1] and own.longer <= _LONGEST_NEGATION and (is_replaced or not is_edge):
+    says_more = all(values) or (len(a) != len(b) and negations[0].total() != negations[1].total())
+    if is_replaced and (not are_unlike(a, b) if is_misread else not says_more and _is_respelled(a, b)):
+        return Kind.OTHER
+    longest = _LONGEST_NEGATION if b else _LONGEST_LEFT_OUT
+    if negations[0] != negations[1] and own.longer <= longest and (is_replaced or not is_edge):
         return Kind.NEGATION
     if is_replaced:
         return _kind_of_replaced(own, values, names)
@@ -160,13 +175,19 @@ def _kind_of(own: _Own, names: Set[bytes], *, is_misread: bool) -> Kind:
 
 
 def _are_opposites(a: Sequence[bytes], b: Sequence[bytes]) -> bool:
-    """Whether one word gave way to the same one behind a prefix that denies it."""
-    words = sorted((b"".join(a), b"".join(b)), key=len)
-    return len(a) == len(b) == 1 and any(words[1] == prefix + words[0] for prefix in _DENYING)
+    """Whether one word gave way to the same one behind a prefix that denies it, as in unhurt, never and kein."""
+    if len(a) != 1 or len(b) != 1:
+        return False
+    short, long = sorted((*a, *b), key=len)
+    return long.endswith(short) and (long.removesuffix(short) in _DENYING or (long in NEGATIONS and long != short))
 
 
 def _is_respelled(a: Sequence[bytes], b: Sequence[bytes]) -> bool:
-    return Levenshtein.distance(b"".join(a).decode(), b"".join(b).decode(), score_cutoff=_RESPELT) <= _RESPELT
+    ours, theirs = (b"".join(tokens).decode() for tokens in (a, b))
+    if _HAN_NAME.fullmatch(ours):
+        return sorted(ours) == sorted(theirs)
+    most = min(_RESPELT, (max(len(ours), len(theirs)) - 1) // 2)
+    return Levenshtein.distance(ours, theirs, score_cutoff=most) <= most
 
 
 def _kind_of_replaced(own: _Own, values: Sequence[Counter[bytes]], names: Set[bytes]) -> Kind:
@@ -178,13 +199,38 @@ def _kind_of_replaced(own: _Own, values: Sequence[Counter[bytes]], names: Set[by
             return Kind.DATE if any(map(_is_date, both)) else Kind.NUMBER
         if any(token in FREE_WORDS for token in both):
             return Kind.PRICE
+    return Kind.NUMBER if _is_swapped(own) or _is_unit(own) or _is_counted(own) else _kind_of_words(own, names)
+
+
+def _kind_of_words(own: _Own, names: Set[bytes]) -> Kind:
     if own.longer > _LONGEST_NAME:
         return Kind.PASSAGE if len(own.b) >= _SHORTEST_PASSAGE and not own.is_edge else Kind.OTHER
     if any(token in names for token in own.a) or all(
         _HAN_NAME.fullmatch(b"".join(side).decode()) for side in (own.a, own.b)
     ):
         return Kind.NAME
-    return Kind.WORDS if any(len(token) >= _SHORTEST_WORD for token in both) else Kind.OTHER
+    return Kind.WORDS if any(len(token) >= _SHORTEST_WORD for token in (*own.a, *own.b)) else Kind.OTHER
+
+
+def _is_swapped(own: _Own) -> bool:
+    """Whether two numbers have changed places, as in a score."""
+    ours, theirs = ([token for token in tokens if is_number(token)] for tokens in (own.a, own.b))
+    return len(ours) == 2 and ours[0] != ours[1] and ours == theirs[::-1]
+
+
+def _is_unit(own: _Own) -> bool:
+    """Whether the word behind a number gave way to another one, which may be its unit."""
+    return len(own.a) == len(own.b) == 1 and is_number(own.before)
+
+
+def _is_counted(own: _Own) -> bool:
+    """Whether a number gave way to an article, as in two dozen, or took its place."""
+    both = [*own.a, *own.b]
+    return (
+        len(own.a) == len(own.b) == 1
+        and any(token in NUMBER_WORDS and token != b"one" for token in both)
+        and any(len(token) < _SHORTEST_WORD and not _is_value(token) for token in both)
+    )
 
 
 def _is_date(token: bytes) -> bool:
@@ -196,5 +242,6 @@ def _is_value(token: bytes) -> bool:
         is_number(token)
         or _is_date(token)
         or token in NUMBER_WORDS
+        or _ROMAN.fullmatch(token) is not None
         or _HAN_NUMBER.fullmatch(token.decode()) is not None
     )

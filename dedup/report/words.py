@@ -114,6 +114,7 @@ class WordDiff:
         tokens_added: how many tokens of text B are not in text A.
         places: the most decisive of the places, in the order of text A.
         tokens: how many tokens the shorter text has.
+        are_names_known: whether it is known which words of text A are names, so that one that gave way is told.
     """
 
     place_count: int
@@ -121,6 +122,7 @@ class WordDiff:
     tokens_added: int
     places: list[Place]
     tokens: int = 0
+    are_names_known: bool = True
 
     @property
     def weight(self) -> float:
@@ -169,18 +171,18 @@ def are_too_long(a: int, b: int) -> bool:
 
 
 def diff_words(
-    a: Tokens, b: Tokens, names: Set[bytes] = frozenset(), most_places: int | None = MOST_PLACES
+    a: Tokens, b: Tokens, names: Set[bytes] | None = None, most_places: int | None = MOST_PLACES
 ) -> WordDiff:
     """Return where two texts differ.
 
     Args:
         a: the stored text.
         b: the other one; what stands between its words is taken from the first where it is not known.
-        names: tokens of the first that are names, as far as is known.
+        names: tokens of the first that are names; None: that is not known.
         most_places: how many places are told, the most decisive; None: all.
     """
     changes = merge_neighbours(find_changes(a.parts(), b.parts()))
-    kinds = kinds_of(a.parts(), b.parts(), changes, names)
+    kinds = kinds_of(a.parts(), b.parts(), changes, names or frozenset())
     by_kind = sorted(
         range(len(changes)), key=lambda number: (kinds[number].rank, changes[number].b_start - changes[number].b_end)
     )
@@ -191,6 +193,7 @@ def diff_words(
         sum(change.b_end - change.b_start for change in changes),
         [_place(a, written, changes, number, kinds[number]) for number in sorted(by_kind[:most_places])],
         min(len(a), len(b)),
+        names is not None,
     )
 
 

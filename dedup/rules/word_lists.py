@@ -48,9 +48,13 @@ nicht kein keine keinen keiner keinem keines nie niemals ohne weder abgesagt ver
 ne pas non jamais aucun aucune sans annulé annulée annulés annulées reporté reportée fermé fermée définitivement
 nunca jamás ni sin ningún ninguna cancelado cancelada aplazado aplazada suspendido suspendida cerrado cerrada
 definitivamente
+niet geen nooit zonder não jamais sem senza لا لم لن ليس ليست عدم بدون не нет без никогда
 不 没 没有 未 无 取消 停止 推迟 延期 关闭 永久
 """)
-"""What denies or calls off, in these languages: `t` is of "isn't", `off` of "called off", `good` of "for good"."""
+"""What denies or calls off, in these languages, and denies in a few more.
+
+`t` is of "isn't", `off` of "called off", `good` of "for good".
+"""
 
 FREE_WORDS = _tokens(
     "free kostenlos kostenfrei gratis gratuit gratuite gratuits gratuites gratuito gratuita gratuitos gratuitas 免费"

@@ -152,7 +152,8 @@ class ItemMonitor:
             self._stats.inc_value("dedup/not_examined")
             return
         self.examined += 1
-        self._note_crowd(decision)
+        if decision.rule is not Rule.ERASED:
+            self._note_crowd(decision)
         self._note_earlier(decision)
         self._note_text(pending.reading, decision, is_short=is_short(document, self._settings.short_tokens))
         self._log_source(pending.reading)

@@ -9,7 +9,7 @@ from pathlib import Path
 from scrapy.statscollectors import StatsCollector
 from sqlalchemy.engine import make_url
 
-from dedup.console import counted, labelled, lost_text, write_lines
+from dedup.console import counted, in_unit, labelled, lost_text, saved_text, write_lines
 from dedup.rules.documents import Kept
 from dedup.store.database import shown_url
 
@@ -54,7 +54,7 @@ def text_lines(stats: StatsCollector) -> Iterator[tuple[str, str]]:
     """Yield how much text was saved, and how much was lost, with their labels."""
     total, dropped = stats.get_value("dedup/text_bytes", 0), stats.get_value("dedup/text_bytes_dropped", 0)
     if dropped:
-        yield "saved", f"{_kilobytes(dropped)} of {_kilobytes(total)} of text"
+        yield "saved", saved_text(dropped, total)
     if lost := stats.get_value("dedup/lost_bytes", 0):
         yield "lost", lost_text(lost)
 
@@ -67,7 +67,7 @@ def database_line(url: str) -> str:
     path = Path(parsed.database)
     # As long as a database is open, a part of it may be in its journal.
     sizes = [each.stat().st_size for each in (path, path.with_name(f"{path.name}-wal")) if each.exists()]
-    return f"{path}, {_kilobytes(sum(sizes))}" if sizes else str(path)
+    return f"{path}, {in_unit(sum(sizes))}" if sizes else str(path)
 
 
 def summary_of_stage(stats: StatsCollector, database_url: str) -> str:
@@ -90,7 +90,3 @@ def summary_of_stage(stats: StatsCollector, database_url: str) -> str:
     stream = io.StringIO()
     write_lines([labelled(lines)], stream)
     return stream.getvalue().rstrip("\n")
-
-
-def _kilobytes(size: int) -> str:
-    return f"{size / 1000:,.0f} kB" if size < 10_000_000 else f"{size / 1_000_000:,.0f} MB"

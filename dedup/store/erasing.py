@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
-from sqlalchemy import Connection, column, delete, or_, select, table, update
+from sqlalchemy import Connection, CursorResult, column, delete, or_, select, table, update
 
 from dedup.errors import DedupError
 from dedup.rules.documents import DUPLICATES, StoredDocument, Verdict
@@ -23,6 +24,9 @@ from dedup.store.writing import remove_content
 
 FEWEST_TOKENS = 20
 """A text of fewer tokens is had by others, too: its digest does not stay."""
+
+# A statement of SQLite may take 32,766 values.
+_DOCUMENTS_AT_ONCE = 500
 
 
 @dataclass
@@ -83,23 +87,48 @@ def _clusters(connection: Connection, found: Collection[StoredDocument]) -> Iter
 
 
 def _erase(connection: Connection, key: str, chosen: dict[int, StoredDocument], erasure: Erasure) -> None:
-    of_chosen = documents.c.id.in_(chosen)
-    of_keys = select(*documents.c["id", "key_digest", "given_digest"]).where(of_chosen)
-    digests = {row.id: row for row in connection.execute(of_keys)}
-    ids_of_runs = select(verdicts.c.run_id).where(verdicts.c.document_id.in_(chosen))
-    erasure.runs = list(connection.scalars(select(runs.c.name).where(runs.c.id.in_(ids_of_runs)).order_by(runs.c.id)))
     led = [each for one in chosen for each in document_rows.find_led_by(connection, one) if each.id not in chosen]
     erasure.keys, erasure.forgotten = [each.key for each in chosen.values()], [each.key for each in led]
-    staying = [[bytes(digests[number].key_digest), *_digests_of(each)] for number, each in chosen.items()]
-    erasure.digests = [[each.hex() for each in own] for own in staying]
-    rows = [{"digest": each, "at": time.time()} for each in {document_rows.key_digest(key), *chain(*staying)}]
-    connection.execute(insert_into(erased, connection.dialect.name).on_conflict_do_nothing(), rows)
-    remove_content(connection, read_key_table(connection), [*led, *chosen.values()])
-    gone = {*chosen, *(each.id for each in led)}
-    _remove_verdicts(connection, gone, erasure)
+    _keep_away(connection, [document_rows.key_digest(key)])
+    # What leads others goes last.
+    gone = sorted([*led, *chosen.values()], key=lambda each: each.leader_id is None)
+    run_ids: set[int] = set()
+    for start in range(0, len(gone), _DOCUMENTS_AT_ONCE):
+        some = gone[start : start + _DOCUMENTS_AT_ONCE]
+        run_ids |= _erase_some(connection, [each for each in some if each.id in chosen], some, erasure)
+    of_runs = select(runs.c.name).where(runs.c.id.in_(run_ids)).order_by(runs.c.id)
+    erasure.runs = list(connection.scalars(of_runs))
+
+
+def _erase_some(
+    connection: Connection, chosen: list[StoredDocument], gone: list[StoredDocument], erasure: Erasure
+) -> set[int]:
+    """Remove documents, of which the chosen ones are kept away; return the ids of the runs that saw these."""
+    ids = [each.id for each in chosen]
+    of_keys = select(*documents.c["id", "key_digest", "given_digest"]).where(documents.c.id.in_(ids))
+    digests = {row.id: row for row in connection.execute(of_keys)}
+    run_ids = set(connection.scalars(select(verdicts.c.run_id).where(verdicts.c.document_id.in_(ids)).distinct()))
+    staying = [[bytes(digests[each.id].key_digest), *_digests_of(each)] for each in chosen]
+    erasure.digests += [[each.hex() for each in own] for own in staying]
+    _keep_away(connection, chain(*staying))
+    remove_content(connection, read_key_table(connection), gone)
+    gone_ids = [each.id for each in gone]
+    _remove_verdicts(connection, gone_ids, erasure)
     _remove_rows(connection, [bytes(each.given_digest or each.key_digest) for each in digests.values()], erasure)
-    connection.execute(update(skipped).where(skipped.c.referrer.in_(erasure.keys)).values(referrer=""))
-    erasure.rows["dedup_documents"] = connection.execute(delete(documents).where(documents.c.id.in_(gone))).rowcount
+    is_linking = skipped.c.referrer.in_([each.key for each in chosen])
+    connection.execute(update(skipped).where(is_linking).values(referrer=""))
+    _count(erasure, "dedup_documents", connection.execute(delete(documents).where(documents.c.id.in_(gone_ids))))
+    return run_ids
+
+
+def _keep_away(connection: Connection, digests: Iterable[bytes]) -> None:
+    rows = [{"digest": each, "at": time.time()} for each in set(digests)]
+    if rows:
+        connection.execute(insert_into(erased, connection.dialect.name).on_conflict_do_nothing(), rows)
+
+
+def _count(erasure: Erasure, name: str, done: CursorResult[Any]) -> None:
+    erasure.rows[name] = erasure.rows.get(name, 0) + done.rowcount
 
 
 def _remove_rows(connection: Connection, key_digests: list[bytes], erasure: Erasure) -> None:
@@ -107,8 +136,7 @@ def _remove_rows(connection: Connection, key_digests: list[bytes], erasure: Eras
     of_others = ((each.table, each.key_column) for each in read_rows_of_runs(connection) if each.key_column)
     for name, key_column in [("dedup_skipped", "key_digest"), *of_others]:
         gone = table(name, column(key_column))
-        done = connection.execute(delete(gone).where(gone.c[key_column].in_(key_digests)))
-        erasure.rows[name] = erasure.rows.get(name, 0) + done.rowcount
+        _count(erasure, name, connection.execute(delete(gone).where(gone.c[key_column].in_(key_digests))))
 
 
 def _digests_of(document: StoredDocument) -> list[bytes]:
@@ -122,7 +150,7 @@ def _remove_verdicts(connection: Connection, gone: Collection[int], erasure: Era
     resembling = verdicts.c.original_id.in_(gone)
     of_copies = resembling & verdicts.c.verdict.in_(DUPLICATES)
     done = connection.execute(delete(verdicts).where(or_(verdicts.c.document_id.in_(gone), of_copies)))
-    erasure.rows["dedup_verdicts"] = done.rowcount
+    _count(erasure, "dedup_verdicts", done)
     alone = dict.fromkeys(("original_id", "matched_id", "distance", "similarity", "rule"))
     is_similar = resembling & (verdicts.c.verdict == Verdict.SIMILAR)
     connection.execute(update(verdicts).where(is_similar).values(verdict=Verdict.NEW.value, **alone))

@@ -79,11 +79,11 @@ def test_totals_count_documents_and_bytes_and_give_ranges(database: Database) ->
 
 def test_hosts_with_the_most_duplicates_and_largest_clusters_come_first(database: Database) -> None:
     with report_on(database) as report:
-        assert [(host.host, host.kept, host.exact, host.near) for host in report.hosts] == [
-            ("print.example:8080", 0, 0, 2),
-            ("news.example", 2, 1, 0),
-            ("print.example", 0, 0, 1),
-            ("other.example", 1, 0, 0),
+        assert [(host.host, host.kept, host.unchanged, host.exact, host.near) for host in report.hosts] == [
+            ("print.example:8080", 0, 0, 0, 2),
+            ("news.example", 1, 1, 1, 0),
+            ("print.example", 0, 0, 0, 1),
+            ("other.example", 1, 0, 0, 0),
         ]
         assert report.hosts[1].share_dropped == pytest.approx(1 / 3)
         assert [(cluster.leader, cluster.duplicates) for cluster in report.clusters] == [(BRIDGE, 3), (BUDGET, 1)]

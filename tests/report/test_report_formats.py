@@ -8,13 +8,14 @@ import json
 import tracemalloc
 
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from dedup.console import readable
 from dedup.report.render import Format, write_report
 from dedup.signature.signature import digest
 from dedup.store.database import Database
 from dedup.store.schema import documents, verdicts
+from dedup.store.schema import words as stored_words
 from tests.crawls import BRIDGE, BUDGET, Crawls, form_of, report_on, text_of
 from tests.terminals import Terminal, links_in, seen
 
@@ -43,7 +44,8 @@ def test_json_holds_all_facts_exactly(database: Database) -> None:
         assert facts["totals"]["exact duplicate"]["documents"] == 1
         assert facts["hosts"][1] == {
             "host": "news.example",
-            "kept": 2,
+            "kept": 1,
+            "unchanged": 1,
             "exact": 1,
             "near": 0,
             "share_dropped": report.hosts[1].share_dropped,
@@ -178,12 +180,13 @@ def test_table_shows_each_dropped_page_below_its_original(database: Database) ->
 def test_table_ends_with_what_was_dropped_and_what_to_do_next(database: Database) -> None:
     table = written(database, Format.TABLE)
     lines = table.splitlines()
-    totals = lines[next(at for at, line in enumerate(lines) if line.startswith("verdict  ")) : -5]
+    totals = lines[next(at for at, line in enumerate(lines) if line.startswith("verdict  ")) : -6]
     assert totals[-1].startswith("total")
     assert len({len(line) for line in totals}) == 1
-    assert lines[-4].startswith("4 of 7 documents dropped: 1 exact, 3 near (distance ")
+    assert lines[-5].startswith("4 of 7 documents dropped: 1 exact, 3 near (distance ")
     assert lines[-2].endswith(" B of text saved; lost 56 B of text found nowhere else")
-    assert lines[-3] == "3 flagged for review"
+    assert lines[-4] == "3 flagged for review"
+    assert lines[-3] == "names not compared in 3, whose originals' texts are not stored"
     least = min((row for row in pairs_in(table) if row[0] == "near"), key=lambda row: float(row[1]))
     assert lines[-1].endswith(f"dedup explain --database {database.name} --dropped {least[-2]}")
     assert "please review" not in table
@@ -214,6 +217,24 @@ def test_flagged_drops_are_shown_once_more_with_what_differs(crawls: Crawls, dat
     assert " {+30+} " in place
     assert "1 flagged for review" in lines
     assert lines[-1].endswith(" --dropped https://many.example/part")
+
+
+def test_what_cannot_be_compared_any_more_is_counted(crawls: Crawls, database: Database) -> None:
+    def pages(*seeds: int) -> list[tuple[str, str]]:
+        both = [(f"https://many.example/{seed}", text_of(seed)) for seed in seeds]
+        return both + [(f"https://many.example/{seed}/copy", text_of(seed, changed=1)) for seed in seeds]
+
+    crawls.run("first", *pages(11, 12, 13))
+    crawls.run("second", ("https://many.example/11", text_of(21)), *pages(12, 13))
+    lines = written(database, Format.TABLE, run="first").splitlines()
+    assert "2 flagged for review" in lines
+    reasons = (
+        "1 not compared, as a text has changed since; names not compared in 2, whose originals' texts are not stored"
+    )
+    assert reasons in lines
+    with crawls.deduplicator.database.write() as connection:
+        connection.execute(delete(stored_words))
+    assert "1 not compared, as a text has changed since; 2 not compared" in written(database, Format.TABLE, run="first")
 
 
 def test_table_says_how_much_is_left_out(database: Database) -> None:

@@ -39,6 +39,14 @@ def test_a_number_gave_way_though_both_stand_elsewhere() -> None:
         ("the ferry strike begins", "the ferry strike called off", Kind.NEGATION, ("begins", "called off")),
         ("bathing is allowed here", "bathing is not allowed here", Kind.NEGATION, ("", "not")),
         ("das Konzert beginnt um acht", "das Konzert ist abgesagt", Kind.NEGATION, ("beginnt um acht", "ist abgesagt")),
+        ("wir haben einen Platz frei", "wir haben keinen Platz frei", Kind.NEGATION, ("einen", "keinen")),
+        ("وقرر المجلس زيادة الدعم", "وقرر المجلس عدم زيادة الدعم", Kind.NEGATION, ("", "عدم")),
+        ("سيرفع المجلس الرسوم هذا العام", "لن يرفع المجلس الرسوم هذا العام", Kind.NEGATION, ("سيرفع", "لن يرفع")),
+        ("hit by a dozen stones", "hit by two dozen stones", Kind.NUMBER, ("a", "two")),
+        ("the home team won 2:1 today", "the home team won 1:2 today", Kind.NUMBER, ("2:1", "1:2")),
+        ("doors open at 9 am for all", "doors open at 9 pm for all", Kind.NUMBER, ("am", "pm")),
+        ("a path of 3 km leads there", "a path of 3 mi leads there", Kind.NUMBER, ("km", "mi")),
+        ("a statue of Frederick II here", "a statue of Frederick IV here", Kind.NUMBER, ("ii", "iv")),
         ("le mardi 3 mai au port", "le jeudi 3 mai au port", Kind.DATE, ("mardi", "jeudi")),
         ("la entrada es gratis hoy", "la entrada es 3 euros hoy", Kind.PRICE, ("gratis", "3 euros")),
         ("the talk by Anna Keller here", "the talk by Jonas Brandt here", Kind.NAME, ("anna keller", "jonas brandt")),
@@ -47,6 +55,8 @@ def test_a_number_gave_way_though_both_stand_elsewhere() -> None:
         ("all crew were unhurt then", "all crew were hurt then", Kind.NEGATION, ("unhurt", "hurt")),
         ("the harbour was full", "the harbor was full", Kind.OTHER, ("harbour", "harbor")),
         ("in the shed", "in a shed", Kind.OTHER, ("the", "a")),
+        ("", "the concert here is cancelled", Kind.NEGATION, ("", "the concert here is cancelled")),
+        ("no fee is charged here", "", Kind.OTHER, ("no fee is charged here", "")),
         ("", document(50, "own"), Kind.PASSAGE, ("", document(50, "own"))),
         (document(50, "own"), "", Kind.OTHER, (document(50, "own"), "")),
     ],
@@ -64,6 +74,7 @@ def test_chinese_numbers_dates_and_negations() -> None:
         ("讲座将于星期一举行。", "讲座将于星期四举行。", Kind.DATE),
         ("运动会如期举行。", "运动会取消。", Kind.NEGATION),
         ("门票三百元。", "门票五百元。", Kind.PRICE),
+        ("工程由王建国负责。", "工程由李建国负责。", Kind.NAME),
     ):
         assert [place.kind for place in difference(stored, dropped, story, story[::-1]).places] == [kind]
 

@@ -48,10 +48,11 @@ def test_crawl_without_items_writes_none(tmp_path: Path) -> None:
 
 
 def test_project_is_told_at_the_end_what_was_kept_and_dropped(tmp_path: Path) -> None:
-    [summary] = [message for message in crawl(tmp_path, "") if message.startswith("duplicates:\n")]
+    report = tmp_path / "report.txt"
+    [summary] = [message for message in crawl(tmp_path, str(report)) if message.startswith("duplicates:\n")]
     lines = dict(line.split(maxsplit=1) for line in summary.splitlines()[1:])
     assert (lines["kept"], lines["dropped"]) == ("1 item   1 new", "2 items   2 exact")
-    assert lines["saved"].endswith(" of text")
+    assert f"\n{lines['saved']} saved\n" in report.read_text(encoding="utf-8")
     assert lines["next"] == "scrapy duplicates"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +13,12 @@ import scrapy
 from scrapy.http import HtmlResponse, Response
 
 from dedup.rules.documents import Document
+from dedup.rules.settings import DedupSettings
 from dedup.stage.crawl_run import _canonical_first
 from dedup.stage.examiner import canonical_of
 from dedup.stage.pending import PendingItem, Reading
+from dedup.store.database import open_existing_database
+from dedup.store.erasing import erase
 from tests.crawling import crawl_here
 from tests.localsite import LocalSite
 from tests.stage.test_stage import ADDONS, PassOn, urls
@@ -57,6 +62,16 @@ class Addresses(scrapy.Spider):
         while sum(self.site.hits[path] for path in self.site.pages) < len(self.site.pages):
             await asyncio.sleep(0.01)
         yield {"url": response.url, "text": STORIES[0]}
+
+
+def test_what_was_erased_is_no_large_cluster(pass_on: PassOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DedupSettings, "max_cluster", 2)
+    pass_on(found_at("old")[:1])
+    with closing(open_existing_database(f"sqlite:///{tmp_path / 'dedup.db'}", read_only=False)) as database:
+        erase(database, found_at("old")[0]["url"], with_copies=False, is_tried=False)
+    again = pass_on([{**found_at("old")[0], "url": f"https://other.example/{number}"} for number in range(5)])
+    assert again.count("dedup/erased") == 5
+    assert not any("the cluster of" in message for message in again.messages)
 
 
 def test_of_several_addresses_the_one_is_kept_that_the_others_name(sqlite_url: str) -> None:

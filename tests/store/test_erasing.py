@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import select
+from sqlalchemy import Engine, event, select
 
 from dedup.errors import DedupError
 from dedup.rules.documents import ERASED, Verdict
@@ -69,6 +70,26 @@ def test_short_texts_that_others_write_too_are_not_blocked(checked: Crawl) -> No
         erase_now(checked, key)
     assert verdict_of(checked, "another", "thank you very much") is Verdict.NEW
     assert verdict_of(checked, "blank", "") is Verdict.NEW
+
+
+def test_a_cluster_of_more_members_than_a_statement_takes_values(sqlite_url: str) -> None:
+    def bound(connection: sqlite3.Connection, _: object) -> None:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 1_100)
+
+    event.listen(Engine, "connect", bound)
+    try:
+        checked = Crawl(sqlite_url)
+        copies = [checked.document(f"copy{number}", BASE[0]) for number in range(1_200)]
+        for start in range(0, len(copies), 100):
+            checked.see_all(copies[start : start + 100])
+        done = erase_now(checked, "copy0", with_copies=True)
+        assert (len(done.keys), done.rows["dedup_documents"], done.runs) == (1_200, 1_200, ["test"])
+        assert_whole(checked)
+        assert checked.count(schema.documents) == checked.count(schema.verdicts) == 0
+        assert checked.see("elsewhere", BASE[0]) == ERASED
+        checked.database.close()
+    finally:
+        event.remove(Engine, "connect", bound)
 
 
 @law

@@ -115,7 +115,7 @@ def test_a_run_that_decided_nothing_says_what_it_did_not(crawl: Crawl) -> None:
         "",
         "skipped: 1 not found, 1 timed out",
         "why              page                       linked from",
-        "not found (404)  http://news.example/gone   http://news.example/",
+        "not found (404)  http://news.example/gone   /",
         "timed out        http://other.example/slow",
     ]
 

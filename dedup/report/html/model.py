@@ -11,7 +11,7 @@ from typing import Any
 
 from dedup.console import readable
 from dedup.report.contents import Report, Row
-from dedup.report.examining import Shortlist, examined
+from dedup.report.examining import Shortlist, examined, why_not_flagged
 from dedup.report.words import WordDiff, order_of_place
 from dedup.rules.documents import Rule, Verdict, join_clusters
 from dedup.rules.scope import host_of
@@ -83,6 +83,7 @@ def page_of(report: Report) -> dict[str, Any]:
         "runs": list(report.runs),
         "host": report.host,
         "counts": _counts(report, rows, passed.similar),
+        "why_not_flagged": why_not_flagged(report, rows),
         "rules": {rule.short: [rule.plain, str(rule)] for rule in Rule},
         "rows": columns,
         "rows_cut": passed.passed + report.left_out.rows - len(rows),
@@ -91,7 +92,7 @@ def page_of(report: Report) -> dict[str, Any]:
         },
         "most_compared": report.most_compared,
         "longest_key": LONGEST_KEY,
-        "hosts": [[host.host, host.kept, host.exact, host.near] for host in report.hosts],
+        "hosts": [[host.host, host.kept, host.unchanged, host.exact, host.near] for host in report.hosts],
         "host_count": report.host_count,
         "over_limit": [asdict(each) for each in report.over_limit],
         "address_rules": [

@@ -67,6 +67,7 @@ def write_page(report: Report, stream: TextIO, about: str = "", *, is_served: bo
     shown = {
         "is_served": is_served,
         "counts": data["counts"],
+        "why_not_flagged": data["why_not_flagged"],
         "about": about or report.title,
         "saved": in_unit(saved, total),
         "total": in_unit(total),

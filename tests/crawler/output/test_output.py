@@ -76,9 +76,9 @@ def test_screen_and_report_name_skipped_pages_and_where_they_are_linked_from(tmp
     report = json.loads(run(command).stdout)
     told = {re.sub(" {2,}", "  ", line) for line in block(result)}
     assert told == {
-        f"http 404  {site.url}/gone  {site.url}/list",
-        f"empty  {site.url}/nothing  {site.url}/moved",
-        f"not html  {site.url}/桥  {site.url}/list",
+        f"http 404  {site.url}/gone  /list",
+        f"empty  {site.url}/nothing  /moved",
+        f"not html  {site.url}/桥  /list",
     }
     reported = [(row["key"], row["reason"], row["detail"], row["referrer"]) for row in report["skipped"]]
     assert sorted(reported) == [

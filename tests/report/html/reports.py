@@ -38,7 +38,9 @@ def report_of(*rows: Row, new: int = 10, **values: Any) -> Report:
         "runs": ["monday"],
         "host": "",
         "totals": totals,
-        "hosts": [HostTotal(host, 1, 0, sum(host_of(each.dropped) == host for each in duplicates)) for host in hosts],
+        "hosts": [
+            HostTotal(host, 1, 0, 0, sum(host_of(each.dropped) == host for each in duplicates)) for host in hosts
+        ],
         "host_count": len(hosts),
         "duplicates": iter(duplicates),
         "similar": iter([each for each in rows if not each.verdict.is_duplicate]),

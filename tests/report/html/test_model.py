@@ -125,6 +125,10 @@ def test_head_is_there_without_a_script_also_of_nothing(tmp_path: Path) -> None:
     html = write(tmp_path, report_of(*ROWS)).read_text(encoding="utf-8")
     head = re.sub(r"\s+", " ", html[html.index("<h1>") : html.index("</h1>")])
     assert head == '<h1>4 of 15 pages dropped; <span class="look">1 flagged for review</span>'
+    html = write(
+        tmp_path, report_of(row("https://news.example/a"), row("https://news.example/b", has_changed=True)), None
+    )
+    assert '<p class="muted">1 not compared, as a text has changed since; 1 not compared</p>' in html.read_text("utf-8")
 
 
 def test_names_of_runs_are_text_in_the_head(tmp_path: Path) -> None:

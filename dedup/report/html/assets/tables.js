@@ -32,22 +32,22 @@ function hostTable(data, pairs, marks, openHost) {
     }
   }
   const isOver = new Set(data.over_limit.filter((each) => each.kind === "host").map((each) => each.name));
-  const rows = data.hosts.map(([host, kept, exact, near]) => {
+  const rows = data.hosts.map(([host, kept, unchanged, exact, near]) => {
     const dropped = exact + near;
-    const share = dropped / (kept + dropped);
+    const share = dropped / (kept + unchanged + dropped);
     const why = [];
     if (isOver.has(host)) why.push("nearly all was dropped");
     if (flagged.get(host)) why.push(`${whole(flagged.get(host))} flagged`);
     const name = make("button.link", { type: "button" }, make("bdi", { dir: "ltr" }, visible(host) || "(none)"));
     name.addEventListener("click", () => openHost(host));
     const meter = make("meter", { min: 0, max: 1, value: share, "aria-hidden": "true" });
-    return [name, whole(kept), whole(exact), whole(near), make("span.share", {}, meter, `${Math.round(share * 100)}%`), why.length ? make("strong.review", {}, why.join(", ")) : make("span.muted", {}, "none flagged"), dropped ? groupButtons(marks, () => pairs.ofHost(host), `all duplicates of ${visible(host)}`) : ""];
+    return [name, whole(kept), whole(unchanged), whole(exact), whole(near), make("span.share", {}, meter, `${Math.round(share * 100)}%`), why.length ? make("strong.review", {}, why.join(", ")) : make("span.muted", {}, "none flagged"), dropped ? groupButtons(marks, () => pairs.ofHost(host), `all duplicates of ${visible(host)}`) : ""];
   });
   const rest = data.host_count - data.hosts.length;
   return make(
     "div",
     {},
-    tableOf("Hosts, those with the most dropped pages first", [text("Host"), number("Kept"), number("Exact"), number("Near"), number("Dropped"), text(""), text("Mark all as")], rows),
+    tableOf("Hosts, those with the most dropped pages first", [text("Host"), number("Kept"), number("Unchanged"), number("Exact"), number("Near"), number("Dropped"), text(""), text("Mark all as")], rows),
     rest > 0 ? make("p.note", {}, `and ${counted(rest, "more host")}, which are not in this page`) : null,
   );
 }
