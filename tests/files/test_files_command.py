@@ -17,6 +17,7 @@ import pytest
 
 from tests.commands import run_dedup, run_in_process
 from tests.files.test_reading import warc_record
+from tests.store.test_second_original import STORIES
 from tests.texts import document, edited, filled_in, form
 
 TEXT = document(200, "text")
@@ -377,14 +378,31 @@ def test_kept_documents_carry_their_clusters(name: str, kept: str, tmp_path: Pat
     [cluster] = rows_of(tmp_path / "clusters.jsonl")
     assert cluster == {"leader": "a", "keys": ["a", "b", "a", "d"]}
     assert [(row.get("id") or row["key"], row["copies"], row["cluster"]) for row in found] == [
-        ("a", 4, "a"),
+        ("a", 3, "a"),
         ("c", 1, "c"),
         ("+", 1, None),
-        ("d", 4, "a"),
+        ("d", 1, "a"),
     ]
     assert [name for name in found[0] if name not in ("copies", "cluster")] == (
         ["key", "text", "source", "record"] if (name, kept) == ("in.jsonl", "kept.parquet") else ["id", "text", "n"]
     )
+
+
+@pytest.mark.parametrize("rules", [(), ("--set", "mode=paper", "--set", "radius=12")])
+def test_copies_sum_up_to_the_documents_read_but_for_copies_of_an_index(rules: tuple[str, ...], tmp_path: Path) -> None:
+    joined = [{"id": name, "text": STORIES[name]} for name in ("a", "b", "twin", "c", "twin", "later", "twin")]
+    rows = [*LINES, {"id": "d", "text": f"{TEXT} {document(60, 'd')}"}, {"id": "+", "text": "+"}, *joined, *many(60)]
+    write(tmp_path / "in.jsonl", rows)
+    write(tmp_path / "known.jsonl", rows[::6])
+    assert dedup("known.jsonl", "--save-index", "known", *rules, folder=tmp_path).returncode == 0
+    for against in ((), ("--against", "known")):
+        done = dedup("in.jsonl", "-o", "out", "--cluster-fields", "--force", *against, *rules, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        kept, dropped = (rows_of(tmp_path / f"out/{name}.jsonl") for name in ("kept", "dropped"))
+        originals = {row["id"] for row in kept}
+        of_index = [row for row in dropped if row["original"] not in originals]
+        assert bool(of_index) == bool(against)
+        assert sum(row["copies"] for row in kept) == len(rows) - len(of_index)
 
 
 def test_two_runs_do_not_write_the_same_outputs(tmp_path: Path) -> None:
