@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     # Takes a quarter of a second to load.
     from dedup.files.tally import Tally
 
-STANDARD_INPUT = "-"
+STANDARD_INPUT = STANDARD_OUTPUT = "-"
 
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
@@ -56,7 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="of the files in DIR; default: jsonl")
     parser.add_argument(
-        "--kept", type=local, metavar="FILE", help=f"write kept documents as they came: .{', .'.join(FORMATS)}"
+        "--kept",
+        type=local,
+        metavar="FILE",
+        help=f"write kept documents as they came: .{', .'.join(FORMATS)}, or - for JSON lines on standard output, as all "
+        "outputs may be",
     )
     parser.add_argument(
         "--dropped", type=local, metavar="FILE", help="write dropped ones, with original and similarity"
@@ -204,7 +208,19 @@ def run(options: argparse.Namespace) -> int:
         keep_freed_memory()
         # Both take most of a second: what the workers need is loaded while this process loads the rest.
         load_ahead(preloads(found.files, read_options(options)))
-        return _deduplicate(options, found, outputs)
+        with _standard_output(outputs) as files:
+            return _deduplicate(options, found, outputs, files)
+
+
+@contextmanager
+def _standard_output(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
+    """Give the files to write; what is called `-` is one as long as it lasts, copied to standard output when whole."""
+    with tempfile.TemporaryDirectory(prefix="dedup-") as folder:
+        copied = Path(folder) / "out.jsonl"
+        yield {name: copied if path == Path(STANDARD_OUTPUT) else path for name, path in outputs.items()}
+        if copied.exists():
+            with copied.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
 
 
 @contextmanager
@@ -222,20 +238,29 @@ def input_files(inputs: Sequence[str | Path]) -> Iterator[FoundFiles]:
         yield found._replace(files=files)
 
 
-def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path]) -> int:
-    """Do the job and print the report; return the exit status, see `run`."""
+def _deduplicate(
+    options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path], files: dict[str, Path]
+) -> int:
+    """Do the job and print the report; return the exit status, see `run`.
+
+    Args:
+        options: those of the command.
+        found: the files to read.
+        outputs: what is written, as it was named.
+        files: the same as files.
+    """
     with without_collections():
         from dedup.files.job import Job, require_writable, summary_lines, summary_object  # noqa: PLC0415
         from dedup.files.run import run_job  # noqa: PLC0415
     settings = rule_settings(options)
     if found.ignored:
         print_message("files", f"skipped {len(found.ignored):,} files of unknown format, such as {found.ignored[0]}")
-    require_writable(outputs, options.save_index, options.against, found.files, force=options.force)
+    require_writable(files, options.save_index, options.against, found.files, force=options.force)
     job = Job(
         files=found.files,
         options=read_options(options),
         settings=settings,
-        outputs=outputs,
+        outputs=files,
         processes=options.processes or os.cpu_count() or 1,
         limit=options.limit,
         against=options.against,
@@ -268,10 +293,12 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
     status = status_of("files", rejected, outputs.get("rejected"), are_allowed=options.allow_rejects)
     written = [path for name, path in outputs.items() if name != "rejected" or rejected]
     written += [job.save_index] if job.save_index else []
-    command = next_command(options, result.tally, outputs)
+    is_piped = Path(STANDARD_OUTPUT) in outputs.values()
+    command = "" if is_piped else next_command(options, result.tally, outputs)
     documents = result.tally.documents
     lines = summary_lines(result, len(job.files), written, seconds, documents, command=command)
-    print_answer(summary_object(result, seconds), lines, as_json=options.json)
+    with redirect_stdout(sys.stderr if is_piped else sys.stdout):
+        print_answer(summary_object(result, seconds), lines, as_json=options.json)
     return status
 
 

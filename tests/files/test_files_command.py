@@ -7,6 +7,7 @@ import json
 import shlex
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,6 +20,7 @@ from tests.commands import run_dedup, run_in_process
 from tests.files.test_reading import warc_record
 from tests.store.test_second_original import STORIES
 from tests.texts import document, edited, filled_in, form
+from tests.waiting import HANG
 
 TEXT = document(200, "text")
 NEAR = edited(TEXT, 4)
@@ -337,6 +339,27 @@ def test_standard_input_is_read_and_what_is_written_is_compressed_by_its_name(tm
         assert [json.loads(line)["id"] for line in kept] == ["a", "c"]
     *_, last = rows_of(tmp_path / "dropped.jsonl")
     assert (last["key"], last["source"], last["original"]) == ("-:5", "-:5", "c")
+
+
+def test_an_output_may_be_standard_output_and_the_summary_goes_elsewhere(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES)
+    done = dedup("in.jsonl", "--kept", "-", "--dropped", "dropped.jsonl", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["a", "c"]
+    assert json.loads(done.stderr)["documents"] == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dropped.jsonl", "in.jsonl"]
+    refused = dedup("in.jsonl", "--kept", "-", "--pairs", "-", folder=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "two outputs are the same file" in refused.stderr
+
+
+@pytest.mark.slow
+def test_who_reads_no_further_ends_the_command_without_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [{"id": str(i), "text": document(600, i)} for i in range(40)])
+    line = f"{shlex.quote(sys.executable)} -m dedup files in.jsonl --kept - | head -c 1"
+    done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=HANG, check=True)
+    assert done.stdout == "{"
+    assert "error" not in done.stderr
 
 
 def test_a_source_of_which_most_goes_is_named_and_may_stop_the_run(tmp_path: Path) -> None:
