@@ -38,7 +38,7 @@ STANDARD_INPUT = STANDARD_OUTPUT = "-"
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
 
-_REJECTED, _INTERRUPTED = 3, 130
+REJECTED, _INTERRUPTED = 3, 130
 # A source of which more goes is warned of: it may be made by a template. So many are named.
 _MUCH, _NAMED = 0.5, 5
 _PAGERS = {".gz": "zless", ".zst": "zstdless"}
@@ -59,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kept",
         type=local,
         metavar="FILE",
-        help=f"write kept documents as they came: .{', .'.join(FORMATS)}, or - for JSON lines on standard output, as all "
-        "outputs may be",
+        help=f"write kept documents as they came: .{', .'.join(FORMATS)}, or - for JSON lines on standard output, as "
+        "all outputs may be",
     )
     parser.add_argument(
         "--dropped", type=local, metavar="FILE", help="write dropped ones, with original and similarity"
@@ -162,7 +162,7 @@ def status_of(command: str, rejected: int, path: object, *, are_allowed: bool) -
     where = f"{path} says which and why" if path is not None else "--rejected FILE writes which and why"
     way_out = "" if are_allowed else "; --allow-rejects ends with status 0"
     print_message(command, f"{rejected:,} rejected: {where}{way_out}")
-    return 0 if are_allowed else _REJECTED
+    return 0 if are_allowed else REJECTED
 
 
 def next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[str, Path | str]) -> str:
