@@ -78,12 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs")
-    parser.add_argument(
-        "--max-dropped",
-        type=float,
-        metavar="SHARE",
-        help="write nothing if more than this share, such as .5, of a source of 100 documents or more is dropped",
-    )
+    add_max_dropped_argument(parser)
     add_reading_arguments(parser)
     parser.add_argument(
         "--keep",
@@ -119,6 +114,22 @@ def local(text: str) -> Path:
     return Path(text)
 
 
+def add_max_dropped_argument(parser: argparse.ArgumentParser) -> None:
+    """Add `--max-dropped`."""
+    parser.add_argument(
+        "--max-dropped",
+        type=_share,
+        metavar="SHARE",
+        help="write nothing if more than this share, such as .5, of a source of 100 documents or more is dropped",
+    )
+
+
+def _share(text: str) -> float:
+    if not 0 <= float(text) <= 1:
+        raise InputError(f"--max-dropped {text}: expected a share from 0 to 1, such as .5")
+    return float(text)
+
+
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that say how documents are read and signed."""
     add_field_arguments(parser)
@@ -146,6 +157,14 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
 def read_options(options: argparse.Namespace) -> ReadOptions:
     """Return how documents are found in files, of the arguments that `add_field_arguments` adds."""
     return ReadOptions(tuple(options.text_field), options.html_field, options.key_field, options.max_bytes)
+
+
+def print_warnings(command: str, tally: Tally) -> None:
+    """Warn of documents that the index was made of, and of sources of which most is dropped."""
+    if recurrence := tally.recurrence:
+        print_message(command, recurrence)
+    for source in tally.mostly_dropped(_MUCH)[:_NAMED]:
+        print_message(command, f"{source}; look at them before you use what is kept")
 
 
 def status_of(command: str, rejected: int, path: object, *, are_allowed: bool) -> int:
@@ -198,8 +217,6 @@ def run(options: argparse.Namespace) -> int:
         value = getattr(options, name)
         if value is not None and not value > 0:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected more than 0")
-    if options.max_dropped is not None and not 0 <= options.max_dropped <= 1:
-        raise InputError(f"--max-dropped {options.max_dropped:g}: expected a share from 0 to 1, such as .5")
     if options.date_field is not None and options.keep != Keep.NEWEST:
         raise InputError("--date-field goes with --keep newest")
     with input_files(options.inputs) as found:
@@ -283,10 +300,7 @@ def _deduplicate(
     elif result.empty_fields:
         fields = ", ".join(map(repr, result.empty_fields))
         print_message("files", f"--text-field: no document has a text in {fields}; see how the fields are spelled")
-    if recurrence := result.tally.recurrence:
-        print_message("files", recurrence)
-    for source in result.tally.mostly_dropped(_MUCH)[:_NAMED]:
-        print_message("files", f"{source}; look at them before you use what is kept")
+    print_warnings("files", result.tally)
     seconds = time.monotonic() - started
     rejected = result.tally.rejected
     # On a terminal the command to give next shall be the last line.

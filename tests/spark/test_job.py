@@ -16,6 +16,7 @@ from tests.files.test_files_verdicts import corpus
 from tests.files.test_reading import warc_record
 from tests.report.html.test_model import data_in
 from tests.spark.test_spark_command import rows
+from tests.texts import document
 
 pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -54,6 +55,20 @@ def test_an_index_grows_from_job_to_job(spark: Any, tmp_path: Path) -> None:
     assert of_files.items() <= of_spark.items()
     with pytest.raises(InputError, match="known: already exists; remove it, or give it as --against"):
         run(spark, first, output=str(tmp_path / "out"), save_index=index)
+
+
+def test_what_is_mostly_copies_or_in_the_index_is_not_written(spark: Any, tmp_path: Path) -> None:
+    lines = [json.dumps({"id": str(number), "text": document(40, number % 40)}) for number in range(110)]
+    source, out, index = (str(tmp_path / name) for name in ("in.jsonl", "out", "known"))
+    (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"in\.jsonl: 70 of 110 documents are dropped, more than --max-dropped 0\.5"):
+        run(spark, source, output=out, max_dropped=0.5, save_index=index)
+    # The finished steps are there for another try.
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["_work"]
+    assert "unfinished" in run(spark, source, output=out, max_dropped=0.7, save_index=index)[0]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines[:60]) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="40 of 60 documents are in the index under their own keys: it was made of"):
+        run(spark, source, output=str(tmp_path / "again"), against=index, save_index=index)
 
 
 def test_where_nothing_can_be_read_nothing_is_written(spark: Any, tmp_path: Path) -> None:
