@@ -113,7 +113,7 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
     )
     assert {name: summary[name] for name in of_files} == of_files
     spark_page, files_page = (data_in(tmp_path / f"{name}.html") for name in ("spark", "files"))
-    for name in ("counts", "rows", "rows_cut", "keys"):
+    for name in ("counts", "rows", "rows_cut", "texts"):
         assert spark_page[name] == files_page[name]
     # `dedup files` has no words of those whose words no verdict has needed.
     assert files_page["differences"].items() <= spark_page["differences"].items()
