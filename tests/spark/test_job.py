@@ -14,7 +14,7 @@ from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
 from tests.files.test_files_verdicts import corpus
 from tests.files.test_reading import warc_record
-from tests.report.html.test_model import data_in
+from tests.report.html.test_model import data_in, keys_of
 from tests.spark.test_spark_command import rows
 from tests.texts import document
 
@@ -50,11 +50,18 @@ def test_an_index_grows_from_job_to_job(spark: Any, tmp_path: Path) -> None:
     assert [{k: v for k, v in row.items() if k != "id"} for row in found] == dropped
     assert any(row["original"].startswith("1-") for row in found)
     # Words of what was known come from the index.
-    of_files, of_spark = (data_in(tmp_path / f"{name}.html")["differences"] for name in ("files", "spark"))
+    of_files, of_spark = (differences_in(tmp_path / f"{name}.html") for name in ("files", "spark"))
     assert of_files
     assert of_files.items() <= of_spark.items()
     with pytest.raises(InputError, match="known: already exists; remove it, or give it as --against"):
         run(spark, first, output=str(tmp_path / "out"), save_index=index)
+
+
+def differences_in(page: Path) -> dict[str, Any]:
+    """Return how the words of documents differ from those of their originals, by their keys."""
+    data = data_in(page)
+    keys = keys_of(data)
+    return {keys[int(number)]: each for number, each in data["differences"].items()}
 
 
 def test_what_is_mostly_copies_or_in_the_index_is_not_written(spark: Any, tmp_path: Path) -> None:
