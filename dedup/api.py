@@ -138,8 +138,8 @@ def similarity(a: str, b: str, **rules: Unpack[Rules]) -> PairDecision:
     from dedup.rules.matcher import PairDecider
 
     settings = RuleSettings(**_of(RuleSettings, rules))
-    for text in (a, b):
-        _require_text(text)
+    for name, text in (("a", a), ("b", b)):
+        _require_text(name, text)
     scheme = find_scheme(settings.scheme)
     return PairDecider(settings).decide(make_signature(a, scheme), make_signature(b, scheme))
 
@@ -285,11 +285,10 @@ class Deduplicator:
                 self._run_id = None
 
     def _document(self, key: str, text: str | Signature, *, separate: bool) -> Document:
-        if not isinstance(key, str):
-            raise TypeError(f"expected a string as the key of a text, not {type(key).__name__}")
+        _require_key("the key", key)
         if isinstance(text, Signature):
             return Document(key, text, separate=separate)
-        _require_text(text)
+        _require_text("the text", text)
         size = len(text.encode("utf-8", "surrogatepass"))
         return Document(key, make_signature(text, self._scheme), size, separate=separate)
 
@@ -338,9 +337,9 @@ def _require_key(name: str, key: object) -> str:
     raise TypeError(f"{name} is of type {type(key).__name__}, expected a string: {line}")
 
 
-def _require_text(text: object) -> None:
-    if not isinstance(text, str):
-        raise TypeError(f"expected a text, not {type(text).__name__}")
+def _require_text(name: str, text: object, kind: Any = str) -> None:
+    if not isinstance(text, kind):
+        raise TypeError(f"{name} is of type {type(text).__name__}, expected a string")
 
 
 def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decision]:
@@ -397,7 +396,6 @@ def _pair(number: int, given: object, kind: Any, expected: str = "a pair") -> tu
             raise TypeError(f"text {number}: what a database remembers needs a key: give pairs of key and text")
         case (found, text):
             key = _require_key(f"text {number}: the key", found)
-            if not isinstance(text, kind):
-                raise TypeError(f"text {number}: the text is of type {type(text).__name__}, expected a string")
+            _require_text(f"text {number}: the text", text, kind)
             return key, text
     raise TypeError(f"text {number}: expected {expected} of key and text, not {type(given).__name__}")

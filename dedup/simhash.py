@@ -157,9 +157,20 @@ def bigrams(text: str) -> dict[str, int]:
     return dict.fromkeys((text[at : at + 2] for at in range(max(len(text) - 1, min(len(text), 1)))), 1)
 
 
-def words(text: str) -> dict[str, int]:
-    """Return how often each word of a text comes, normalised as in a crawl; Chinese words are jieba's."""
-    return dict(Counter(tokenise(normalise(text)).words()))
+def words(text: str, size: int = 1) -> dict[str, int]:
+    """Return how often each word of a text comes, normalised as in a crawl; Chinese words are jieba's.
+
+    Args:
+        text: the text.
+        size: how many neighbouring words are a feature together: 2 for pairs, 3 for triples.
+
+    Raises:
+        InputError: `size` is less than 1.
+    """
+    if size < 1:
+        raise InputError(f"features of {size} words: expected at least 1")
+    found = tokenise(normalise(text)).words()
+    return dict(Counter(map(" ".join, zip(*(found[start:] for start in range(size)), strict=False))))
 
 
 def keywords(text: str, most: int = 20, method: str = "tfidf", stop_words: Iterable[str] = ()) -> dict[str, float]:

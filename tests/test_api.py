@@ -277,13 +277,18 @@ def test_threads_share_one(tmp_path: Path) -> None:
 
 def test_what_is_no_text_and_what_is_no_key_is_named(tmp_path: Path) -> None:
     wrong: Any = None
-    with pytest.raises(TypeError, match="expected a text, not NoneType"):
+    with pytest.raises(TypeError, match="b is of type NoneType, expected a string"):
         compare(STORY, wrong)
     with Deduplicator(f"sqlite:///{tmp_path / 'texts.db'}") as deduplicator:
-        with pytest.raises(TypeError, match="expected a text, not NoneType"):
-            deduplicator.decide("a", wrong)
-        with pytest.raises(TypeError, match="expected a string as the key of a text, not NoneType"):
-            deduplicator.decide(wrong, STORY)
+        for pair, said in {
+            ("a", wrong): "the text is of type NoneType, expected a string",
+            (7, STORY): "the key is of type int, expected a string: str(key)",
+            (b"a", STORY): "the key is of type bytes, expected a string: key.decode()",
+        }.items():
+            with pytest.raises(TypeError, match=f"^{re.escape(said)}$"):
+                deduplicator.decide(*pair)
+            with pytest.raises(TypeError, match=f"^text 0: {re.escape(said)}$"):
+                deduplicator.decide_all([pair])
 
 
 def test_nothing_is_decided_once_it_is_closed(tmp_path: Path) -> None:

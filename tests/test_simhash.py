@@ -248,7 +248,9 @@ def test_the_hash_of_the_python_class_takes_characters() -> None:
 
 def test_words_and_bigrams() -> None:
     assert words("The bridge, the BRIDGE 北京大学") == {"the": 2, "bridge": 2, "北京大学": 1}
-    assert words("...") == {}
+    assert words("...") == words("one", 2) == {}
+    assert words("to be or not to be", 2) == {"to be": 2, "be or": 1, "or not": 1, "not to": 1}
+    assert words("北京大学 to be", 3) == {"北京大学 to be": 1}
     assert bigrams("banana") == {"ba": 1, "an": 1, "na": 1}
     assert (bigrams("a"), bigrams("")) == ({"a": 1}, {})
 
@@ -277,6 +279,7 @@ def test_words_and_bigrams() -> None:
         (lambda: simhash("a text"), "expected features, no text"),
         (lambda: keywords("a", method="idf"), "method 'idf': expected one of tfidf, textrank"),
         (lambda: keywords("a", 0), "0 keywords"),
+        (lambda: words("a", 0), "features of 0 words: expected at least 1"),
     ],
 )
 def test_what_cannot_be_is_one_clear_error(call: Callable[[], Any], said: str) -> None:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     # Takes a quarter of a second to load.
     from dedup.files.tally import Tally
 
-STANDARD_INPUT = "-"
+STANDARD_INPUT = STANDARD_OUTPUT = "-"
 
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
 
-_REJECTED, _INTERRUPTED = 3, 130
+REJECTED, _INTERRUPTED = 3, 130
 # A source of which more goes is warned of: it may be made by a template. So many are named.
 _MUCH, _NAMED = 0.5, 5
 _PAGERS = {".gz": "zless", ".zst": "zstdless"}
@@ -56,7 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="of the files in DIR; default: jsonl")
     parser.add_argument(
-        "--kept", type=local, metavar="FILE", help=f"write kept documents as they came: .{', .'.join(FORMATS)}"
+        "--kept",
+        type=local,
+        metavar="FILE",
+        help=f"write kept documents as they came: .{', .'.join(FORMATS)}, or - for JSON lines on standard output, as "
+        "all outputs may be",
     )
     parser.add_argument(
         "--dropped", type=local, metavar="FILE", help="write dropped ones, with original and similarity"
@@ -69,16 +73,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster-fields",
         action="store_true",
-        help="add to kept documents copies, how many documents their cluster has, and cluster, the key of its leader",
+        help="add to kept documents copies, how many of those read each stands for: itself, and what was dropped as a "
+        "copy of it; and cluster, the key of the leader of its cluster",
     )
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs")
-    parser.add_argument(
-        "--max-dropped",
-        type=float,
-        metavar="SHARE",
-        help="write nothing if more than this share, such as .5, of a source of 100 documents or more is dropped",
-    )
+    add_max_dropped_argument(parser)
     add_reading_arguments(parser)
     parser.add_argument(
         "--keep",
@@ -114,6 +114,22 @@ def local(text: str) -> Path:
     return Path(text)
 
 
+def add_max_dropped_argument(parser: argparse.ArgumentParser) -> None:
+    """Add `--max-dropped`."""
+    parser.add_argument(
+        "--max-dropped",
+        type=_share,
+        metavar="SHARE",
+        help="write nothing if more than this share, such as .5, of a source of 100 documents or more is dropped",
+    )
+
+
+def _share(text: str) -> float:
+    if not 0 <= float(text) <= 1:
+        raise InputError(f"--max-dropped {text}: expected a share from 0 to 1, such as .5")
+    return float(text)
+
+
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that say how documents are read and signed."""
     add_field_arguments(parser)
@@ -143,6 +159,14 @@ def read_options(options: argparse.Namespace) -> ReadOptions:
     return ReadOptions(tuple(options.text_field), options.html_field, options.key_field, options.max_bytes)
 
 
+def print_warnings(command: str, tally: Tally) -> None:
+    """Warn of documents that the index was made of, and of sources of which most is dropped."""
+    if recurrence := tally.recurrence:
+        print_message(command, recurrence)
+    for source in tally.mostly_dropped(_MUCH)[:_NAMED]:
+        print_message(command, f"{source}; look at them before you use what is kept")
+
+
 def status_of(command: str, rejected: int, path: object, *, are_allowed: bool) -> int:
     """Name the file of what was rejected, if anything was; return the exit status.
 
@@ -157,7 +181,7 @@ def status_of(command: str, rejected: int, path: object, *, are_allowed: bool) -
     where = f"{path} says which and why" if path is not None else "--rejected FILE writes which and why"
     way_out = "" if are_allowed else "; --allow-rejects ends with status 0"
     print_message(command, f"{rejected:,} rejected: {where}{way_out}")
-    return 0 if are_allowed else _REJECTED
+    return 0 if are_allowed else REJECTED
 
 
 def next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[str, Path | str]) -> str:
@@ -193,8 +217,6 @@ def run(options: argparse.Namespace) -> int:
         value = getattr(options, name)
         if value is not None and not value > 0:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected more than 0")
-    if options.max_dropped is not None and not 0 <= options.max_dropped <= 1:
-        raise InputError(f"--max-dropped {options.max_dropped:g}: expected a share from 0 to 1, such as .5")
     if options.date_field is not None and options.keep != Keep.NEWEST:
         raise InputError("--date-field goes with --keep newest")
     with input_files(options.inputs) as found:
@@ -203,7 +225,19 @@ def run(options: argparse.Namespace) -> int:
         keep_freed_memory()
         # Both take most of a second: what the workers need is loaded while this process loads the rest.
         load_ahead(preloads(found.files, read_options(options)))
-        return _deduplicate(options, found, outputs)
+        with _standard_output(outputs) as files:
+            return _deduplicate(options, found, outputs, files)
+
+
+@contextmanager
+def _standard_output(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
+    """Give the files to write; what is called `-` is one as long as it lasts, copied to standard output when whole."""
+    with tempfile.TemporaryDirectory(prefix="dedup-") as folder:
+        copied = Path(folder) / "out.jsonl"
+        yield {name: copied if path == Path(STANDARD_OUTPUT) else path for name, path in outputs.items()}
+        if copied.exists():
+            with copied.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
 
 
 @contextmanager
@@ -221,20 +255,29 @@ def input_files(inputs: Sequence[str | Path]) -> Iterator[FoundFiles]:
         yield found._replace(files=files)
 
 
-def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path]) -> int:
-    """Do the job and print the report; return the exit status, see `run`."""
+def _deduplicate(
+    options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path], files: dict[str, Path]
+) -> int:
+    """Do the job and print the report; return the exit status, see `run`.
+
+    Args:
+        options: those of the command.
+        found: the files to read.
+        outputs: what is written, as it was named.
+        files: the same as files.
+    """
     with without_collections():
         from dedup.files.job import Job, require_writable, summary_lines, summary_object  # noqa: PLC0415
         from dedup.files.run import run_job  # noqa: PLC0415
     settings = rule_settings(options)
     if found.ignored:
         print_message("files", f"skipped {len(found.ignored):,} files of unknown format, such as {found.ignored[0]}")
-    require_writable(outputs, options.save_index, options.against, found.files, force=options.force)
+    require_writable(files, options.save_index, options.against, found.files, force=options.force)
     job = Job(
         files=found.files,
         options=read_options(options),
         settings=settings,
-        outputs=outputs,
+        outputs=files,
         processes=options.processes or os.cpu_count() or 1,
         limit=options.limit,
         against=options.against,
@@ -257,20 +300,19 @@ def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[s
     elif result.empty_fields:
         fields = ", ".join(map(repr, result.empty_fields))
         print_message("files", f"--text-field: no document has a text in {fields}; see how the fields are spelled")
-    if recurrence := result.tally.recurrence:
-        print_message("files", recurrence)
-    for source in result.tally.mostly_dropped(_MUCH)[:_NAMED]:
-        print_message("files", f"{source}; look at them before you use what is kept")
+    print_warnings("files", result.tally)
     seconds = time.monotonic() - started
     rejected = result.tally.rejected
     # On a terminal the command to give next shall be the last line.
     status = status_of("files", rejected, outputs.get("rejected"), are_allowed=options.allow_rejects)
     written = [path for name, path in outputs.items() if name != "rejected" or rejected]
     written += [job.save_index] if job.save_index else []
-    command = next_command(options, result.tally, outputs)
+    is_piped = Path(STANDARD_OUTPUT) in outputs.values()
+    command = "" if is_piped else next_command(options, result.tally, outputs)
     documents = result.tally.documents
     lines = summary_lines(result, len(job.files), written, seconds, documents, command=command)
-    print_answer(summary_object(result, seconds), lines, as_json=options.json)
+    with redirect_stdout(sys.stderr if is_piped else sys.stdout):
+        print_answer(summary_object(result, seconds), lines, as_json=options.json)
     return status
 
 

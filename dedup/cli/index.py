@@ -12,21 +12,24 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dedup.cli import files
+from dedup.cli.databases import add_database_argument, database_url, has_database
 from dedup.cli.settings_options import (
     add_settings_arguments,
     make_settings,
     read_settings_options,
     with_scheme_of,
 )
-from dedup.cli.warm_up import compile_first
+from dedup.cli.warm_up import compile_first, print_message
 from dedup.console import Line, counted, in_unit, linked, plain, print_answer, shortened, similarity, table
 from dedup.errors import InputError, SettingsError
 from dedup.files.index import SavedIndex, new_index, require_free
 from dedup.files.index_database import add_crawled, load, mode_of, scheme_of
 from dedup.files.index_tools import Contents, Hit, IndexQuery, find_near, read_contents
-from dedup.files.readers.documents import Keep
+from dedup.files.readers.documents import CorpusDocument, Keep, Rejected
+from dedup.files.readers.files import holds_records
+from dedup.files.readers.portions import read_files
 from dedup.files.tally import about_settings
-from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Material, read_named, require_encoding
+from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Material, Origin, read_named, require_encoding
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS
@@ -36,6 +39,8 @@ _LABEL = 14
 _RADIUS = 3
 _FINGERPRINT = re.compile("(?:0x)?[0-9a-f]{16}", re.IGNORECASE)
 _NAME_WIDTH = 60
+# Each of them goes through the whole index.
+_MOST_DOCUMENTS = 100
 _HEADINGS = ("found", ">distance", ">similarity", "verdict", "rule", "leader")
 
 
@@ -70,12 +75,8 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("inputs", nargs="*", type=files.path_or_url, metavar="INPUT", help=files.INPUTS_HELP)
-    parser.add_argument(
-        "--database",
-        metavar="URL",
-        help="instead of files: the database of a crawl, a URL or an SQLite file. Of the settings that the crawl had, "
-        "min_tokens and, in the paper's mode, short_tokens matter",
-    )
+    more = ". Instead of files; of the crawl's settings min_tokens and, in the paper's mode, short_tokens matter"
+    add_database_argument(parser, more)
     parser.add_argument("-o", "--output", type=files.local, required=True, metavar="INDEX", help="the folder to make")
     parser.add_argument("--force", action="store_true", help="overwrite an index, and forget an interrupted run")
     parser.add_argument("--against", type=files.local, metavar="INDEX", help="begin with the documents of this index")
@@ -87,13 +88,14 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
 def _build(options: argparse.Namespace) -> int:
     """Build an index; the status is 130 if the user stopped it."""
     require_free(options.output, force=True)
-    if bool(options.inputs) == (options.database is not None):
-        raise InputError("give files and folders, or --database URL: dedup index build -h")
-    if options.database is None:
+    if options.inputs and options.database is None:
         return _build_of_files(options)
+    url = database_url(options.database)
+    if options.inputs or (options.database is None and not has_database(url)):
+        raise InputError("give files and folders, or --database URL: dedup index build -h")
     if options.against is not None:
         raise InputError("--against goes with files: make an index of the database, then build one --against it")
-    return _build_of_database(options)
+    return _build_of_database(options, url)
 
 
 def _build_of_files(options: argparse.Namespace) -> int:
@@ -104,8 +106,8 @@ def _build_of_files(options: argparse.Namespace) -> int:
     return files.run(argparse.Namespace(**{**vars(options), **outputs, "save_index": options.output}))
 
 
-def _build_of_database(options: argparse.Namespace) -> int:
-    with closing(open_existing_database(url_of(options.database))) as database:
+def _build_of_database(options: argparse.Namespace, url: str) -> int:
+    with closing(open_existing_database(url)) as database:
         settings = _settings(database, read_settings_options(options))
         compile_first("index build")
         with new_index(options.output, settings, force=options.force) as known:
@@ -162,7 +164,8 @@ def _add_query(parser: argparse.ArgumentParser) -> None:
         "documents",
         nargs="*",
         metavar="DOCUMENT",
-        help=f"a file (text or HTML), or a text: {TEXT_PREFIX}...; compared as a crawl would, by the index's settings",
+        help=f"a file (text, HTML, or records as `dedup files` reads them; - for JSON lines on standard input), or a "
+        f"text: {TEXT_PREFIX}...; compared as a crawl would, by the index's settings",
     )
     parser.add_argument(
         "--fingerprint",
@@ -181,11 +184,12 @@ def _add_query(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="finds of each shown at most; default: 10")
     parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
+    files.add_field_arguments(parser)
     _add_json(parser)
 
 
 def _query(options: argparse.Namespace) -> int:
-    """Look up and print what was found; the status is 0, whether anything was or not."""
+    """Look up and print what was found; the status is 0, whether anything was or not, and 3 if some were rejected."""
     if not options.documents and not options.fingerprint and options.fingerprints is None:
         raise InputError("nothing to look up: give files, texts, --fingerprint HEX, or --fingerprints FILE")
     if not 0 <= options.radius <= BITS:
@@ -197,7 +201,8 @@ def _query(options: argparse.Namespace) -> int:
         asked += _read_fingerprints(options.fingerprints)
     if options.encoding:
         require_encoding(options.encoding)
-    materials = [_material(name, options.encoding or "") for name in options.documents]
+    rejected: list[Rejected] = []
+    materials = [each for name in options.documents for each in _materials(name, options, rejected)]
     if materials:
         compile_first("index query")
     saved = SavedIndex(options.index)
@@ -206,7 +211,7 @@ def _query(options: argparse.Namespace) -> int:
     answers += zip((f"{fingerprint:016x}" for fingerprint in asked), near, strict=True)
     objects = [{"query": name, "found": [asdict(each) for each in found]} for name, found in answers]
     print_answer(objects, _lines(answers), as_json=options.json)
-    return 0
+    return files.REJECTED if rejected and not options.allow_rejects else 0
 
 
 def _fingerprint(text: str, source: str) -> int:
@@ -225,6 +230,24 @@ def _read_fingerprints(name: str) -> list[int]:
     source = "standard input" if name == "-" else name
     lines = enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1)
     return [_fingerprint(line.strip(), f"{source}: line {number:,}:") for number, line in lines if line.strip()]
+
+
+def _materials(name: str, options: argparse.Namespace, rejected: list[Rejected]) -> Iterator[Material]:
+    """Read what is named: one text, or the documents of a file of records; name what is none, and add it to those."""
+    if name != files.STANDARD_INPUT and (name.startswith(TEXT_PREFIX) or not holds_records(name)):
+        yield _material(name, options.encoding or "")
+        return
+    with files.input_files([files.path_or_url(name)]) as found:
+        for number, item in enumerate(read_files(found.files, files.read_options(options))):
+            if number == _MOST_DOCUMENTS:
+                way_out = f"`dedup files {plain(name)} --against {options.index} --pairs FILE` compares many"
+                raise InputError(f"{plain(name)}: {_MOST_DOCUMENTS} documents are looked up at most; {way_out}")
+            if isinstance(item, Rejected):
+                print_message("index query", f"{item.source}: {item.reason}")
+                rejected.append(item)
+            elif isinstance(item, CorpusDocument):
+                origin = Origin.TEXT if item.html is None else Origin.HTML
+                yield Material(item.key, origin, item.text or "" if item.html is None else item.html)
 
 
 def _material(name: str, encoding: str) -> Material:

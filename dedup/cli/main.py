@@ -94,6 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # What a command says to be given next may be much of what was given.
         options = parser.parse_args(arguments, argparse.Namespace(given=arguments))
         status: int = _module(options.command).run(options)
+    except BrokenPipeError:
+        # `run_and_exit` knows what it is.
+        raise
     except (DedupError, OSError) as error:
         if is_completing:
             return exit_status(error)

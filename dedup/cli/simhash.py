@@ -16,7 +16,7 @@ from dedup.errors import InputError
 from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Origin, read_named, require_encoding
 from dedup.simhash import HASHES, MOST_BITS, bigrams, cosine, distance, fingerprint_of, hashed, keywords, sums, words
 
-_FEATURES = re.compile(r"(bigrams|words)|(keywords|textrank)(?::([0-9]{1,6}))?")
+_FEATURES = re.compile(r"bigrams|(words|keywords|textrank)(?::([0-9]{1,6}))?")
 _SHOWN = 12
 _MOST_TEXTS = 100
 _NAME, _TEXT, _SUMS_A_LINE = 20, 100, 16
@@ -37,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     text = f"a text, or a file (text or HTML); {TEXT_PREFIX}... is always a text"
     parser.add_argument("texts", nargs="+", metavar="TEXT", help=text)
-    features = "bigrams (of characters), words, keywords:N (TF-IDF), textrank:N (Chinese alone); default: bigrams"
+    features = "bigrams (of characters), words, words:2 (pairs of words), words:3, keywords:N (TF-IDF), textrank:N "
+    features += "(Chinese alone); default: bigrams"
     parser.add_argument("--features", default="bigrams", metavar="NAME", help=features)
     parser.add_argument("--hash", default="mmh3", metavar="NAME", help=f"{', '.join(HASHES)}; default: mmh3")
     parser.add_argument("--bits", default="64", help=f"width of the fingerprint, 1 to {MOST_BITS}; default: 64")
@@ -85,10 +86,13 @@ def _read(name: str, encoding: str) -> str:
 def _features(name: str, text: str) -> Mapping[str, float]:
     found = _FEATURES.fullmatch(name)
     if found is None:
-        raise InputError(f"--features {name!r}: expected bigrams, words, keywords:20 or textrank:20")
-    if found[1]:
-        return {"bigrams": bigrams, "words": words}[found[1]](text)
-    return keywords(text, int(found[3] or 20), "tfidf" if found[2] == "keywords" else "textrank")
+        raise InputError(f"--features {name!r}: expected bigrams, words, words:2, keywords:20 or textrank:20")
+    match found[1]:
+        case None:
+            return bigrams(text)
+        case "words":
+            return words(text, int(found[2] or 1))
+    return keywords(text, int(found[2] or 20), "tfidf" if found[1] == "keywords" else "textrank")
 
 
 def _board(number: int, each: _Drawn, options: argparse.Namespace, bits: int) -> Iterator[str]:

@@ -9,8 +9,17 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from dedup.cli.files import add_field_arguments, next_command, read_options, require_page, status_of
+from dedup.cli.files import (
+    add_field_arguments,
+    add_max_dropped_argument,
+    next_command,
+    print_warnings,
+    read_options,
+    require_page,
+    status_of,
+)
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.cli.warm_up import compile_first, print_message
 from dedup.console import plain, print_answer
@@ -19,6 +28,13 @@ from dedup.files.job import summary_lines, summary_object
 from dedup.files.readers.files import KNOWN
 
 _INTERRUPTED = 130
+
+_OF_FILES_ALONE = (
+    *("--cluster-fields", "--clusters", "--date-field", "--dropped", "--dry-run", "--format", "--keep", "--kept"),
+    *("--limit", "--pairs", "--processes", "--rejected", "--similar"),
+)
+
+_INSTEAD = "DIR has all outputs, as Parquet, and the first of a group is kept, with the fields of its cluster"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,12 +56,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="overwrite what is there, and forget a job that did not end"
     )
+    add_max_dropped_argument(parser)
     parser.add_argument(
         "--conf", action="append", default=[], metavar="NAME=VALUE", help="a property of Spark; may be given again"
     )
     add_field_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
     add_settings_arguments(parser)
+    for name in _OF_FILES_ALONE:
+        parser.add_argument(name, nargs="?", action=_Missing, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+
+
+class _Missing(argparse.Action):
+    """An option that only `dedup files` has."""
+
+    # The names and types are those of the base class.
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
+        parser.error(f"there is no {option_string} here, only in `dedup files`; {_INSTEAD}")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,6 +95,7 @@ def run(options: argparse.Namespace) -> int:
         options.save_index,
         overwrite=options.force,
         report=_report(options.report),
+        max_dropped=options.max_dropped,
     )
     job.check()
     compile_first("spark")
@@ -85,6 +113,7 @@ def run(options: argparse.Namespace) -> int:
     seconds = time.monotonic() - started
     paths = {name: f"{options.output.rstrip('/')}/{name}" for name in OUTPUTS}
     # As in `dedup files`.
+    print_warnings("spark", done.result.tally)
     status = status_of("spark", done.result.tally.rejected, paths["rejected"], are_allowed=options.allow_rejects)
     written = [*paths.values(), *(str(each) for each in (options.report, options.save_index) if each)]
     documents = 0 if done.went_on else done.result.tally.documents

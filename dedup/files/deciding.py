@@ -213,10 +213,13 @@ class CorpusDeduplicator:
         """Return the key of a document by its number."""
         return self._table.key(number)
 
-    def leader_of(self, content: bytes) -> int | None:
-        """Return the number of the leader of what has a content, by its digest; None: there is none."""
-        number = self._table.find(content)
-        return None if number is None else self._table.leader_of(number)
+    def number_of(self, content: bytes) -> int | None:
+        """Return the number of the document that has a content, by its digest; None: there is none."""
+        return self._table.find(content)
+
+    def leader_of(self, number: int) -> int:
+        """Return the number of the leader of a document's cluster, which may be its own."""
+        return self._table.leader_of(number)
 
     def keys(self, numbers: NDArray[np.int64]) -> Iterator[str]:
         """Yield the keys of some documents by their numbers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import islice
@@ -49,7 +50,8 @@ CLUSTERS = {"leader": "string", "keys": "strings"}
 """The columns of clusters."""
 
 CLUSTER_FIELDS = {"copies": "int64", "cluster": "string"}
-"""What kept documents may be given: how many documents their cluster has, and the key of its leader."""
+"""What kept documents may be given: how many of those read each stands for, itself and all that `dropped` names it
+as the original of; and the key of the leader of its cluster."""
 
 _OF_DOCUMENTS = {"key", "original", "matched", "source"}
 PAIRS = {"a": "string", "b": "string", **{name: RELATED[name] for name in RELATED if name not in _OF_DOCUMENTS}}
@@ -249,6 +251,8 @@ class Recorder:
         self._digests = bytearray()
         # Of each document that is a copy of two leaders both.
         self._seconds = array("q")
+        # Of each document that was dropped.
+        self._leaders = array("q")
         with ExitStack() as stack:
             self._members = stack.enter_context(closing(Members(folder)))
             schema = common_schema(job.files) if "kept" in job.outputs else None
@@ -291,6 +295,7 @@ class Recorder:
                 self._write("similar", row)
                 continue
             is_new[place] = False
+            self._leaders.append(leader)
             self.tally.count_duplicate(decision, has_words=bool(tokens[place]))
             self._write("dropped", row)
         np.add.at(self._counts, batch.places["file"], np.stack([np.ones_like(is_new), ~is_new], axis=1))
@@ -314,28 +319,26 @@ class Recorder:
         if "report" in self._outputs:
             self._outputs.pop("report").close()
         if self._final_columns is not None:
-            self._add_cluster_fields(deduplicator, clusters, joined)
+            self._add_cluster_fields(deduplicator, joined)
         self.tally.count_sources(self._files, self._counts)
         return clusters
 
-    def _add_cluster_fields(
-        self, deduplicator: CorpusDeduplicator, clusters: ClusterKeys, joined: Mapping[int, int]
-    ) -> None:
+    def _add_cluster_fields(self, deduplicator: CorpusDeduplicator, joined: Mapping[int, int]) -> None:
         """Write the kept documents once more, each with the fields of its cluster."""
         before = self._outputs.pop("kept")
         before.close()
         output = self._outputs["kept"] = open_output(self._paths["kept"], self._final_columns)
         self._open.callback(output.discard)
-        duplicates = dict(clusters.largest(len(clusters.leaders)))
+        dropped = Counter(self._leaders)
 
         def fields() -> Iterator[dict[str, Any]]:
             for start in range(0, len(self._digests), DIGEST_BYTES):
-                leader = deduplicator.leader_of(bytes(self._digests[start : start + DIGEST_BYTES]))
-                if leader is None:
+                number = deduplicator.number_of(bytes(self._digests[start : start + DIGEST_BYTES]))
+                if number is None:
                     yield {"copies": 1, "cluster": None}
                     continue
-                first = joined.get(leader, leader)
-                yield {"copies": 1 + duplicates.get(first, 0), "cluster": deduplicator.key(first)}
+                leader = deduplicator.leader_of(number)
+                yield {"copies": 1 + dropped[number], "cluster": deduplicator.key(joined.get(leader, leader))}
 
         for row in rows_with(before.path, fields(), CLUSTER_FIELDS):
             output.write(row)

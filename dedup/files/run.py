@@ -17,7 +17,6 @@ from typing import TextIO
 import numpy as np
 
 from dedup.console import Progress, counted, plain
-from dedup.errors import InputError
 from dedup.files.batches import Batch, Portion, WordSource, sign_all
 from dedup.files.deciding import CorpusDeduplicator, Related
 from dedup.files.document_table import Block
@@ -143,13 +142,10 @@ class _Run:
     def finish(self) -> Result:
         """Write the clusters, save what is known, and give the outputs their names."""
         clusters = self._recorder.finish(self._deduplicator)
-        if self._job.max_dropped is not None and (sources := self.tally.mostly_dropped(self._job.max_dropped)):
-            raise InputError(f"{sources[0]}, more than --max-dropped {self._job.max_dropped:g}: nothing is written")
+        self.tally.require_few_dropped(self._job.max_dropped)
         self.tally.recurred = self._deduplicator.recurred
-        is_update = is_same_index(self._job.against, self._job.save_index)
-        if is_update and self.tally.recurred * 2 > self.tally.documents:
-            way_out = "nothing is written; read new documents, or save to another index"
-            raise InputError(f"{self._job.against}: {self.tally.recurrence}; {way_out}")
+        if is_same_index(self._job.against, self._job.save_index):
+            self.tally.require_new(self._job.against)
         if self._job.save_index is not None:
             save(self._job.save_index, self._job.settings, self._deduplicator.blocks(AT_ONCE))
         if "report" in self._job.outputs:

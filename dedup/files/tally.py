@@ -147,6 +147,25 @@ class Tally:
             if each["documents"] >= _FEWEST_OF_SOURCE and each["dropped"] > share * each["documents"]
         ]
 
+    def require_few_dropped(self, most: float | None) -> None:
+        """Refuse to write where more than a share of a source is dropped; None: any may be.
+
+        Raises:
+            InputError: more is.
+        """
+        if most is not None and (sources := self.mostly_dropped(most)):
+            raise InputError(f"{sources[0]}, more than --max-dropped {most:g}: nothing is written")
+
+    def require_new(self, index: object) -> None:
+        """Refuse to update an index, a path, by documents that it was made of.
+
+        Raises:
+            InputError: more than half of them are.
+        """
+        if self.recurred * 2 > self.documents:
+            way_out = "nothing is written; read new documents, or save to another index"
+            raise InputError(f"{index}: {self.recurrence}; {way_out}")
+
     @property
     def recurrence(self) -> str:
         """What is said where documents are those that the index was made of; "" where none is."""

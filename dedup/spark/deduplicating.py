@@ -53,8 +53,8 @@ class Deduplicated:
     """Deduplicated documents.
 
     Attributes:
-        kept: those that are kept, all their columns, with the id of the leader of their cluster as `cluster`, and its
-            `cluster_size`.
+        kept: those that are kept, all their columns, with the id of the leader of their cluster as `cluster`, and as
+            `copies` how many documents each stands for: itself, and those that `dropped` names it as the original of.
         dropped: copies: `id`, `key`, the leader of the cluster (`original`) and the member that they were found by
             (`matched`), `verdict`, `distance` in bits, `similarity` and `rule`, `lost`, how many words they say that
             nothing kept does, and `lost_bytes`, `places`, where each of the two says what the other does not, and
@@ -66,6 +66,7 @@ class Deduplicated:
         contents: the first document of each content that is new, for an index: what `signed` has of it, and `leader`,
             the id of the leader of its cluster if that is another one; all ids lie behind those of the earlier index.
         texts: `id` and `text` of all documents, with the same ids.
+        recurring: those that the earlier index has with the same key.
     """
 
     kept: DataFrame
@@ -75,6 +76,7 @@ class Deduplicated:
     signed: DataFrame
     contents: DataFrame
     texts: DataFrame
+    recurring: DataFrame
 
 
 def deduplicate(
@@ -124,17 +126,19 @@ def deduplicate(
     further = documents.drop("key", "text", _IDENTITY)
     dropped = found.where(is_dropped).union(copied.select(*_RELATED))
     similar = found.where(~is_dropped)
+    leaders = decided.where(is_dropped).select("leader").union(copied.select("leader"))
     seconds = decided.where(is_copy & f.col("second").isNotNull())
     joined = seconds.select("leader", f.col("original").alias("leader_key"), "second", "second_key")
     clusters = _clusters(led.select("id", "key", "leader", "leader_key"), copied, joined, steps)
     return Deduplicated(
-        kept=_kept(documents.drop(_IDENTITY), dropped, clusters),
+        kept=_kept(documents.drop(_IDENTITY), dropped, clusters, leaders),
         dropped=dropped.join(semi_join(dropped, further), "id"),
         similar=similar.join(semi_join(similar, further), "id"),
         clusters=clusters,
         signed=signed,
         contents=prior.after_prior(contents.join(led.select("id", "leader"), "id", "left")),
         texts=prior.after_prior(documents.select("id", "text")),
+        recurring=signed.join(equal.select(*DIGEST, "key"), [*DIGEST, "key"], "left_semi"),
     )
 
 
@@ -212,15 +216,12 @@ def _clusters(led: DataFrame, copied: DataFrame, joined: DataFrame, steps: Steps
     return found.select("cluster", "id", "key").join(named, "cluster").select("cluster", "leader", "id", "key")
 
 
-def _kept(documents: DataFrame, dropped: DataFrame, clusters: DataFrame) -> DataFrame:
-    sizes = clusters.groupBy("cluster").agg(f.count("*").alias("cluster_size"))
-    belonging = clusters.select("id", "cluster").join(sizes, "cluster")
-    kept = documents.join(dropped.select("id"), "id", "left_anti").join(belonging, "id", "left")
-    return kept.withColumns(
-        {
-            "cluster": f.coalesce("cluster", "id"),
-            "cluster_size": f.coalesce("cluster_size", f.lit(1).cast("long")),
-        }
+def _kept(documents: DataFrame, dropped: DataFrame, clusters: DataFrame, leaders: DataFrame) -> DataFrame:
+    """Return the documents that are not dropped; `leaders` has the `leader` of each dropped one."""
+    copies = leaders.groupBy(f.col("leader").alias("id")).agg((f.count("*") + 1).alias("copies"))
+    kept = documents.join(dropped.select("id"), "id", "left_anti").join(clusters.select("id", "cluster"), "id", "left")
+    return kept.join(copies, "id", "left").withColumns(
+        {"cluster": f.coalesce("cluster", "id"), "copies": f.coalesce("copies", f.lit(1).cast("long"))}
     )
 
 

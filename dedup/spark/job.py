@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -34,7 +35,7 @@ from dedup.signature.signature import digest
 from dedup.spark import reading
 from dedup.spark.deduplicating import Deduplicated, about_of_job, deduplicate
 from dedup.spark.index import copy_index, load_index, require_free_index, save_index
-from dedup.spark.reading import read
+from dedup.spark.reading import ORDINAL_BITS, read
 from dedup.spark.session import Steps, Telling, about_of
 from dedup.spark.signing import signatures_of
 
@@ -68,8 +69,8 @@ class Written:
     known: DataFrame | None
 
 
-def result_of(written: Written) -> Result:
-    """Count what was written."""
+def result_of(written: Written, files: Sequence[str]) -> Result:
+    """Count what was written; files: the names of what was read."""
     found = written.found
     size = f.sum(f.octet_length("text"))
     counted = f.count("*"), f.count_if(f.col("tokens") == 0), f.count("reason")
@@ -85,6 +86,8 @@ def result_of(written: Written) -> Result:
     counts = {row["verdict"]: row for row in by_verdict.collect()}
     near, exact = (counts.get(each.value) for each in (Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE))
     [(related, new_text)] = found.similar.agg(f.count("*"), f.count("kept")).collect()
+    tenth = f.least(f.floor(f.col("similarity") * 10), f.lit(9))
+    tenths = found.dropped.where(f.col("verdict") == Verdict.NEAR_DUPLICATE.value).groupBy(tenth).count().collect()
     rejected = written.rejected.count()
     tally = Tally(
         documents=documents,
@@ -101,12 +104,23 @@ def result_of(written: Written) -> Result:
         lost_bytes=near["lost_bytes"] if near else 0,
         distances=near and tuple(near["distance"]),
         similarities=near and tuple(near["similarity"]),
+        histogram={f".{number}": count for number, count in tenths},
         first_rejected=[tuple(row) for row in written.rejected.limit(NAMED).collect()] if rejected else [],
         first_unanalysed=_first_unanalysed(written) if unanalysed else [],
     )
+    _count_sources(tally, written.documents, found.dropped, files)
     sizes = found.clusters.groupBy("cluster", "leader").count()
     largest = sizes.orderBy(f.desc("count"), "cluster").limit(_LARGEST).collect()
     return Result(tally, [(row["leader"], row["count"] - 1) for row in largest])
+
+
+def _count_sources(tally: Tally, documents: DataFrame, dropped: DataFrame, files: Sequence[str]) -> None:
+    """Count documents and dropped ones by their files, whose numbers ids begin with."""
+    counts = np.zeros((len(files), 2), np.int64)
+    for place, rows in enumerate((documents, dropped)):
+        for number, count in rows.groupBy(f.shiftright("id", ORDINAL_BITS)).count().collect():
+            counts[number, place] = count
+    tally.count_sources(files, counts)
 
 
 def _first_unanalysed(written: Written) -> list[tuple[str, str]]:
@@ -187,6 +201,7 @@ class SparkJob:
         save_index: where an index is written or added to, if anywhere.
         overwrite: whether what is in the folder is overwritten, and an unfinished job forgotten.
         report: the page that is written about it, a file of this machine, if any.
+        max_dropped: the largest share of a source that may be dropped; None: any.
     """
 
     inputs: Sequence[str]
@@ -197,6 +212,7 @@ class SparkJob:
     save_index: str | None = None
     overwrite: bool = False
     report: Path | None = None
+    max_dropped: float | None = None
 
     def check(self) -> None:
         """Refuse what can be refused without Spark.
@@ -279,15 +295,18 @@ def run_job(spark: SparkSession, job: SparkJob, report: Callable[[str], None], t
         _remove(spark, root)
         raise nothing_read((first["source"], first["reason"]), others)
     result = deduplicate(documents, work, job.settings, known, about, telling=telling)
+    names = [file.name for file in files]
+    recurred = _require_wanted(job, read_documents, result, names)
     written = _write(result, read_documents, rejected, known, Steps(root, telling=telling))
     with telling("counting"):
-        found = result_of(written)
+        found = result_of(written, names)
+        found.tally.recurred = recurred
         skipped = items.where(items.source.isNull()).groupBy("reason").agg(f.sum(f.col("record").cast("long")))
         for reason, count in skipped.collect():
             found.tally.count_skipped(reason, count)
     if job.report is not None:
         with telling("writing the report"):
-            write_report_of_job(job.report, [file.name for file in files], written, found.tally, job.settings.scheme)
+            write_report_of_job(job.report, names, written, found.tally, job.settings.scheme)
     if index:
         with telling("saving the index"):
             if known is not None and index != against:
@@ -295,6 +314,23 @@ def run_job(spark: SparkSession, job: SparkJob, report: Callable[[str], None], t
             save_index(result, index, job.settings)
     _remove(spark, root)
     return Done(found, len(files), before is not None)
+
+
+def _require_wanted(job: SparkJob, documents: DataFrame, result: Deduplicated, files: Sequence[str]) -> int:
+    """Refuse to write where more is dropped than may be; return how many documents the index was made of.
+
+    Raises:
+        InputError: more is, or the index that is updated was made of most of them; what was done stays for another try.
+    """
+    tally = Tally()
+    if job.max_dropped is not None:
+        _count_sources(tally, documents, result.dropped, files)
+        tally.require_few_dropped(job.max_dropped)
+    if job.against is not None:
+        tally.documents, tally.recurred = documents.count(), result.recurring.count()
+        if job.save_index is not None and _root(job.save_index) == _root(job.against):
+            tally.require_new(job.against)
+    return tally.recurred
 
 
 def _about(spark: SparkSession, job: SparkJob, files: Sequence[CorpusFile]) -> dict[str, Any]:

@@ -34,8 +34,9 @@ COLUMNS = {
     "source": "string",
     "reason": "string",
 }
-# No file has as many lines.
-_ORDINAL_BITS = 40
+ORDINAL_BITS = 40
+"""The bits of an id below the number of the file: no file has as many lines."""
+
 _BYTES_A_TASK = 1 << 26
 _FEWEST_TASKS = 8
 
@@ -142,7 +143,7 @@ def _items(pickled: bytes) -> Iterator[Item]:
 def _row(item: CorpusDocument | Rejected) -> dict[str, Any]:
     if not isinstance(item, CorpusDocument):
         return {"source": item.source, "reason": item.reason}
-    id_ = item.position.file << _ORDINAL_BITS | item.position.ordinal
+    id_ = item.position.file << ORDINAL_BITS | item.position.ordinal
     text, identity, reason = _content(item)
     row = general_row(item, None if item.html is None else text)
     return row | {"id": id_, "text": encoded(text).decode(), "identity": identity, "reason": reason}

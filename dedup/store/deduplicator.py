@@ -151,11 +151,12 @@ class Deduplicator:
             that the document has to be analysed first.
 
         Raises:
-            DatabaseError: nothing of it was written.
+            DatabaseError: nothing of it was written; the run was cancelled meanwhile, or the database failed.
         """
         if not documents:
             return []
         with self.database.write() as connection:
+            document_rows.require_run(connection, run_id)
             if withdrawn:
                 writing.withdraw(connection, run_id, withdrawn)
             plain_class = self._plain_class

@@ -132,6 +132,7 @@ _COUNT_LED = select(func.count()).select_from(_SOME_LED)
 _WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
 _SOME_ERASED = select(erased.c.digest).limit(1)
 _ERASED = select(erased.c.digest).where(erased.c.digest.in_(bindparam("digests", expanding=True)))
+_RUN = select(runs.c.id).where(runs.c.id == bindparam("run"))
 _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 
 MOST_OF_TEXT = 64
@@ -408,6 +409,16 @@ def open_run(session: Session, name: str) -> int:
         session.execute(update(runs).where(runs.c.id == stored.id).values(finished=None, outcome=None))
         return int(stored.id)
     return int(session.execute(insert(runs).values(name=name, started=time.time()).returning(runs.c.id)).scalar_one())
+
+
+def require_run(session: Session, run_id: int) -> None:
+    """Refuse to write more of a run that is gone.
+
+    Raises:
+        DatabaseError: it is.
+    """
+    if session.scalar(_RUN, {"run": run_id}) is None:
+        raise DatabaseError("this run was cancelled meanwhile, and nothing more of it is written: start another one")
 
 
 def _first(session: Session, question: Select[Any], **parameters: Any) -> StoredDocument | None:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from dedup.signature.normalise import clean
 from dedup.store.database import Database, insert_into
-from dedup.store.document_rows import key_digest
+from dedup.store.document_rows import key_digest, require_run
 from dedup.store.schema import documents, runs, skipped, unexamined
 
 # Names of classes and reasons are part of a key, and what an index holds is limited.
@@ -45,6 +45,7 @@ def note_unexamined(database: Database, run_id: int, noted: Iterable[Unexamined]
         rows[names] = row | {"items": count + rows.get(names, {"items": 0})["items"]}
     if rows:
         with database.write() as connection:
+            require_run(connection, run_id)
             statement = insert_into(unexamined, connection.dialect.name)
             added = statement.excluded
             counts = {"items": unexamined.c["items"] + added["items"], "fields": added.fields}
@@ -61,6 +62,7 @@ def note_skipped(database: Database, run_id: int, noted: Iterable[Skipped]) -> N
         rows[digest] = {"run_id": run_id, "key_digest": digest, **values}
     if rows:
         with database.write() as connection:
+            require_run(connection, run_id)
             statement = insert_into(skipped, connection.dialect.name)
             latest = {name: statement.excluded[name] for name in ("reason", "detail", "referrer")}
             keys = [skipped.c.run_id, skipped.c.key_digest]

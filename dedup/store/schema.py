@@ -50,6 +50,8 @@ runs = Table(
     Column("finished", Float),
     Column("outcome", Text),
     comment="one crawl or one batch; times are seconds since 1970",
+    # Who is still at work on a run that was cancelled must not write to the next one.
+    sqlite_autoincrement=True,
 )
 
 documents = Table(

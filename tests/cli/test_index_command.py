@@ -220,6 +220,34 @@ def test_query_says_what_a_crawl_would(index: Path, tmp_path: Path) -> None:
     assert lines[-1] == "nothing found"
 
 
+def test_query_reads_records_as_dedup_files_does(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": "near", "body": edited(TEXT, 3, "q")}, {"id": "page", "html": f"<main><p>{OTHER}</main>"}]
+    for name, lines in (("in.jsonl", [*rows, {"n": 1}]), ("many.jsonl", [{"text": "a"}] * 101)):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in lines), encoding="utf-8")
+    query = ("index", "query", index, "in.jsonl", "--text-field", "body", "--json")
+    done = run_dedup(*query, folder=tmp_path)
+    assert done.returncode == 3
+    assert done.stderr.startswith("dedup index query: in.jsonl:3: has neither 'body' nor 'html'")
+    near, page = json.loads(done.stdout)
+    assert (near["query"], near["found"][0]["key"], near["found"][0]["rule"]) == ("near", "a", "jaccard")
+    assert (page["query"], page["found"][0]["key"], page["found"][0]["is_duplicate"]) == ("page", "c", True)
+    assert run_dedup(*query, "--allow-rejects", folder=tmp_path).returncode == 0
+    assert "`dedup files many.jsonl --against" in run("query", index, "many.jsonl", status=2)
+    assert "absent.csv: cannot be read" in run("query", index, "absent.csv", status=2)
+
+
+def test_an_index_is_built_of_the_database_that_all_commands_read(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deduplicator = Deduplicator(DedupSettings(database_url=sqlite_url))
+    deduplicator.decide([Document("a", make_signature(TEXT), len(TEXT))], deduplicator.open_run("run"))
+    deduplicator.database.close()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DEDUP_DATABASE_URL", sqlite_url)
+    assert asked("build", "-o", "index")["added"] == 1
+
+
 def test_query_says_what_a_text_resembles(tmp_path: Path) -> None:
     page = form(200, 20)
     save_index(tmp_path / "index", [("page", page)])

@@ -50,6 +50,7 @@ def test_the_steps_are_drawn(tmp_path: Path) -> None:
     [
         ("bigrams", bigrams, "md5", 128),
         ("words", words, "python2", 64),
+        ("words:3", lambda text: words(text, 3), "sha1", 160),
         ("keywords:5", lambda text: keywords(text, 5), "jenkins", 64),
         ("textrank:3", lambda text: keywords(text, 3, "textrank"), "fnv1a", 33),
     ],

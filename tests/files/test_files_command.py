@@ -7,6 +7,7 @@ import json
 import shlex
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,7 +18,9 @@ import pytest
 
 from tests.commands import run_dedup, run_in_process
 from tests.files.test_reading import warc_record
+from tests.store.test_second_original import STORIES
 from tests.texts import document, edited, filled_in, form
+from tests.waiting import HANG
 
 TEXT = document(200, "text")
 NEAR = edited(TEXT, 4)
@@ -338,6 +341,27 @@ def test_standard_input_is_read_and_what_is_written_is_compressed_by_its_name(tm
     assert (last["key"], last["source"], last["original"]) == ("-:5", "-:5", "c")
 
 
+def test_an_output_may_be_standard_output_and_the_summary_goes_elsewhere(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES)
+    done = dedup("in.jsonl", "--kept", "-", "--dropped", "dropped.jsonl", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["a", "c"]
+    assert json.loads(done.stderr)["documents"] == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dropped.jsonl", "in.jsonl"]
+    refused = dedup("in.jsonl", "--kept", "-", "--pairs", "-", folder=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "two outputs are the same file" in refused.stderr
+
+
+@pytest.mark.slow
+def test_who_reads_no_further_ends_the_command_without_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [{"id": str(i), "text": document(600, i)} for i in range(40)])
+    line = f"{shlex.quote(sys.executable)} -m dedup files in.jsonl --kept - | head -c 1"
+    done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=HANG, check=True)
+    assert done.stdout == "{"
+    assert "error" not in done.stderr
+
+
 def test_a_source_of_which_most_goes_is_named_and_may_stop_the_run(tmp_path: Path) -> None:
     write(tmp_path / "new.jsonl", [{"id": f"n{i}", "text": document(40, i)} for i in range(100)])
     write(tmp_path / "old.jsonl", [{"id": f"o{i}", "text": edited(TEXT, i % 3 + 1, i)} for i in range(100)])
@@ -377,14 +401,31 @@ def test_kept_documents_carry_their_clusters(name: str, kept: str, tmp_path: Pat
     [cluster] = rows_of(tmp_path / "clusters.jsonl")
     assert cluster == {"leader": "a", "keys": ["a", "b", "a", "d"]}
     assert [(row.get("id") or row["key"], row["copies"], row["cluster"]) for row in found] == [
-        ("a", 4, "a"),
+        ("a", 3, "a"),
         ("c", 1, "c"),
         ("+", 1, None),
-        ("d", 4, "a"),
+        ("d", 1, "a"),
     ]
     assert [name for name in found[0] if name not in ("copies", "cluster")] == (
         ["key", "text", "source", "record"] if (name, kept) == ("in.jsonl", "kept.parquet") else ["id", "text", "n"]
     )
+
+
+@pytest.mark.parametrize("rules", [(), ("--set", "mode=paper", "--set", "radius=12")])
+def test_copies_sum_up_to_the_documents_read_but_for_copies_of_an_index(rules: tuple[str, ...], tmp_path: Path) -> None:
+    joined = [{"id": name, "text": STORIES[name]} for name in ("a", "b", "twin", "c", "twin", "later", "twin")]
+    rows = [*LINES, {"id": "d", "text": f"{TEXT} {document(60, 'd')}"}, {"id": "+", "text": "+"}, *joined, *many(60)]
+    write(tmp_path / "in.jsonl", rows)
+    write(tmp_path / "known.jsonl", rows[::6])
+    assert dedup("known.jsonl", "--save-index", "known", *rules, folder=tmp_path).returncode == 0
+    for against in ((), ("--against", "known")):
+        done = dedup("in.jsonl", "-o", "out", "--cluster-fields", "--force", *against, *rules, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        kept, dropped = (rows_of(tmp_path / f"out/{name}.jsonl") for name in ("kept", "dropped"))
+        originals = {row["id"] for row in kept}
+        of_index = [row for row in dropped if row["original"] not in originals]
+        assert bool(of_index) == bool(against)
+        assert sum(row["copies"] for row in kept) == len(rows) - len(of_index)
 
 
 def test_two_runs_do_not_write_the_same_outputs(tmp_path: Path) -> None:

@@ -19,4 +19,4 @@ def test_block(block: Block, spark: Any, tmp_path: Path) -> None:
     spark.createDataFrame(rows, "id long, key string, text string").write.parquet(str(tmp_path / "articles"))
     exec(compile(block.text.replace("s3a://corpus", str(tmp_path)), str(block), "exec"), {"spark": spark})
     kept = spark.read.parquet(str(tmp_path / "kept")).collect()
-    assert sorted((row.key, row.cluster_size) for row in kept) == [("a", 2), ("b", 1)]
+    assert sorted((row.key, row.copies) for row in kept) == [("a", 2), ("b", 1)]

@@ -14,8 +14,9 @@ from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
 from tests.files.test_files_verdicts import corpus
 from tests.files.test_reading import warc_record
-from tests.report.html.test_model import data_in
+from tests.report.html.test_model import data_in, keys_of
 from tests.spark.test_spark_command import rows
+from tests.texts import document
 
 pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -49,11 +50,32 @@ def test_an_index_grows_from_job_to_job(spark: Any, tmp_path: Path) -> None:
     assert [{k: v for k, v in row.items() if k != "id"} for row in found] == dropped
     assert any(row["original"].startswith("1-") for row in found)
     # Words of what was known come from the index.
-    of_files, of_spark = (data_in(tmp_path / f"{name}.html")["differences"] for name in ("files", "spark"))
+    of_files, of_spark = (differences_in(tmp_path / f"{name}.html") for name in ("files", "spark"))
     assert of_files
     assert of_files.items() <= of_spark.items()
     with pytest.raises(InputError, match="known: already exists; remove it, or give it as --against"):
         run(spark, first, output=str(tmp_path / "out"), save_index=index)
+
+
+def differences_in(page: Path) -> dict[str, Any]:
+    """Return how the words of documents differ from those of their originals, by their keys."""
+    data = data_in(page)
+    keys = keys_of(data)
+    return {keys[int(number)]: each for number, each in data["differences"].items()}
+
+
+def test_what_is_mostly_copies_or_in_the_index_is_not_written(spark: Any, tmp_path: Path) -> None:
+    lines = [json.dumps({"id": str(number), "text": document(40, number % 40)}) for number in range(110)]
+    source, out, index = (str(tmp_path / name) for name in ("in.jsonl", "out", "known"))
+    (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"in\.jsonl: 70 of 110 documents are dropped, more than --max-dropped 0\.5"):
+        run(spark, source, output=out, max_dropped=0.5, save_index=index)
+    # The finished steps are there for another try.
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["_work"]
+    assert "unfinished" in run(spark, source, output=out, max_dropped=0.7, save_index=index)[0]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines[:60]) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="40 of 60 documents are in the index under their own keys: it was made of"):
+        run(spark, source, output=str(tmp_path / "again"), against=index, save_index=index)
 
 
 def test_where_nothing_can_be_read_nothing_is_written(spark: Any, tmp_path: Path) -> None:

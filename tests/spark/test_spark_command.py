@@ -92,7 +92,7 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
         "writing the report",
         "1 rejected: out/rejected says which and why; --allow-rejects ends with status 0",
     ]
-    report = ("--report", "files.html", "--json", "--allow-rejects")
+    report = ("--report", "files.html", "--json", "--allow-rejects", "--cluster-fields")
     expected = run_dedup("files", "in", "-o", "expected", "--format", "parquet", *report, folder=tmp_path)
     assert expected.returncode == 0, expected.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(OUTPUTS)
@@ -102,7 +102,7 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
             tmp_path / "expected" / f"{name}.parquet"
         )
     kept = sorted(rows(tmp_path / "out" / "kept"), key=lambda row: row["id"])
-    columns = ("key", "text", "source", "record")
+    columns = ("key", "text", "source", "record", "copies")
     assert [[row[name] for name in columns] for row in kept] == [
         [row[name] for name in columns] for row in rows(tmp_path / "expected" / "kept.parquet")
     ]
@@ -113,7 +113,7 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
     )
     assert {name: summary[name] for name in of_files} == of_files
     spark_page, files_page = (data_in(tmp_path / f"{name}.html") for name in ("spark", "files"))
-    for name in ("counts", "rows", "rows_cut", "keys"):
+    for name in ("counts", "rows", "rows_cut", "texts"):
         assert spark_page[name] == files_page[name]
     # `dedup files` has no words of those whose words no verdict has needed.
     assert files_page["differences"].items() <= spark_page["differences"].items()
@@ -122,11 +122,23 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
     assert again.stderr.startswith("error: out/kept: already exists")
 
 
+def test_options_that_only_dedup_files_has_are_refused_with_a_line_that_says_so(tmp_path: Path) -> None:
+    printed = run_dedup("files", "-h", folder=tmp_path).stdout, run_dedup("spark", "-h", folder=tmp_path).stdout
+    of_files, of_spark = (set(re.findall("^  (?:-., )?.*?(--[a-z-]+)", each, re.MULTILINE)) for each in printed)
+    missing = of_files - of_spark
+    assert "--pairs" in missing
+    for name in missing:
+        done = run_dedup("spark", "in.jsonl", "-o", "out", name, folder=tmp_path)
+        assert done.returncode == 2
+        assert f"there is no {name} here, only in `dedup files`" in done.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("nothing.jsonl",), "nothing.jsonl: cannot be read"),
         (("in.jsonl", "--conf", "spark.master"), "--conf spark.master: write NAME=VALUE"),
+        (("in.jsonl", "--max-dropped", "5"), "--max-dropped 5: expected a share from 0 to 1"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:

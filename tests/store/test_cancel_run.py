@@ -17,6 +17,7 @@ from dedup.rules.settings import Mode
 from dedup.store import cancelling, schema
 from dedup.store.cancelling import Cancelled, cancel_run, prune_runs
 from dedup.store.database import Database
+from dedup.store.notes import Skipped, note_skipped, note_unexamined
 from dedup.store.runs import read_runs
 from tests.deciding import Crawl, empty
 from tests.texts import document, edited
@@ -272,8 +273,15 @@ def test_who_is_still_at_work_on_the_run_is_stopped_by_the_database(checked: Cra
         cancel(checked)
     assert checked.stored().keys() == {"a"}
     cancel(checked, force=True)
-    with pytest.raises(DatabaseError):
-        checked.deduplicator.decide([checked.document("b", BASE[1])], run_id)
+    # On SQLite, too, its number is not given to another one.
+    assert checked.deduplicator.open_run("the next") != run_id
+    for write in (
+        lambda: checked.deduplicator.decide([checked.document("b", BASE[1])], run_id),
+        lambda: note_skipped(checked.database, run_id, [Skipped("b", "not found")]),
+        lambda: note_unexamined(checked.database, run_id, [("Page", ["text"], "no key", 1)]),
+    ):
+        with pytest.raises(DatabaseError, match="this run was cancelled meanwhile"):
+            write()
     assert checked.stored() == {}
     assert_whole(checked)
 

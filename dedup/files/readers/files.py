@@ -201,6 +201,11 @@ def check_file(path: str, name: str, key_start: int, status: FileStatus | None =
     return CorpusFile(path, name, key_start, "json_arrays" if is_array else format_.module, compression, *status)
 
 
+def holds_records(path: str) -> bool:
+    """Return whether a file holds records, each of them a document, by its name; others hold one document."""
+    return _format_of(path)[0] not in (None, _PLAIN)
+
+
 def _format_of(path: str) -> tuple[Format | None, str]:
     """Return the format and the suffix of the compression by a file's name; no format if there is none known."""
     stem, suffix = os.path.splitext(path.lower())  # noqa: PTH122 -- a million files
