@@ -185,7 +185,9 @@ def _are_opposites(a: Sequence[bytes], b: Sequence[bytes]) -> bool:
 def _is_respelled(a: Sequence[bytes], b: Sequence[bytes]) -> bool:
     ours, theirs = (b"".join(tokens).decode() for tokens in (a, b))
     if _HAN_NAME.fullmatch(ours):
-        return sorted(ours) == sorted(theirs)
+        # With a wrong character a word is none of the dictionary, and falls into others.
+        is_mistyped = len(a) != len(b) and Levenshtein.distance(ours, theirs, score_cutoff=1) <= 1
+        return is_mistyped or sorted(ours) == sorted(theirs)
     most = min(_RESPELT, (max(len(ours), len(theirs)) - 1) // 2)
     return Levenshtein.distance(ours, theirs, score_cutoff=most) <= most
 

@@ -75,6 +75,8 @@ def test_chinese_numbers_dates_and_negations() -> None:
         ("运动会如期举行。", "运动会取消。", Kind.NEGATION),
         ("门票三百元。", "门票五百元。", Kind.PRICE),
         ("工程由王建国负责。", "工程由李建国负责。", Kind.NAME),
+        # Mistyped.
+        ("相关各地组织党员突击队。", "相关各地组中党员突击队。", Kind.OTHER),
     ):
         assert [place.kind for place in difference(stored, dropped, story, story[::-1]).places] == [kind]
 
