@@ -283,6 +283,16 @@ def document_of(
         raise BadRecordError("nested too deeply") from None
 
 
+def item_of(
+    fields: Mapping[str, Any], record: Any, file: CorpusFile, position: Position, options: ReadOptions
+) -> CorpusDocument | Rejected:
+    """Return the document of an object or a row, or why there is none; see `document_of`."""
+    try:
+        return document_of(fields, record, file, position, options)
+    except BadRecordError as error:
+        return Rejected(file.name, position, str(error))
+
+
 class _Names(NamedTuple):
     """The fields of an object or a row that are looked at, by the names that they have there.
 

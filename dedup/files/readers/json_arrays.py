@@ -14,7 +14,7 @@ from dedup.files.readers.documents import (
     Position,
     ReadOptions,
     Rejected,
-    document_of,
+    item_of,
 )
 from dedup.files.readers.streams import BYTE_ORDER_MARK, DAMAGE, Stream, why_damaged
 
@@ -51,10 +51,7 @@ def read_stream(stream: Stream, file: CorpusFile, number: int, options: ReadOpti
 def _item(value: object, file: CorpusFile, position: Position, options: ReadOptions) -> Item:
     if not isinstance(value, dict):
         return Rejected(file.name, position, "not a JSON object")
-    try:
-        return document_of(value, value, file, position, options)
-    except BadRecordError as error:
-        return Rejected(file.name, position, str(error))
+    return item_of(value, value, file, position, options)
 
 
 class _Elements:

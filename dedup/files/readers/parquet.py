@@ -20,7 +20,7 @@ from dedup.files.readers.documents import (
     Position,
     ReadOptions,
     Rejected,
-    document_of,
+    item_of,
     names_there,
     require_columns,
 )
@@ -213,10 +213,7 @@ def _outcome(
 ) -> CorpusDocument | Rejected:
     if _NOT_UTF8 in fields.values():
         return Rejected(file.name, position, "not UTF-8")
-    try:
-        document = document_of(fields, record, file, position, options)
-    except BadRecordError as error:
-        return Rejected(file.name, position, str(error))
-    if len(document.text or document.html or "") > options.max_bytes:
+    item = item_of(fields, record, file, position, options)
+    if isinstance(item, CorpusDocument) and len(item.text or item.html or "") > options.max_bytes:
         return Rejected(file.name, position, f"a row of more than {options.max_bytes:,} bytes")
-    return document
+    return item
