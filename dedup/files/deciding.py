@@ -144,10 +144,6 @@ class Clusters:
         latest = sorted(kept, key=lambda number: (number == match.member.id, number), reverse=True)
         yield from map(self._table.stored, latest[:MOST_KEPT])
 
-    def close(self) -> None:
-        """Close the files, those of the documents too."""
-        self._table.close()
-
 
 class CorpusDeduplicator:
     """Decides documents one after the other.
@@ -213,7 +209,7 @@ class CorpusDeduplicator:
     def close(self) -> None:
         """Close the files."""
         self._source.close()
-        self._clusters.close()
+        self.table.close()
 
     def _enter(self, batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Know the documents of a batch that have new contents.

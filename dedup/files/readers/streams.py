@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import logging
 import sys
 import zlib
 from collections.abc import Iterator
@@ -52,7 +51,7 @@ def load_pyarrow(name: str) -> Any:
     Raises:
         InputError: it is not installed.
     """
-    return _load("pyarrow", "pyarrow.parquet", name)
+    return load_optional("pyarrow", "pyarrow.parquet", name)
 
 
 def parquet_damage(arrow: Any) -> tuple[type[Exception], ...]:
@@ -61,20 +60,6 @@ def parquet_damage(arrow: Any) -> tuple[type[Exception], ...]:
     Names of columns may be no text, and a size that was flipped may ask for all memory there is.
     """
     return (arrow.ArrowException, OSError, ValueError, LookupError, RuntimeError, MemoryError, OverflowError)
-
-
-def load_warcio(name: str) -> Any:
-    """Load warcio with its module for records.
-
-    Args:
-        name: the file that needs it, for the message.
-
-    Raises:
-        InputError: it is not installed.
-    """
-    # It warns of spaces in addresses, with the address as it came from the file.
-    logging.getLogger("warcio").setLevel(logging.CRITICAL)
-    return _load("warcio", "warcio.recordloader", name)
 
 
 def load_zstd(name: str) -> Any:
@@ -87,22 +72,21 @@ def load_zstd(name: str) -> Any:
         InputError: it is not installed.
     """
     module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-    return _load(module, module, name)
+    return load_optional(module, module, name)
 
 
-def load_fsspec(name: str) -> Any:
-    """Load fsspec.
+def load_optional(package: str, module: str, name: str, *, extra: str = "corpus") -> Any:
+    """Load a package with one of its modules.
 
     Args:
-        name: the URL that needs it, for the message.
+        package: the package.
+        module: the module.
+        name: what needs it, for the message.
+        extra: that of this library that installs it.
 
     Raises:
         InputError: it is not installed.
     """
-    return _load("fsspec", "fsspec.core", name, extra="remote")
-
-
-def _load(package: str, module: str, name: str, *, extra: str = "corpus") -> Any:
     try:
         import_module(module)
         return import_module(package)
@@ -153,7 +137,7 @@ def find_remote(url: str) -> tuple[str, dict[str, FileStatus]]:
     Raises:
         InputError: it cannot be read, or a package is missing.
     """
-    fsspec = load_fsspec(url)
+    fsspec = load_optional("fsspec", "fsspec.core", url, extra="remote")
     with translate_errors(url):
         system, path = fsspec.core.url_to_fs(url)
         system.invalidate_cache()
@@ -228,7 +212,7 @@ class RemoteFile(io.RawIOBase):
     def __init__(self, url: str, ahead: int = _AHEAD) -> None:
         self._url = url
         self.taken = 0
-        fsspec = load_fsspec(url)
+        fsspec = load_optional("fsspec", "fsspec.core", url, extra="remote")
         with self._as_file_error():
             system, path = fsspec.core.url_to_fs(url)
             self._file = system.open(path, "rb", block_size=ahead)
