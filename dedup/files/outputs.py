@@ -14,8 +14,7 @@ from datetime import date, datetime, time
 from io import BufferedIOBase
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
@@ -85,17 +84,6 @@ class Output(ABC):
         if not self._file.closed:
             self._part.unlink(missing_ok=True)
             self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self.discard()
 
 
 def open_output(path: Path, columns: Any) -> Output:
