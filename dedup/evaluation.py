@@ -35,7 +35,6 @@ from dedup.workers.pool import process_context
 _GZIP = b"\x1f\x8b"
 _OF_A_SET = "; a labelled set has docs.jsonl and pairs.jsonl"
 
-
 # Documents that a process is sent at once.
 _CHUNK = 16
 

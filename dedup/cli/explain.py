@@ -17,16 +17,7 @@ from dedup.cli.settings_options import (
 from dedup.console import plain, print_answer, shortened
 from dedup.errors import InputError
 from dedup.report.explanation import Explanation, as_object, explain, explain_dropped, lines
-from dedup.report.texts import (
-    TEXT_PREFIX,
-    MadeWith,
-    Material,
-    Origin,
-    Side,
-    find_dropped,
-    find_page,
-    read_named,
-)
+from dedup.report.texts import TEXT_PREFIX, MadeWith, Material, Origin, Side, find_dropped, find_page, read_named
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.store.database import open_existing_database

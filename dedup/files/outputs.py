@@ -26,17 +26,14 @@ from dedup.files.readers.streams import load_pyarrow, load_zstd
 # Lines of JSON without the end of the last one, values by column, or a row that goes from Parquet to Parquet.
 Row = bytes | dict[str, Any] | ParquetRow
 
-
 _HAVE_COLUMNS = {".jsonl": False, ".ndjson": False, ".jsonl.gz": False, ".jsonl.zst": False, ".parquet": True}
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in _HAVE_COLUMNS)
 """What the name of a file of rows can end in, the usual one first."""
 
-
 MOST_WAITING = 1 << 20
 
 _encode = msgspec.json.Encoder().encode
-
 
 _GZIP_LEVEL = 6
 _ROWS_A_BLOCK = 1_000

@@ -68,7 +68,6 @@ _COLUMNS = {
     "report": RELATED,
 }
 
-
 MEMBERS = "members"
 """The name of the file, in the folder of the state."""
 

@@ -26,16 +26,7 @@ from sqlalchemy import (
 )
 
 from dedup.console import program
-from dedup.report.contents import (
-    Cluster,
-    HostTotal,
-    NotExamined,
-    OverLimit,
-    Report,
-    Selection,
-    SkippedPage,
-    Total,
-)
+from dedup.report.contents import Cluster, HostTotal, NotExamined, OverLimit, Report, Selection, SkippedPage, Total
 from dedup.report.rows import ROWS_AT_ONCE, decided, found, is_duplicate, is_found, originals, read_rows, stream
 from dedup.report.texts import stored_differences
 from dedup.rules.documents import Kept, Verdict, join_clusters
@@ -47,7 +38,6 @@ from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
 
 # Must go on agreeing with `host_of`.
 _AFTER_HOST = r"(:[0-9]*)?([/?# ]|\Z)"
-
 
 _MEMBERS_NAMED = 3
 # A statement takes some ten thousands of values at most.

@@ -24,7 +24,6 @@ from dedup.signature.normalise import clean
 _LONE_RETURN = re.compile("\r(?!\n)")
 _FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
 
-
 _HOSTS_OF_PAGE = 1_000
 
 

@@ -47,7 +47,6 @@ _MARKS = {
 _PDF = b"%PDF-"
 _WESTERN = "cp1252"
 
-
 TEXT_PREFIX = "text:"
 
 _HTML_SUFFIXES = {".html", ".htm", ".xhtml"}

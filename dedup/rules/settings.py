@@ -24,7 +24,6 @@ from dedup.signature.signature import BITS
 
 _LOST_LIMIT = re.compile(r"([0-9]*\.[0-9]+) ([0-9]+)-([0-9]+)", re.ASCII)
 
-
 MAX_SECONDS = 86_400.0
 _BY_OTHERS: Any = None
 

@@ -28,7 +28,6 @@ from dedup.signature.signature import SHINGLE_WORDS, without_signs
 
 Token = TypeVar("Token", bound=Hashable)
 
-
 # Without a shingle in common, longer passages share only words that all texts have.
 _LONGEST_REFINED = 200
 # Any odd number with bits everywhere, so that the order of tokens counts.

@@ -32,12 +32,10 @@ SKETCH_BYTES = _FORMAT.size
 _LOWEST_BITS = int.from_bytes(b"\x11" * (MINIMA * BITS_OF_A_MINIMUM // 8))
 _EQUAL_BY_CHANCE = 1 / 2**BITS_OF_A_MINIMUM
 
-
 BITS = 64
 """The width of a fingerprint."""
 
 DIGEST_BYTES = 16
-
 
 SIGNATURE = np.dtype(
     [

@@ -31,7 +31,6 @@ _ABOUT, _STEPS = "about", "steps"
 # Spark writes it into a folder once all that belongs there has been written.
 _COMPLETE = "_SUCCESS"
 
-
 Telling = Callable[[str], AbstractContextManager[object]]
 """Is given what is being done, in a few words, and entered while it is."""
 
@@ -48,7 +47,6 @@ _SAID = {
     "decided": "comparing candidates word by word",
     "copied": "placing copies of equal texts",
 }
-
 
 _JAVAS = ("17", "21")
 _SECONDS = 30

@@ -21,7 +21,6 @@ logger = logging.getLogger(__name__)
 FAILED = "dedup/failed"
 """The stat of a crawl that has not succeeded: why, in one word."""
 
-
 _stoppers: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()
 _outages: WeakKeyDictionary[Crawler, Outages] = WeakKeyDictionary()
 

@@ -30,7 +30,6 @@ from dedup.signature.normalise import clean
 NO_VALUE = (ValueError, OverflowError, LookupError)
 """What pyarrow raises for what Python has no value for: nanoseconds, the year 10000, a time zone that is not known."""
 
-
 MEGABYTE = 1 << 20
 
 DATE_FIELD = "date"

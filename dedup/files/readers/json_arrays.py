@@ -7,15 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from dedup.files.readers.documents import (
-    BadRecordError,
-    CorpusFile,
-    Item,
-    Position,
-    ReadOptions,
-    Rejected,
-    item_of,
-)
+from dedup.files.readers.documents import BadRecordError, CorpusFile, Item, Position, ReadOptions, Rejected, item_of
 from dedup.files.readers.streams import BYTE_ORDER_MARK, DAMAGE, Stream, why_damaged
 
 _PIECE = 1 << 18

@@ -32,7 +32,6 @@ from dedup.files.readers.streams import BYTE_ORDER_MARK, DAMAGE, MANY_BLANK, Str
 
 _DECODER = msgspec.json.Decoder()
 
-
 RANGE_BYTES = 1 << 21
 _LINE_FEED = b"\n"
 _SPACE = b" \t\r\n"

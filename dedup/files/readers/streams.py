@@ -21,7 +21,6 @@ from dedup.errors import DedupError, InputError
 if TYPE_CHECKING:
     from dedup.files.readers.documents import CorpusFile
 
-
 # What file systems call that which is another one when the content of a file is: digest, generation, time.
 _MARKS = ("ETag", "etag", "generation", "blob_id", "LastModified", "last_modified", "modified", "mtime", "updated")
 _SHOWN = 200
