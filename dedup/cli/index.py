@@ -174,9 +174,7 @@ def _add_query(parser: argparse.ArgumentParser) -> None:
         help="16 hexadecimal digits; everything within --radius is found; may be given again",
     )
     parser.add_argument(
-        "--fingerprints",
-        metavar="FILE",
-        help="a file of fingerprints, one a line; - is the standard input",
+        "--fingerprints", metavar="FILE", help="a file of fingerprints, one a line; - is the standard input"
     )
     parser.add_argument(
         "--radius", type=int, default=_RADIUS, metavar="BITS", help=f"0 to {BITS}, for fingerprints; default: 3"

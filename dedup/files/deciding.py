@@ -233,11 +233,7 @@ class CorpusDeduplicator:
         return numbers, originals, comparable
 
     def _decide(
-        self,
-        batch: Batch,
-        numbers: NDArray[np.int64],
-        originals: NDArray[np.int64],
-        comparable: NDArray[np.bool_],
+        self, batch: Batch, numbers: NDArray[np.int64], originals: NDArray[np.int64], comparable: NDArray[np.bool_]
     ) -> Iterator[Related | None]:
         """Decide the documents of a batch that have a known content, or candidates."""
         signatures, table = batch.signatures.rows, self.table
@@ -253,11 +249,7 @@ class CorpusDeduplicator:
                 yield self._clusters.decide(int(numbers[place]), candidates, batch.signatures, place, key)
 
     def _decide_by_paper(
-        self,
-        batch: Batch,
-        numbers: NDArray[np.int64],
-        originals: NDArray[np.int64],
-        comparable: NDArray[np.bool_],
+        self, batch: Batch, numbers: NDArray[np.int64], originals: NDArray[np.int64], comparable: NDArray[np.bool_]
     ) -> Iterator[Related | None]:
         """Decide the documents of a batch one after the other: who is looked up depends on what was dropped."""
         rows = self.table.rows

@@ -91,12 +91,7 @@ def related_row(key: str, decision: Decision) -> dict[str, Any]:
         though it is a copy, if it is; how many words it says that nothing kept does (`lost`), and their size; in how
         many `places` document and original each say what the other does not. `source` is missing.
     """
-    return {
-        "key": key,
-        "original": decision.original,
-        "matched": decision.matched,
-        **decision.columns(),
-    }
+    return {"key": key, "original": decision.original, "matched": decision.matched, **decision.columns()}
 
 
 def common_schema(files: Sequence[CorpusFile]) -> Any:

@@ -67,10 +67,7 @@ _KNOWN = (
         ),
     ),
     (r"No space left on device|Disk quota exceeded", f"no space left on the disk for what is on its way; {_FOLDERS}"),
-    (
-        rf"\[PYTHON_VERSION_MISMATCH\] {_NAMED}",
-        "{} Set PYSPARK_PYTHON to a Python of the same version",
-    ),
+    (rf"\[PYTHON_VERSION_MISMATCH\] {_NAMED}", "{} Set PYSPARK_PYTHON to a Python of the same version"),
     (rf'Cannot run program "([^"]+)"{_NAMED}', f"cannot run {{}}; {_SAME_PYTHON}"),
     (rf"(?:ModuleNotFoundError|PySparkImportError|ImportError): {_NAMED}", f"{{}}; {_SAME_PYTHON}"),
     (

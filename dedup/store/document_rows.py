@@ -87,8 +87,7 @@ _OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
 _LAST_VERDICT = (
     select(verdicts)
     .where(
-        verdicts.c.document_id == bindparam("document"),
-        verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
+        verdicts.c.document_id == bindparam("document"), verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id)
     )
     .order_by(verdicts.c.id.desc())
     .limit(1)

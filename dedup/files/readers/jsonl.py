@@ -252,13 +252,7 @@ def changed(name: str) -> InputError:
     return InputError(f"{name}: changed while it was read; run again")
 
 
-def find_line_ranges(
-    file: CorpusFile,
-    number: int,
-    options: ReadOptions,
-    *,
-    with_words: bool,
-) -> Iterator[LineRange]:
+def find_line_ranges(file: CorpusFile, number: int, options: ReadOptions, *, with_words: bool) -> Iterator[LineRange]:
     """Find ranges of lines of about two megabytes, in their order.
 
     Args:

@@ -24,7 +24,7 @@ from dedup.files.readers.documents import (
     names_there,
     require_columns,
 )
-from dedup.files.readers.streams import RemoteFile, is_url, load_pyarrow, parquet_damage, why_damaged
+from dedup.files.readers.streams import RemoteFile, first_line, is_url, load_pyarrow, parquet_damage, why_damaged
 
 _BATCH_BYTES = 16 * MEGABYTE
 _MOST_ROWS = 10_000
@@ -43,8 +43,8 @@ def check(path: str, name: str) -> None:
         with arrow_source(path) as source:
             arrow.parquet.ParquetFile(source).close()
     except parquet_damage(arrow) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"{name}: an incomplete Parquet file ({reason}); recreate it or leave it out") from None
+        why = first_line(error)
+        raise InputError(f"{name}: an incomplete Parquet file ({why}); recreate it or leave it out") from None
 
 
 def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:

@@ -185,11 +185,12 @@ def translate_errors(url: str) -> Iterator[None]:
             f"{url}: " + (f"needs the package {package}; pip install {package}" if package else str(error))
         ) from None
     except Exception as error:  # packages raise whatever they happen to
-        reason = error.reason if isinstance(error, RemoteReadError) else _reason(error)
+        reason = error.reason if isinstance(error, RemoteReadError) else first_line(error)
         raise InputError(f"{url}: cannot be read ({reason}); check the name, the credentials and the network") from None
 
 
-def _reason(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
+    """Return what an error says, in one line that is not long; its class where it says nothing."""
     said = str(error).splitlines()
     return said[0][:_SHOWN] if said and said[0] else type(error).__name__
 
@@ -253,7 +254,7 @@ class RemoteFile(io.RawIOBase):
         try:
             yield
         except Exception as error:  # packages raise whatever they happen to
-            raise RemoteReadError(self._url, _reason(error)) from error
+            raise RemoteReadError(self._url, first_line(error)) from error
 
 
 def open_raw(path: str, ahead: int = _AHEAD) -> io.RawIOBase:
@@ -411,5 +412,4 @@ class ZstdReader(_Decompressed):
 
 def why_damaged(error: BaseException) -> str:
     """Return in a few words why the rest of a file cannot be read."""
-    said = str(error).splitlines()
-    return f"the rest of the file cannot be read: {said[0][:200] if said else type(error).__name__}"
+    return f"the rest of the file cannot be read: {first_line(error)}"
