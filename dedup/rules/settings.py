@@ -337,7 +337,7 @@ _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "Mode": to_word(Mode),
     "Scope": to_word(Scope),
     "Caution": to_word(Caution),
-    "Memory": to_parsed(Memory),
+    "Memory": to_parsed(Memory, Memory.parse),
     "TableDesign": _to_design,
-    "LostLimit": to_parsed(LostLimit),
+    "LostLimit": to_parsed(LostLimit, LostLimit.parse),
 }

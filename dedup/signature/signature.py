@@ -171,10 +171,6 @@ class Texts(NamedTuple):
         np.cumsum([len(part) for part in parts], out=offsets[1:])
         return cls(np.frombuffer(b"".join(parts), np.uint8), offsets)
 
-    def bytes_of(self, place: int) -> bytes:
-        """Return a text in UTF-8."""
-        return self.data[self.offsets[place] : self.offsets[place + 1]].tobytes()
-
 
 class SignedTexts(NamedTuple):
     """Signatures of texts.

@@ -13,7 +13,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from dedup.errors import DedupError, InputError
@@ -358,9 +357,7 @@ class Stream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
 
