@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
+from collections.abc import Hashable, Iterable, Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
@@ -51,11 +51,7 @@ _DIGIT = re.compile(r"\d")
 
 def shingles_of(tokens: Sequence[Token]) -> frozenset[tuple[Token, ...]]:
     """Return the distinct shingles of three tokens of a text."""
-    return frozenset(_shingle_tuples(tokens))
-
-
-def _shingle_tuples(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
-    return zip(*(tokens[start:] for start in range(SHINGLE_WORDS)), strict=False)
+    return frozenset(zip(*(tokens[start:] for start in range(SHINGLE_WORDS)), strict=False))
 
 
 def jaccard(a: Set[Hashable], b: Set[Hashable]) -> float:
