@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,7 +131,7 @@ def _sample_of(labelled: LabelledSet) -> _Sample:
 def _fingerprints(texts: Texts, name: str) -> NDArray[np.uint64]:
     if name in OWN:
         return sign_texts(texts, OWN[name]).rows["fingerprint"].astype(np.uint64)
-    every = (texts.bytes_of(place).decode() for place in range(len(texts.offsets) - 1))
+    every = (texts.data[start:end].tobytes().decode() for start, end in pairwise(texts.offsets))
     return np.array([SCHEMES[name](text) for text in every], np.uint64)
 
 

@@ -41,7 +41,7 @@ from dedup.console import (
     write_lines,
 )
 from dedup.errors import DatabaseError
-from dedup.report.queries import read_kept, read_largest_clusters, read_totals
+from dedup.report.queries import read_largest_clusters, read_totals
 from dedup.signature.normalise import clean
 from dedup.stage.addresses import referrer_of
 from dedup.stage.outages import mark_failed
@@ -166,7 +166,7 @@ def take_verdicts_of_run(crawler: Crawler) -> None:
     try:
         with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
             run = name_of_run(crawler)
-            totals, kept = read_totals(database, run), read_kept(database, run)
+            totals, kept = read_totals(database, run)
     except DatabaseError:  # as below
         return
     for verdict, total in totals.items():

@@ -30,7 +30,7 @@ from crawler.scrapy_private import (
 )
 from dedup.errors import DedupError, SettingsError
 from dedup.rules.scope import public_suffixes
-from dedup.stage.outages import CrawlStopper, close_when_forced
+from dedup.stage.outages import CrawlStopper, call_when_forced
 from dedup.stage.project import read_item_settings
 from dedup.workers.pool import PRELOAD, WorkerPool, load_ahead
 
@@ -224,7 +224,7 @@ class Workers:
     def from_crawler(cls, crawler: Crawler) -> Self:
         workers = read_item_settings(crawler).workers
         extension = cls(WorkerPool(workers, EXTRACTION_SECONDS, _PRELOAD))
-        close_when_forced(extension.pool)
+        call_when_forced(extension.pool.close)
         if workers:
             load_ahead(_PRELOAD)
         crawler.signals.connect(extension.close, signals.spider_closed)

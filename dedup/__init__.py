@@ -47,37 +47,23 @@ if TYPE_CHECKING:
     from dedup.stage.pipelines import NearDuplicatePipeline
     from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware
 
-_MODULES = {
-    "AddressMiddleware": "dedup.stage.addresses",
-    "DatabaseError": "dedup.errors",
-    "Decision": "dedup.rules.documents",
-    "DedupAddon": "dedup.stage.addon",
-    "DedupError": "dedup.errors",
-    "DedupSettings": "dedup.rules.settings",
-    "Deduplicator": "dedup.api",
-    "DuplicateLinksMiddleware": "dedup.stage.spidermiddlewares",
-    "ExactDuplicate": "dedup.stage.pending",
-    "IncompatibleDatabaseError": "dedup.errors",
-    "InputError": "dedup.errors",
-    "Mode": "dedup.rules.settings",
-    "NearDuplicate": "dedup.stage.pending",
-    "NearDuplicatePipeline": "dedup.stage.pipelines",
-    "PairDecision": "dedup.rules.matcher",
-    "Rule": "dedup.rules.documents",
-    "RuleSettings": "dedup.rules.settings",
-    "Scheme": "dedup.signature.schemes",
-    "SettingsError": "dedup.errors",
-    "Signature": "dedup.signature.signature",
-    "TableDesign": "dedup.keys",
-    "Unchanged": "dedup.stage.pending",
-    "Verdict": "dedup.rules.documents",
-    "deduplicate": "dedup.api",
-    "document_dropped": "dedup.stage.pending",
-    "document_kept": "dedup.stage.pending",
-    "find_scheme": "dedup.signature.schemes",
-    "make_signature": "dedup.signature.signing",
-    "similarity": "dedup.api",
+_NAMES = {
+    "dedup.api": ("Deduplicator", "deduplicate", "similarity"),
+    "dedup.errors": ("DatabaseError", "DedupError", "IncompatibleDatabaseError", "InputError", "SettingsError"),
+    "dedup.keys": ("TableDesign",),
+    "dedup.rules.documents": ("Decision", "Rule", "Verdict"),
+    "dedup.rules.matcher": ("PairDecision",),
+    "dedup.rules.settings": ("DedupSettings", "Mode", "RuleSettings"),
+    "dedup.signature.schemes": ("Scheme", "find_scheme"),
+    "dedup.signature.signature": ("Signature",),
+    "dedup.signature.signing": ("make_signature",),
+    "dedup.stage.addon": ("DedupAddon",),
+    "dedup.stage.addresses": ("AddressMiddleware",),
+    "dedup.stage.pending": ("ExactDuplicate", "NearDuplicate", "Unchanged", "document_dropped", "document_kept"),
+    "dedup.stage.pipelines": ("NearDuplicatePipeline",),
+    "dedup.stage.spidermiddlewares": ("DuplicateLinksMiddleware",),
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 _OWN = ("__doc__", "__name__", "__path__", "__version__")
 

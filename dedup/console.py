@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-
 _ESCAPED = re.compile("(?:%[89a-f][0-9a-f])+", re.IGNORECASE)
 _LONGEST_LOGGED = 2_000
 _UNITS = ((10_000_000_000, "GB", 1_000_000_000), (10_000_000, "MB", 1_000_000), (10_000, "kB", 1000))
-
 
 HEADING = "bold"
 QUIET = "dim"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import logging
 import math
 import os
@@ -19,6 +18,9 @@ from typing import Any, Protocol, Self
 
 from dedup.console import Line, plain, shortened, track
 from dedup.errors import InputError
+from dedup.files.readers.documents import BadRecordError
+from dedup.files.readers.jsonl import fields_of
+from dedup.files.readers.streams import BYTE_ORDER_MARK
 from dedup.report.texts import find_texts
 from dedup.report.words import are_too_long, diff_words, place_line, tokens_of
 from dedup.rules.matcher import PairDecider
@@ -34,7 +36,6 @@ from dedup.workers.pool import process_context
 
 _GZIP = b"\x1f\x8b"
 _OF_A_SET = "; a labelled set has docs.jsonl and pairs.jsonl"
-
 
 # Documents that a process is sent at once.
 _CHUNK = 16
@@ -127,23 +128,18 @@ def _pairs(path: Path, hint: str = "") -> Iterator[tuple[str, LabelledPair]]:
 def _lines(path: Path, hint: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the objects of a JSON Lines file, each with where it stands; a hint is told if it cannot be read."""
     try:
-        # Editors begin files with a mark. `splitlines` would cut strings at U+2028, which browsers do not escape.
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        # Editors begin files with a mark.
+        lines = path.read_bytes().removeprefix(BYTE_ORDER_MARK).split(b"\n")
+    except OSError as error:
         raise InputError(f"{path}: cannot be read ({error}){hint}") from None
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            value = json.loads(line)
-        except ValueError:
-            raise InputError(f"{where}: not JSON") from None
-        except RecursionError:
-            raise InputError(f"{where}: not usable JSON: nested too deeply") from None
-        if not isinstance(value, dict):
-            raise InputError(f"{where}: expected an object")
-        yield where, value
+        if line.strip():
+            where = f"{path}, line {number}"
+            try:
+                fields = fields_of(line)
+            except BadRecordError as error:
+                raise InputError(f"{where}: {error}") from None
+            yield where, fields
 
 
 def _read_page(path: Path, where: str) -> bytes:

@@ -19,7 +19,6 @@ from dedup.signature.signature import BANDS, BITS
 _TEXT_FORM = re.compile(r"\s*(\d{1,3})\s+choose\s+(\d{1,3})\s*", re.ASCII)
 MAX_TABLES = 64
 
-
 RADIUS = 3
 """The radius of Manku, Jain, Das Sarma, WWW 2007, section 2, in bits."""
 
@@ -45,13 +44,11 @@ class PermutedTable:
     """One table: the permutation that brings its blocks to the top.
 
     Attributes:
-        number: the table's number, from 0.
         prefix: the bits of the fingerprint (0 the least significant) that stand at the top,
             the topmost first.
         moves: the permutation, block by block: (shift to the right, mask, shift to the left).
     """
 
-    number: int
     prefix: tuple[int, ...]
     moves: tuple[tuple[int, int, int], ...]
 
@@ -121,8 +118,8 @@ class TableDesign:
         """The tables, `table_count` of them."""
         bits = range(BITS - 1, -1, -1)
         return tuple(
-            PermutedTable(number, prefix, tuple(_moves([*prefix, *(bit for bit in bits if bit not in prefix)])))
-            for number, prefix in enumerate(_prefixes(self, bits))
+            PermutedTable(prefix, tuple(_moves([*prefix, *(bit for bit in bits if bit not in prefix)])))
+            for prefix in _prefixes(self, bits)
         )
 
     @property

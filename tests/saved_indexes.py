@@ -28,7 +28,7 @@ def save_index(folder: Path, documents: Iterable[tuple[str, str | bytes]], **val
     with TemporaryDirectory() as state, closing(CorpusDeduplicator(settings, Path(state))) as deduplicator:
         for key, content in documents:
             deduplicator.decide(sign_one(key, content, find_scheme(settings.scheme).spec))
-        save(folder, settings, deduplicator.blocks(AT_ONCE))
+        save(folder, settings, deduplicator.table.blocks(AT_ONCE))
     return folder
 
 

@@ -6,11 +6,12 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 from dedup.errors import SettingsError
-from dedup.store.database import parse_url, url_of
+from dedup.store.database import Database, open_existing_database, parse_url, url_of
 
 VARIABLE = "DEDUP_DATABASE_URL"
 USUAL = "crawl.db"
@@ -34,6 +35,13 @@ def database_url(given: str | None) -> str:
         SettingsError: the settings of the project cannot be loaded.
     """
     return next(url_of(name) for name in (given, _of_project(), os.environ.get(VARIABLE), *_of_folder()) if name)
+
+
+@contextmanager
+def opened(options: argparse.Namespace, *, read_only: bool = True) -> Iterator[Database]:
+    """Open the database that `--database` names, see `database_url`, as long as the block lasts."""
+    with closing(open_existing_database(database_url(options.database), read_only=read_only)) as database:
+        yield database
 
 
 def has_database(url: str) -> bool:

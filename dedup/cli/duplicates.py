@@ -6,11 +6,10 @@ import argparse
 import json
 import shlex
 import sys
-from contextlib import closing
 from dataclasses import replace
 
 from dedup.atomic_files import open_output
-from dedup.cli.databases import add_database_argument, database_url
+from dedup.cli.databases import add_database_argument, opened
 from dedup.console import counted, readable, table, write_lines
 from dedup.errors import SettingsError
 from dedup.report.addresses import read_learnt_rules
@@ -19,7 +18,7 @@ from dedup.report.html.page import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, format_of, selection_for
 from dedup.rules.discarder import to_discarder
-from dedup.store.database import Database, open_existing_database
+from dedup.store.database import Database
 
 ABOUT = (
     "Show what was decided in the last run of a database: totals, hosts, the largest clusters, every dropped page "
@@ -85,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     output_format = _format(options)
     selection = _selection(options, selection_for(output_format))
     _require_one_view(options, output_format)
-    with closing(open_existing_database(database_url(options.database))) as database:
+    with opened(options) as database:
         if options.rules:
             _write_rules(database, options, output_format)
         elif options.changes is not None:

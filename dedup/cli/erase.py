@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime
 
-from dedup.cli.databases import add_database_argument, database_url
+from dedup.cli.databases import add_database_argument, opened
 from dedup.console import counted, plain, print_answer, readable
-from dedup.store.database import open_existing_database
 from dedup.store.erasing import FEWEST_TOKENS, Erasure, erase
 
 
@@ -30,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Erase a document, or say what would be erased."""
-    with closing(open_existing_database(database_url(options.database), read_only=False)) as database:
+    with opened(options, read_only=False) as database:
         erasure = erase(database, options.key, with_copies=options.copies, is_tried=not options.yes)
         name = database.name
     at = datetime.now(UTC).isoformat(timespec="seconds")

@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Mapping
 from contextlib import closing
 
-from dedup.cli.databases import USUAL, add_database_argument, database_url, has_database
+from dedup.cli.databases import USUAL, add_database_argument, database_url, has_database, opened
 from dedup.cli.settings_options import (
+    add_encoding_argument,
     add_settings_arguments,
     make_settings,
     read_settings_options,
@@ -16,18 +17,7 @@ from dedup.cli.settings_options import (
 from dedup.console import plain, print_answer, shortened
 from dedup.errors import InputError
 from dedup.report.explanation import Explanation, as_object, explain, explain_dropped, lines
-from dedup.report.texts import (
-    ENCODING_HELP,
-    TEXT_PREFIX,
-    MadeWith,
-    Material,
-    Origin,
-    Side,
-    find_dropped,
-    find_page,
-    read_named,
-    require_encoding,
-)
+from dedup.report.texts import TEXT_PREFIX, MadeWith, Material, Origin, Side, find_dropped, find_page, read_named
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.store.database import open_existing_database
@@ -51,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instead of A and B: a page that the database says it dropped, or kept as similar to another one",
     )
     add_database_argument(parser, "; its pages are explained by the scheme and the table design that it was made with")
-    parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
+    add_encoding_argument(parser)
     parser.add_argument("--bits", action="store_true", help="show fingerprints and shared keys, too")
     add_settings_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -62,8 +52,6 @@ def run(options: argparse.Namespace) -> int:
     given = read_settings_options(options)
     # What cannot be used is refused before anything is read.
     make_settings(given)
-    if options.encoding:
-        require_encoding(options.encoding)
     if options.dropped is None and len(options.documents) != 2:
         raise InputError(f"give two documents, or --dropped URL; {len(options.documents)} given: dedup explain -h")
     if options.dropped is not None and options.documents:
@@ -75,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
-    found = [_find(name, options.database or "", options.encoding or "") for name in options.documents]
+    found = [_find(name, options.database or "", options.encoding) for name in options.documents]
     settings = _settings(given, next((made_with for _, made_with in found if made_with is not None), None))
     scheme = find_scheme(settings.scheme)
     a, b = (each if isinstance(each, Side) else each.side(scheme) for each, _ in found)
@@ -83,7 +71,7 @@ def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Expl
 
 
 def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
-    with closing(open_existing_database(database_url(options.database))) as database:
+    with opened(options) as database:
         dropped = find_dropped(database, options.dropped)
     return explain_dropped(dropped, _settings(given, dropped.made_with))
 

@@ -43,7 +43,6 @@ REJECTED, _INTERRUPTED = 3, 130
 _MUCH, _NAMED = 0.5, 5
 _PAGERS = {".gz": "zless", ".zst": "zstdless"}
 
-
 INPUTS_HELP = f"files, folders, patterns such as 'dumps/*.jsonl', URLs, or - for JSON lines on standard input: {KNOWN}"
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from dedup.cli import files
 from dedup.cli.databases import add_database_argument, database_url, has_database
 from dedup.cli.settings_options import (
+    add_encoding_argument,
     add_settings_arguments,
     make_settings,
     read_settings_options,
@@ -21,15 +22,15 @@ from dedup.cli.settings_options import (
 )
 from dedup.cli.warm_up import compile_first, print_message
 from dedup.console import Line, counted, in_unit, linked, plain, print_answer, shortened, similarity, table
-from dedup.errors import InputError, SettingsError
+from dedup.errors import InputError
 from dedup.files.index import SavedIndex, new_index, require_free
-from dedup.files.index_database import add_crawled, load, mode_of, scheme_of
+from dedup.files.index_database import add_crawled, load
 from dedup.files.index_tools import Contents, Hit, IndexQuery, find_near, read_contents
 from dedup.files.readers.documents import CorpusDocument, Keep, Rejected
 from dedup.files.readers.files import holds_records
 from dedup.files.readers.portions import read_files
 from dedup.files.tally import about_settings
-from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Material, Origin, read_named, require_encoding
+from dedup.report.texts import TEXT_PREFIX, Material, Origin, read_made_with, read_named
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS
@@ -124,14 +125,12 @@ def _settings(database: Database, given: Mapping[str, str]) -> RuleSettings:
     Raises:
         InputError: another one is asked for.
     """
-    try:
-        scheme = scheme_of(database)
-    except SettingsError as error:
-        raise InputError(f"database {database.name}: {error}") from None
-    mode = mode_of(database)
+    with database.read() as connection:
+        made_with = read_made_with(connection, database.name)
+    mode = made_with.mode
     if given.get("mode", mode) != mode:
         raise InputError(f"--mode {plain(given['mode'])}: database {database.name} was made with {mode}; leave it out")
-    return make_settings({**with_scheme_of(given, scheme, database.name), "mode": mode})
+    return make_settings({**with_scheme_of(given, made_with.scheme, database.name), "mode": mode})
 
 
 def _add_info(parser: argparse.ArgumentParser) -> None:
@@ -175,15 +174,13 @@ def _add_query(parser: argparse.ArgumentParser) -> None:
         help="16 hexadecimal digits; everything within --radius is found; may be given again",
     )
     parser.add_argument(
-        "--fingerprints",
-        metavar="FILE",
-        help="a file of fingerprints, one a line; - is the standard input",
+        "--fingerprints", metavar="FILE", help="a file of fingerprints, one a line; - is the standard input"
     )
     parser.add_argument(
         "--radius", type=int, default=_RADIUS, metavar="BITS", help=f"0 to {BITS}, for fingerprints; default: 3"
     )
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="finds of each shown at most; default: 10")
-    parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
+    add_encoding_argument(parser)
     files.add_field_arguments(parser)
     _add_json(parser)
 
@@ -199,8 +196,6 @@ def _query(options: argparse.Namespace) -> int:
     asked = [_fingerprint(text, "--fingerprint") for text in options.fingerprint]
     if options.fingerprints is not None:
         asked += _read_fingerprints(options.fingerprints)
-    if options.encoding:
-        require_encoding(options.encoding)
     rejected: list[Rejected] = []
     materials = [each for name in options.documents for each in _materials(name, options, rejected)]
     if materials:
@@ -235,7 +230,7 @@ def _read_fingerprints(name: str) -> list[int]:
 def _materials(name: str, options: argparse.Namespace, rejected: list[Rejected]) -> Iterator[Material]:
     """Read what is named: one text, or the documents of a file of records; name what is none, and add it to those."""
     if name != files.STANDARD_INPUT and (name.startswith(TEXT_PREFIX) or not holds_records(name)):
-        yield _material(name, options.encoding or "")
+        yield _material(name, options.encoding)
         return
     with files.input_files([files.path_or_url(name)]) as found:
         for number, item in enumerate(read_files(found.files, files.read_options(options))):

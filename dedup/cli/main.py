@@ -17,7 +17,6 @@ from dedup.workers.loading import keep_single_threaded, without_collections
 COMPLETING = "_ARGCOMPLETE"
 """Variable of the environment by which a shell asks, as the code that `dedup completion` prints sets it."""
 
-
 _COMMANDS = {
     "files": "keep one document of each group of near-duplicates",
     "explain": "say why two documents are duplicates, or are not",

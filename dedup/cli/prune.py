@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from contextlib import closing
 
-from dedup.cli.databases import add_database_argument, database_url
+from dedup.cli.databases import add_database_argument, opened
 from dedup.cli.runs import counts_of
 from dedup.console import counted, print_answer
 from dedup.errors import SettingsError
 from dedup.rules.scope import Memory
 from dedup.store.cancelling import Cancelled, prune_runs
-from dedup.store.database import open_existing_database
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Remove old runs."""
     seconds = _seconds(options.keep)
-    with closing(open_existing_database(database_url(options.database), read_only=False)) as database:
+    with opened(options, read_only=False) as database:
         removed = prune_runs(database, seconds)
     print_answer(vars(removed), _lines(removed), as_json=options.json)
     return 0

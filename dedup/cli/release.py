@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
-from dedup.cli.databases import add_database_argument, database_url
+from dedup.cli.databases import add_database_argument, opened
 from dedup.console import counted, plain, print_answer, readable
 from dedup.errors import InputError
 from dedup.evaluation import read_pairs
-from dedup.store.database import open_existing_database
 from dedup.store.writing import Released, release
 
 _MESSAGES = {
@@ -45,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     pairs = [(pair.a, pair.b) for pair in read_pairs(options.marks) if not pair.is_duplicate]
     if not pairs:
         raise InputError(f"{options.marks}: marks no page as not a duplicate (label 0): nothing to release")
-    with closing(open_existing_database(database_url(options.database), read_only=False)) as database:
+    with opened(options, read_only=False) as database:
         outcome = release(database, pairs)
         if len(outcome.unknown) == len(pairs):
             raise InputError(f"database {database.name} knows none of the pages of {options.marks}: name another one")

@@ -6,11 +6,11 @@ import argparse
 import io
 import sys
 import webbrowser
-from contextlib import closing, suppress
+from contextlib import suppress
 from threading import Lock
 from typing import Any
 
-from dedup.cli.databases import database_url
+from dedup.cli.databases import opened
 from dedup.cli.duplicates import add_selection, selected
 from dedup.console import write_lines
 from dedup.errors import DedupError, SettingsError
@@ -20,7 +20,7 @@ from dedup.report.html.page import write_page_of
 from dedup.report.html.serving import Pairs, ReviewServer
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, selection_for
-from dedup.store.database import Database, open_existing_database
+from dedup.store.database import Database
 from dedup.store.writing import release, take_back
 
 _LAST_PORT = 65_535
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if not 0 <= options.port <= _LAST_PORT:
         raise SettingsError(f"--port {options.port}: expected a number from 0 to {_LAST_PORT:,}")
     selection = selected(options, selection_for(Format.HTML))
-    with closing(open_existing_database(database_url(options.database), read_only=False)) as database:
+    with opened(options, read_only=False) as database:
         _serve(_write(database, selection), _Acts(database), options)
     return 0
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
-from dedup.cli.databases import add_database_argument, database_url
+from dedup.cli.databases import add_database_argument, opened
 from dedup.console import NEAR, WARNING, Line, counted, duration, plain, print_answer, styled, table
 from dedup.report.contents import NAMED_BY_TIME
 from dedup.rules.documents import Verdict
 from dedup.store.cancelling import Cancelled, cancel_run
-from dedup.store.database import open_existing_database
 from dedup.store.document_rows import CANCELLING
 from dedup.store.runs import Run, read_runs
 
@@ -48,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    with closing(open_existing_database(database_url(options.database))) as database:
+    with opened(options) as database:
         found = read_runs(database)
     value = {"database": database.name, "runs": [_object(each) for each in found]}
     print_answer(value, _lines(found), as_json=options.json)
@@ -56,7 +54,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _cancel(options: argparse.Namespace) -> int:
-    with closing(open_existing_database(database_url(options.database), read_only=False)) as database:
+    with opened(options, read_only=False) as database:
         taken = cancel_run(database, options.run, force=options.force)
     print_answer(vars(taken), _summary(options.run, taken), as_json=options.json)
     return 0

@@ -1,4 +1,4 @@
-"""The options of commands that name settings: --threshold, --scheme, --mode, --dictionary and --set."""
+"""Options that several commands have: --threshold, --scheme, --mode, --dictionary and --set; --encoding."""
 
 from __future__ import annotations
 
@@ -33,6 +33,20 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--mode", metavar="MODE", help="checked, or paper: the rule of the paper")
     group.add_argument("--scheme", metavar="NAME", help="words, or pairs: Chinese without a dictionary; default: words")
     group.add_argument("--dictionary", metavar="FILE", help="Chinese words besides jieba's; only:FILE: in their place")
+
+
+def add_encoding_argument(parser: argparse.ArgumentParser) -> None:
+    """Add `--encoding`; an empty one is guessed."""
+    about = "encoding of files that are not UTF-8, such as gb18030, big5, windows-1252; default: it is guessed"
+    parser.add_argument("--encoding", type=_encoding, default="", metavar="NAME", help=about)
+
+
+def _encoding(name: str) -> str:
+    try:
+        "".encode(name or "utf-8")
+    except (LookupError, ValueError):
+        raise InputError(f"--encoding {name!r}: not known; such as gb18030, big5, windows-1252, shift_jis") from None
+    return name
 
 
 def read_settings_options(options: argparse.Namespace) -> dict[str, str]:

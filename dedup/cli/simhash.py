@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from dedup.cli.lookups import whole
+from dedup.cli.settings_options import add_encoding_argument
 from dedup.console import counted, plain, print_answer, shortened, similarity
 from dedup.errors import InputError
-from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Origin, read_named, require_encoding
+from dedup.report.texts import TEXT_PREFIX, Origin, read_named
 from dedup.simhash import HASHES, MOST_BITS, bigrams, cosine, distance, fingerprint_of, hashed, keywords, sums, words
 
 _FEATURES = re.compile(r"bigrams|(words|keywords|textrank)(?::([0-9]{1,6}))?")
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--features", default="bigrams", metavar="NAME", help=features)
     parser.add_argument("--hash", default="mmh3", metavar="NAME", help=f"{', '.join(HASHES)}; default: mmh3")
     parser.add_argument("--bits", default="64", help=f"width of the fingerprint, 1 to {MOST_BITS}; default: 64")
-    parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
+    add_encoding_argument(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -51,11 +52,9 @@ def run(options: argparse.Namespace) -> int:
     bits = whole("--bits", options.bits, 1, MOST_BITS)
     if len(options.texts) > _MOST_TEXTS:
         raise InputError(f"{len(options.texts)} texts: {_MOST_TEXTS} are drawn at most; `dedup files` compares many")
-    if options.encoding:
-        require_encoding(options.encoding)
     drawn = []
     for name in options.texts:
-        text = _read(name, options.encoding or "")
+        text = _read(name, options.encoding)
         features = _features(options.features, text)
         if not features:
             raise InputError(f"'{shortened(plain(name), _NAME)}': no {options.features} in it; take other --features")

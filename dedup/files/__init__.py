@@ -7,6 +7,6 @@
         print(item.reason if isinstance(item, Rejected) else item.key)
 
 `readers/` makes documents of files, `batches.py` has batches of them signed in worker processes, `deciding.py` decides
-them by `document_table.py` and `key_map.py`, `recording.py` writes what is kept and dropped, `state.py` says how far a
-run is, `index.py` keeps its documents for later runs, and `run.py` is such a run.
+them by `document_table.py` and `key_map.py`, `recording.py` writes what is kept and dropped, `index.py` keeps the
+documents of a run for later ones, and `run.py` is such a run.
 """

@@ -52,7 +52,7 @@ class AppendingFile:
         """Add bytes without their length, which are no byte strings or have it already."""
         self._waiting += data
         if len(self._waiting) >= WAITING:
-            self._write()
+            self.flush()
 
     def read(self, place: int) -> bytes:
         """Return the byte string that begins at a place."""
@@ -65,7 +65,7 @@ class AppendingFile:
 
     def read_many(self, places: Iterable[int]) -> Iterator[bytes]:
         """Yield the byte strings that begin at some places; a tenth of the time of one by one where there are many."""
-        self._write()
+        self.flush()
         if not self._written:  # there is nothing to map, and no place
             return
         with mmap(self._file.fileno(), 0, access=ACCESS_READ) as view:
@@ -88,7 +88,9 @@ class AppendingFile:
 
     def flush(self) -> None:
         """Write what waits, so that the file may be read otherwise."""
-        self._write()
+        write_all(self._file, self._waiting)
+        self._written += len(self._waiting)
+        self._waiting = bytearray()
 
     def close(self) -> None:
         """Close the file; what waits to be written is lost."""
@@ -99,11 +101,6 @@ class AppendingFile:
             start = place - self._written
             return bytes(self._waiting[start : start + length])
         return os.pread(self._file.fileno(), length, place)
-
-    def _write(self) -> None:
-        write_all(self._file, self._waiting)
-        self._written += len(self._waiting)
-        self._waiting = bytearray()
 
 
 def write_all(file: FileIO, data: bytes | bytearray | memoryview) -> None:

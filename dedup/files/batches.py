@@ -34,7 +34,7 @@ from dedup.files.readers.documents import (
 )
 from dedup.files.readers.jsonl import LineRange, changed, document_of, open_again, read_line
 from dedup.signature.deflating import deflate
-from dedup.signature.extraction import MainText, MarkupError, find_text, parse_html, sign_page
+from dedup.signature.extraction import MarkupError, find_text, parse_html, sign_page
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import SIGNATURE, Texts, digest
 from dedup.signature.signing import sign_texts, words_of
@@ -360,7 +360,9 @@ def _contents(items: Iterable[Item]) -> list[str | bytes]:
 
 
 def _sign(contents: Sequence[str | bytes], scheme: Scheme, *, with_words: bool) -> Signatures:
-    mains = {place: _main_text(content) for place, content in enumerate(contents) if isinstance(content, bytes)}
+    mains = {
+        place: find_text(parse_html(content)) for place, content in enumerate(contents) if isinstance(content, bytes)
+    }
     pages = {place: main.text for place, main in mains.items()}
     texts = Texts.of([each if isinstance(each, str) else pages[place] for place, each in enumerate(contents)])
     rows, words = sign_texts(texts, scheme, with_words=with_words or bool(pages))
@@ -374,7 +376,3 @@ def _sign(contents: Sequence[str | bytes], scheme: Scheme, *, with_words: bool) 
         rows["digest"][place] = np.frombuffer(identity, np.uint64)
     kept = [deflate(each) if with_words or place in pages else b"" for place, each in enumerate(words)]
     return Signatures(rows, np.diff(texts.offsets), kept, pages, {})
-
-
-def _main_text(page: bytes) -> MainText:
-    return find_text(parse_html(page))

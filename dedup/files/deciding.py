@@ -144,10 +144,6 @@ class Clusters:
         latest = sorted(kept, key=lambda number: (number == match.member.id, number), reverse=True)
         yield from map(self._table.stored, latest[:MOST_KEPT])
 
-    def close(self) -> None:
-        """Close the files, those of the documents too."""
-        self._table.close()
-
 
 class CorpusDeduplicator:
     """Decides documents one after the other.
@@ -159,6 +155,7 @@ class CorpusDeduplicator:
         known: documents that come before all others.
 
     Attributes:
+        table: the documents of different contents that are known.
         recurred: how many documents have the content and the key of one of `known`.
     """
 
@@ -170,25 +167,21 @@ class CorpusDeduplicator:
         self._fewest_tokens = fewest_tokens(settings)
         self._needed = settings.limits
         with ExitStack() as stack:
-            self._table = stack.enter_context(closing(DocumentTable(folder)))
+            self.table = stack.enter_context(closing(DocumentTable(folder)))
             for block in known:
-                self._table.extend(block)
+                self.table.extend(block)
             stack.pop_all()
-        self._begun_with = len(self._table)
+        self._begun_with = len(self.table)
         self.recurred = 0
         self._keys = KeyMap(keys_of(settings))
-        self._clusters = Clusters(self._table, settings, self._source)
-        rows = self._table.rows
-        self._keys.add_many(rows["fingerprint"], self._table.bands(), rows["indexed"])
+        self._clusters = Clusters(self.table, settings, self._source)
+        rows = self.table.rows
+        self._keys.add_many(rows["fingerprint"], self.table.bands(), rows["indexed"])
 
     @property
     def nbytes(self) -> int:
         """How many bytes of memory the documents take, with their keys."""
-        return self._table.nbytes + self._keys.nbytes
-
-    def __len__(self) -> int:
-        """How many different contents are known."""
-        return len(self._table)
+        return self.table.nbytes + self._keys.nbytes
 
     def decide(self, batch: Batch) -> list[Related]:
         """Decide the documents of a batch, one after the other, and know them from now on.
@@ -209,26 +202,6 @@ class CorpusDeduplicator:
             return related.decision
         return Decision(Verdict.NEW, text_bytes=int(batch.signatures.text_bytes[0]))
 
-    def key(self, number: int) -> str:
-        """Return the key of a document by its number."""
-        return self._table.key(number)
-
-    def number_of(self, content: bytes) -> int | None:
-        """Return the number of the document that has a content, by its digest; None: there is none."""
-        return self._table.find(content)
-
-    def leader_of(self, number: int) -> int:
-        """Return the number of the leader of a document's cluster, which may be its own."""
-        return self._table.leader_of(number)
-
-    def keys(self, numbers: NDArray[np.int64]) -> Iterator[str]:
-        """Yield the keys of some documents by their numbers."""
-        return self._table.keys(numbers)
-
-    def blocks(self, at_once: int) -> Iterator[Block]:
-        """Yield all documents as a saved index has them, some at a time."""
-        return self._table.blocks(at_once)
-
     def words_of(self, number: int) -> bytes:
         """Return the words of a document by its number; nothing where they were not kept."""
         return self._clusters.words_of(number)
@@ -236,7 +209,7 @@ class CorpusDeduplicator:
     def close(self) -> None:
         """Close the files."""
         self._source.close()
-        self._clusters.close()
+        self.table.close()
 
     def _enter(self, batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Know the documents of a batch that have new contents.
@@ -245,7 +218,7 @@ class CorpusDeduplicator:
             Numbers and originals, as `DocumentTable.reserve` does; and which documents can be near-duplicates.
         """
         signatures = batch.signatures.rows
-        numbers, originals = self._table.reserve(signatures["digest"], np.logical_or(*signatures["digest"].T))
+        numbers, originals = self.table.reserve(signatures["digest"], np.logical_or(*signatures["digest"].T))
         comparable = signatures["tokens"] >= self._fewest_tokens
         entered = np.flatnonzero(numbers != NULL)
         has_words = comparable[entered] & (not self._is_paper)
@@ -256,18 +229,14 @@ class CorpusDeduplicator:
             [words if is_kept else b"" for words, is_kept in zip(kept, has_words.tolist(), strict=True)],
             signatures["bands"][entered],
         )
-        self._table.commit(block)
+        self.table.commit(block)
         return numbers, originals, comparable
 
     def _decide(
-        self,
-        batch: Batch,
-        numbers: NDArray[np.int64],
-        originals: NDArray[np.int64],
-        comparable: NDArray[np.bool_],
+        self, batch: Batch, numbers: NDArray[np.int64], originals: NDArray[np.int64], comparable: NDArray[np.bool_]
     ) -> Iterator[Related | None]:
         """Decide the documents of a batch that have a known content, or candidates."""
-        signatures, table = batch.signatures.rows, self._table
+        signatures, table = batch.signatures.rows, self.table
         hashes = self._keys.hashes(signatures["fingerprint"], signatures["bands"])
         found = self._keys.find(hashes, numbers, comparable, table.rows["fingerprint"], table.sketches, self._needed)
         has_candidates = np.diff(found.ends, prepend=0) > 0
@@ -280,14 +249,10 @@ class CorpusDeduplicator:
                 yield self._clusters.decide(int(numbers[place]), candidates, batch.signatures, place, key)
 
     def _decide_by_paper(
-        self,
-        batch: Batch,
-        numbers: NDArray[np.int64],
-        originals: NDArray[np.int64],
-        comparable: NDArray[np.bool_],
+        self, batch: Batch, numbers: NDArray[np.int64], originals: NDArray[np.int64], comparable: NDArray[np.bool_]
     ) -> Iterator[Related | None]:
         """Decide the documents of a batch one after the other: who is looked up depends on what was dropped."""
-        rows = self._table.rows
+        rows = self.table.rows
         fingerprints, bands = batch.signatures.rows["fingerprint"], batch.signatures.rows["bands"]
         hashes = self._keys.hashes(fingerprints, bands)
         for place, (number, original) in enumerate(zip(numbers.tolist(), originals.tolist(), strict=True)):

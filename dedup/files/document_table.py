@@ -58,9 +58,7 @@ def stored_document(number: int, row: Any, key: str) -> StoredDocument:
     return StoredDocument(
         id=number,
         key=key,
-        body_digest=None,
         text_digest=row["digest"].tobytes(),
-        text_bytes=0,
         fingerprint=int(row["fingerprint"]),
         sketch=sketch_of(row),
         indexed=bool(row["indexed"]),

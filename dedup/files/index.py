@@ -23,7 +23,7 @@ from dedup.atomic_files import sync
 from dedup.errors import IndexFileError, InputError, SettingsError
 from dedup.files.document_table import ROW, Block, DocumentTable, stored_document
 from dedup.files.key_map import NULL
-from dedup.files.readers.streams import load_pyarrow, parquet_damage
+from dedup.files.readers.streams import first_line, load_pyarrow, parquet_damage
 from dedup.files.tally import about_settings, locked
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import RuleSettings
@@ -409,8 +409,7 @@ class SavedIndex:
         try:
             yield
         except parquet_damage(self._arrow) as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-            raise self._damaged(f"{path.name} cannot be read ({reason})") from None
+            raise self._damaged(f"{path.name} cannot be read ({first_line(error)})") from None
 
     def _damaged(self, reason: str) -> IndexFileError:
         return damaged(self.folder, reason)

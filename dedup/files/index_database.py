@@ -28,10 +28,10 @@ from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import is_comparable, keys_of
 from dedup.signature.analysis import bands_of
 from dedup.signature.normalise import clean
-from dedup.signature.schemes import Scheme, find_scheme, scheme_named
+from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BANDS, Sketch, without_signs
 from dedup.store import document_rows
-from dedup.store.database import LOADING, Database, insert_into, open_dedup_database, read_properties
+from dedup.store.database import LOADING, Database, insert_into, open_dedup_database
 from dedup.store.document_rows import Identity
 from dedup.store.key_table import fill_keys
 from dedup.store.schema import documents, properties, runs, to_signed, to_unsigned, words
@@ -185,27 +185,6 @@ class Imported(NamedTuple):
 
     read: int
     added: int
-
-
-def scheme_of(database: Database) -> Scheme:
-    """Return the scheme that a database was made with.
-
-    Raises:
-        SettingsError: this program does not know it.
-        DatabaseError: the database cannot be read.
-    """
-    with database.read() as connection:
-        return scheme_named(read_properties(connection)["scheme"])
-
-
-def mode_of(database: Database) -> str:
-    """Return the mode that a database was made with.
-
-    Raises:
-        DatabaseError: the database cannot be read.
-    """
-    with database.read() as connection:
-        return read_properties(connection)["mode"]
 
 
 def add_crawled(database: Database, settings: RuleSettings, table: DocumentTable) -> Imported:

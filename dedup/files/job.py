@@ -67,12 +67,7 @@ def is_same_index(against: Path | None, save_index: Path | None) -> bool:
 
 
 def require_writable(
-    outputs: dict[str, Path],
-    save_index: Path | None,
-    against: Path | None,
-    files: Iterable[CorpusFile],
-    *,
-    force: bool,
+    outputs: dict[str, Path], save_index: Path | None, against: Path | None, files: Iterable[CorpusFile], *, force: bool
 ) -> None:
     """Refuse to write where something is that must not be lost.
 

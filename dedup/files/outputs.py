@@ -14,8 +14,7 @@ from datetime import date, datetime, time
 from io import BufferedIOBase
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
@@ -27,17 +26,14 @@ from dedup.files.readers.streams import load_pyarrow, load_zstd
 # Lines of JSON without the end of the last one, values by column, or a row that goes from Parquet to Parquet.
 Row = bytes | dict[str, Any] | ParquetRow
 
-
 _HAVE_COLUMNS = {".jsonl": False, ".ndjson": False, ".jsonl.gz": False, ".jsonl.zst": False, ".parquet": True}
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in _HAVE_COLUMNS)
 """What the name of a file of rows can end in, the usual one first."""
 
-
 MOST_WAITING = 1 << 20
 
 _encode = msgspec.json.Encoder().encode
-
 
 _GZIP_LEVEL = 6
 _ROWS_A_BLOCK = 1_000
@@ -85,17 +81,6 @@ class Output(ABC):
         if not self._file.closed:
             self._part.unlink(missing_ok=True)
             self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self.discard()
 
 
 def open_output(path: Path, columns: Any) -> Output:

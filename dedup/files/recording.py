@@ -17,6 +17,7 @@ from dedup.errors import InputError
 from dedup.files.appending import AppendingFile
 from dedup.files.batches import Batch
 from dedup.files.deciding import CorpusDeduplicator, Related
+from dedup.files.document_table import DocumentTable
 from dedup.files.job import Job
 from dedup.files.outputs import Output, Row, extended, has_columns, open_output, rows_with, to_json
 from dedup.files.readers.documents import CorpusDocument, CorpusFile, Page, ParquetRow
@@ -67,7 +68,6 @@ _COLUMNS = {
     "report": RELATED,
 }
 
-
 MEMBERS = "members"
 """The name of the file, in the folder of the state."""
 
@@ -91,12 +91,7 @@ def related_row(key: str, decision: Decision) -> dict[str, Any]:
         though it is a copy, if it is; how many words it says that nothing kept does (`lost`), and their size; in how
         many `places` document and original each say what the other does not. `source` is missing.
     """
-    return {
-        "key": key,
-        "original": decision.original,
-        "matched": decision.matched,
-        **decision.columns(),
-    }
+    return {"key": key, "original": decision.original, "matched": decision.matched, **decision.columns()}
 
 
 def common_schema(files: Sequence[CorpusFile]) -> Any:
@@ -310,20 +305,20 @@ class Recorder:
         joined = join_clusters(zip(self._seconds[::2], self._seconds[1::2], strict=True))
         # Who leads a cluster that is counted with an earlier one is a member of that.
         others = [leader for leader, first in joined.items() if leader != first]
-        for leader, key in zip(others, deduplicator.keys(np.array(others, np.int64)), strict=True):
+        for leader, key in zip(others, deduplicator.table.keys(np.array(others, np.int64)), strict=True):
             self._members.add(leader, key)
         clusters = self._members.clusters(joined)
         if "clusters" in self._outputs:
-            for key, duplicates in zip(deduplicator.keys(clusters.leaders), clusters.keys(), strict=True):
+            for key, duplicates in zip(deduplicator.table.keys(clusters.leaders), clusters.keys(), strict=True):
                 self._outputs["clusters"].write({"leader": key, "keys": [key, *duplicates]})
         if "report" in self._outputs:
             self._outputs.pop("report").close()
         if self._final_columns is not None:
-            self._add_cluster_fields(deduplicator, joined)
+            self._add_cluster_fields(deduplicator.table, joined)
         self.tally.count_sources(self._files, self._counts)
         return clusters
 
-    def _add_cluster_fields(self, deduplicator: CorpusDeduplicator, joined: Mapping[int, int]) -> None:
+    def _add_cluster_fields(self, table: DocumentTable, joined: Mapping[int, int]) -> None:
         """Write the kept documents once more, each with the fields of its cluster."""
         before = self._outputs.pop("kept")
         before.close()
@@ -333,12 +328,12 @@ class Recorder:
 
         def fields() -> Iterator[dict[str, Any]]:
             for start in range(0, len(self._digests), DIGEST_BYTES):
-                number = deduplicator.number_of(bytes(self._digests[start : start + DIGEST_BYTES]))
+                number = table.find(bytes(self._digests[start : start + DIGEST_BYTES]))
                 if number is None:
                     yield {"copies": 1, "cluster": None}
                     continue
-                leader = deduplicator.leader_of(number)
-                yield {"copies": 1 + dropped[number], "cluster": deduplicator.key(joined.get(leader, leader))}
+                leader = table.leader_of(number)
+                yield {"copies": 1 + dropped[number], "cluster": table.key(joined.get(leader, leader))}
 
         for row in rows_with(before.path, fields(), CLUSTER_FIELDS):
             output.write(row)

@@ -98,7 +98,7 @@ def _compare(deduplicator: CorpusDeduplicator, rows: Sequence[Row]) -> Iterator[
     wanted = {key for row in rows for key in (row.original, row.dropped)}
     # Documents are known by their numbers; a dictionary of all keys would take more memory than the rest of the run.
     numbers: dict[str, int] = {}
-    for number, key in enumerate(deduplicator.keys(np.arange(len(deduplicator)))):
+    for number, key in enumerate(deduplicator.table.keys(np.arange(len(deduplicator.table)))):
         if key in wanted:
             numbers.setdefault(key, number)
 

@@ -147,7 +147,7 @@ class _Run:
         if is_same_index(self._job.against, self._job.save_index):
             self.tally.require_new(self._job.against)
         if self._job.save_index is not None:
-            save(self._job.save_index, self._job.settings, self._deduplicator.blocks(AT_ONCE))
+            save(self._job.save_index, self._job.settings, self._deduplicator.table.blocks(AT_ONCE))
         if "report" in self._job.outputs:
             # Few want one, and templates take time to load.
             from dedup.files.report import write_report_of_files  # noqa: PLC0415
@@ -155,10 +155,10 @@ class _Run:
             write_report_of_files(self._job, self.tally, self._folder, self._deduplicator)
         self._recorder.name_outputs()
         self.tally.seconds = time.monotonic() - self._started
-        largest = [(self._deduplicator.key(leader), count) for leader, count in clusters.largest(_LARGEST)]
+        largest = [(self._deduplicator.table.key(leader), count) for leader, count in clusters.largest(_LARGEST)]
         names = self._job.options.text_fields
         empty_fields = tuple(name for number, name in enumerate(names) if not self._parts >> number & 1)
-        return Result(self.tally, largest, self._deduplicator.nbytes, len(self._deduplicator), empty_fields)
+        return Result(self.tally, largest, self._deduplicator.nbytes, len(self._deduplicator.table), empty_fields)
 
     def close(self) -> None:
         """Close all files; outputs that are not whole are removed."""

@@ -36,7 +36,6 @@ _NOT_COMPARED = "not compared: a text is too long, or not stored (items: keep th
 _VISITS = table("visits", *map(column, ("url_digest", "url", "run", "gone", "moved_to_digest")))
 _TARGETS = _VISITS.alias("targets")
 
-
 _STYLES = {"added": ADDED, "updated": NEAR, "moved": SIMILAR, "gone": REMOVED}
 
 

@@ -207,13 +207,9 @@ def _stored(side: Side) -> StoredDocument:
     return StoredDocument(
         id=0,
         key=side.name,
-        body_digest=None,
         text_digest=signature.text_digest,
-        text_bytes=0,
         fingerprint=signature.fingerprint,
         sketch=signature.sketch,
-        indexed=True,
-        leader_id=None,
         title=side.title,
         fields=side.fields,
     )

@@ -26,16 +26,7 @@ from sqlalchemy import (
 )
 
 from dedup.console import program
-from dedup.report.contents import (
-    Cluster,
-    HostTotal,
-    NotExamined,
-    OverLimit,
-    Report,
-    Selection,
-    SkippedPage,
-    Total,
-)
+from dedup.report.contents import Cluster, HostTotal, NotExamined, OverLimit, Report, Selection, SkippedPage, Total
 from dedup.report.rows import ROWS_AT_ONCE, decided, found, is_duplicate, is_found, originals, read_rows, stream
 from dedup.report.texts import stored_differences
 from dedup.rules.documents import Kept, Verdict, join_clusters
@@ -47,7 +38,6 @@ from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
 
 # Must go on agreeing with `host_of`.
 _AFTER_HOST = r"(:[0-9]*)?([/?# ]|\Z)"
-
 
 _MEMBERS_NAMED = 3
 # A statement takes some ten thousands of values at most.
@@ -162,16 +152,14 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
             )
 
 
-def read_totals(database: Database, run: str) -> dict[Verdict, Total]:
-    """Return the totals of a run by verdict, all of them; they are zero where it has none."""
-    with database.read() as connection:
-        return _totals(connection, _condition(run))
+def read_totals(database: Database, run: str) -> tuple[dict[Verdict, Total], dict[Kept, int]]:
+    """Return the totals of a run by verdict, and how many duplicates were passed on all the same, by the reasons.
 
-
-def read_kept(database: Database, run: str) -> dict[Kept, int]:
-    """Return how many duplicates of a run were passed on all the same, by the reasons, all of them."""
+    All verdicts and reasons are there, with zeros where the run has none.
+    """
     with database.read() as connection:
-        return _kept(connection, _condition(run))
+        where = _condition(run)
+        return _totals(connection, where), _kept(connection, where)
 
 
 def read_largest_clusters(database: Database, run: str, limit: int) -> list[Cluster]:

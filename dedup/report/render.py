@@ -24,7 +24,6 @@ from dedup.signature.normalise import clean
 _LONE_RETURN = re.compile("\r(?!\n)")
 _FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
 
-
 _HOSTS_OF_PAGE = 1_000
 
 
@@ -87,7 +86,12 @@ def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
 
     Pages are written by `dedup.report.html`.
     """
-    _WRITERS[output_format](report, stream)
+    if output_format is Format.JSON:
+        _write_json(report, stream)
+    elif output_format is Format.CSV:
+        _write_csv(report, stream)
+    else:
+        write_lines(table_lines(report), stream)
 
 
 def followed(report: Report) -> Report:
@@ -98,10 +102,6 @@ def followed(report: Report) -> Report:
         return track(report.compare(rows), "comparing", len(rows))
 
     return replace(report, duplicates=track(report.duplicates, "writing", total), compare=compare)
-
-
-def _write_table(report: Report, stream: TextIO) -> None:
-    write_lines(table_lines(report), stream)
 
 
 def _write_json(report: Report, stream: TextIO) -> None:
@@ -143,10 +143,3 @@ def _write_csv(report: Report, stream: TextIO) -> None:
     rows.writerow(Row._fields[:-1])
     for row in chain(report.duplicates, report.similar):
         rows.writerow(map(csv_cell, row[:-1]))
-
-
-_WRITERS = {
-    Format.TABLE: _write_table,
-    Format.JSON: _write_json,
-    Format.CSV: _write_csv,
-}

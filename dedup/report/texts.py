@@ -24,6 +24,7 @@ from dedup.report.triage import names_in
 from dedup.report.words import WordDiff, diff_words, rejoin, tokens_of
 from dedup.rules.documents import DUPLICATES, StoredDocument, Verdict
 from dedup.rules.scope import Scope, Scopes
+from dedup.rules.settings import Mode
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import DEFAULT, Scheme, scheme_named
 from dedup.signature.signature import Signature, digest
@@ -42,13 +43,9 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-ENCODING_HELP = "encoding of files that are not UTF-8, such as gb18030, big5, windows-1252; default: it is guessed"
-"""What a command says of its option --encoding."""
-
 # A PDF can be nothing but ASCII.
 _PDF = b"%PDF-"
 _WESTERN = "cp1252"
-
 
 TEXT_PREFIX = "text:"
 
@@ -70,14 +67,6 @@ _ASCII = "".join(map(chr, range(0x21, 0x7F)))
 _REMEMBERED = 100
 # Of two texts: comparing so many takes a tenth of a second.
 _MOST_PAIRS_OF_TOKENS = 100_000_000
-
-
-def require_encoding(name: str) -> None:
-    """Refuse what is not the name of an encoding."""
-    try:
-        "".encode(name)
-    except (LookupError, ValueError):
-        raise InputError(f"--encoding {name!r}: not known; such as gb18030, big5, windows-1252, shift_jis") from None
 
 
 def require_text(data: bytes, name: str, encoding: str = "") -> None:
@@ -249,7 +238,8 @@ class MadeWith:
     database: str
     scheme: Scheme
     tables: TableDesign
-    scope: Scope = Scope.ALL
+    scope: Scope
+    mode: Mode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -391,7 +381,7 @@ def read_made_with(connection: Connection, database: str) -> MadeWith:
     values = read_properties(connection)
     tables = TableDesign.parse(values["table design"])
     scheme = _scheme_of(values["scheme"], database)
-    return MadeWith(database, scheme, tables, Scope(values["scope"]))
+    return MadeWith(database, scheme, tables, Scope(values["scope"]), Mode(values["mode"]))
 
 
 def _scheme_of(stored: str, database: str) -> Scheme:

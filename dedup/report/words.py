@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _PAIR = 2
 
-
 MOST_PLACES = 20
 """How many places of a difference are told in full."""
 

@@ -166,7 +166,6 @@ _FORMS: dict[str, Callable[[Address, tuple[str, ...]], Address]] = {
     "case": _in_lower_case,
 }
 
-
 _WORDS = {
     "parameter": "without {names}",
     "except": "without parameters but {names}",

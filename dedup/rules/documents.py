@@ -171,13 +171,13 @@ class StoredDocument(NamedTuple):
 
     id: int
     key: str
-    body_digest: bytes | None
     text_digest: bytes | None
-    text_bytes: int
     fingerprint: int
     sketch: Sketch
-    indexed: bool
-    leader_id: int | None
+    indexed: bool = True
+    leader_id: int | None = None
+    body_digest: bytes | None = None
+    text_bytes: int = 0
     last_run_id: int = 0
     space: str = ""
     title: str = ""

@@ -26,7 +26,6 @@ _SAME_SITE = re.compile(r"^(?:(?:www|m|mobile|amp)\.)+(?=[^.:]+\.)")
 _PORT = re.compile(":[0-9]*$")
 _FINGERPRINT_BYTES = 8
 
-
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 """The units of times in settings and arguments."""
 

@@ -6,22 +6,14 @@ import json
 import re
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, TypeVar
 
 from dedup.errors import SettingsError
 
 W = TypeVar("W", bound=StrEnum)
 
 
-class Parsed(Protocol):
-    """A value that is read from text."""
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read it; raise ValueError with what it is expected to be."""
-
-
-P = TypeVar("P", bound=Parsed)
+P = TypeVar("P")
 
 
 def to_bool(name: str, value: Any) -> bool:
@@ -74,14 +66,14 @@ def from_json(name: str, value: Any) -> Any:
         raise SettingsError(f"{name} = {value!r}: expected names, or a list or mapping in JSON: {error}") from None
 
 
-def to_parsed(kind: type[P]) -> Callable[[str, Any], P]:
-    """Return a function that gives what `kind.parse` reads, and raises SettingsError for what it refuses."""
+def to_parsed(kind: type[P], parse: Callable[[str], P]) -> Callable[[str, Any], P]:
+    """Return a function that gives what `parse` reads, and raises SettingsError for what it refuses by a ValueError."""
 
     def convert(name: str, value: Any) -> P:
         if isinstance(value, kind):
             return value
         try:
-            return kind.parse(" ".join(str(value).lower().split()))
+            return parse(" ".join(str(value).lower().split()))
         except ValueError as error:
             raise SettingsError(f"{name} = {value!r}: expected {error}") from None
 

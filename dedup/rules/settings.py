@@ -24,7 +24,6 @@ from dedup.signature.signature import BITS
 
 _LOST_LIMIT = re.compile(r"([0-9]*\.[0-9]+) ([0-9]+)-([0-9]+)", re.ASCII)
 
-
 MAX_SECONDS = 86_400.0
 _BY_OTHERS: Any = None
 
@@ -338,7 +337,7 @@ _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "Mode": to_word(Mode),
     "Scope": to_word(Scope),
     "Caution": to_word(Caution),
-    "Memory": to_parsed(Memory),
+    "Memory": to_parsed(Memory, Memory.parse),
     "TableDesign": _to_design,
-    "LostLimit": to_parsed(LostLimit),
+    "LostLimit": to_parsed(LostLimit, LostLimit.parse),
 }

@@ -37,7 +37,6 @@ _SIMILAR_JACCARD, _SIMILAR_CONTAINMENT, _SIMILAR_LENGTH_RATIO = SIMILAR[:3]
 # Twice the standard error of an estimate by 128 minima.
 _ERROR = 0.1
 
-
 _RULES = {
     NOT_ALIKE: Rule.NOT_ALIKE,
     BY_JACCARD: Rule.JACCARD,

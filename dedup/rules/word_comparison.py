@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
+from collections.abc import Hashable, Iterable, Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
@@ -27,7 +27,6 @@ from dedup.rules.word_lists import DATE_WORDS
 from dedup.signature.signature import SHINGLE_WORDS, without_signs
 
 Token = TypeVar("Token", bound=Hashable)
-
 
 # Without a shingle in common, longer passages share only words that all texts have.
 _LONGEST_REFINED = 200
@@ -52,11 +51,7 @@ _DIGIT = re.compile(r"\d")
 
 def shingles_of(tokens: Sequence[Token]) -> frozenset[tuple[Token, ...]]:
     """Return the distinct shingles of three tokens of a text."""
-    return frozenset(_shingle_tuples(tokens))
-
-
-def _shingle_tuples(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
-    return zip(*(tokens[start:] for start in range(SHINGLE_WORDS)), strict=False)
+    return frozenset(zip(*(tokens[start:] for start in range(SHINGLE_WORDS)), strict=False))
 
 
 def jaccard(a: Set[Hashable], b: Set[Hashable]) -> float:

@@ -124,10 +124,7 @@ def _combined(texts: Texts, stretches: NDArray[np.int64]) -> Texts:
         parts += data[at:start], normalised
         at = end
     parts.append(data[at : offsets[-1]])
-    return Texts(
-        np.frombuffer(b"".join(parts), np.uint8),
-        texts.offsets - offsets[0] + np.append(0, np.cumsum(growth)),
-    )
+    return Texts(np.frombuffer(b"".join(parts), np.uint8), texts.offsets - offsets[0] + np.append(0, np.cumsum(growth)))
 
 
 # Arrays one by one: numba takes long to unpack a tuple of them.

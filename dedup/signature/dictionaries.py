@@ -22,9 +22,7 @@ from dedup.errors import SettingsError
 if TYPE_CHECKING:
     from jieba import Tokenizer
 
-
 _lists: dict[str, bytes] = {}
-
 
 NO_OTHER_DICTIONARY = "none"
 """The setting by which words are jieba's own, whatever was given to jieba in this process."""

@@ -66,7 +66,6 @@ _WITHIN_LINES = _names("""
     small span strike strong sub sup time tt u var wbr
 """)
 
-
 MOST_MARKUP = 300_000
 """So many tags and attributes a page may have: each takes up to 2 kB and 70 microseconds."""
 

@@ -35,7 +35,6 @@ _LINE_FEED = 0x0A
 _PLAIN = tuple(b" ,.")
 _SLACK = 16
 
-
 # A word of 64 bits is eight counters of 8 bits.
 _LOWEST_OF_BYTES = np.uint64(0x0101010101010101)
 _FULL = 255

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.signature.dictionaries import Vocabulary, tokenizer_of
-from dedup.signature.normalise import normalise
-from dedup.signature.schemes import Scheme, default_scheme
+from dedup.signature.schemes import Scheme
 from dedup.signature.signature import (
     BANDS,
     BITS_OF_A_MINIMUM,
@@ -24,9 +23,7 @@ from dedup.signature.signature import (
     NUMBER,
     OFFSETS,
     SHINGLE_WORDS,
-    Signature,
     Sketch,
-    digest,
 )
 from dedup.signature.tokens import (
     CONTINUE,
@@ -54,29 +51,12 @@ _RUNS_KEPT, _LONGEST_KEPT = 1 << 15, 100
 _LONGER = np.array([0x80, 0x800, 0x10000], np.uint32)
 
 
-def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
-    """Make the signature of a text; see `dedup.signature.signing.make_signature`."""
-    scheme = scheme or default_scheme()
-    tokens, have_digits = tokenise_plainly(normalise(text), scheme)
-    parts = tokens.parts()
-    hashes = _hashes_of(parts)
-    sketch, bands = make_sketch(hashes, hashes[have_digits])
-    # No token has a line feed in it.
-    words = b"\0".join((b"\n".join(parts), *tokens.signs()))
-    return Signature(digest(tokens.data), _fingerprint_of(hashes), sketch, bands, words)
-
-
-def plain_bands_of(tokens: bytes) -> NDArray[np.uint64]:
-    """Return the bands of a text by its tokens; see `dedup.signature.signing.bands_of_words`."""
-    hashes = _hashes_of(tokens.split(b"\n") if tokens else [])
-    return make_sketch(hashes, hashes[:0])[1]
-
-
-def _hashes_of(tokens: list[bytes]) -> NDArray[np.uint64]:
+def hashes_of(tokens: list[bytes]) -> NDArray[np.uint64]:
+    """Return the hashes of tokens, shape (n,)."""
     return np.array([mmh3.hash64(token, signed=False)[0] for token in tokens], np.uint64)
 
 
-def _fingerprint_of(hashes: NDArray[np.uint64]) -> int:
+def fingerprint_of(hashes: NDArray[np.uint64]) -> int:
     """Return the signs of the sums of the distinct pairs of neighbouring tokens; see `dedup.signature.kernels`."""
     bigrams = _distinct(_murmur3_of_pairs(hashes[:-1], hashes[1:]))
     ones = np.unpackbits(bigrams.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")

@@ -13,13 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dedup.errors import SettingsError
-from dedup.signature.dictionaries import (
-    JIEBA,
-    Vocabulary,
-    read_dictionary_file,
-    read_user_words,
-    vocabulary_of,
-)
+from dedup.signature.dictionaries import JIEBA, Vocabulary, read_dictionary_file, read_user_words, vocabulary_of
 
 _FEATURES = {"words": "word-bigrams", "pairs": "pair-bigrams"}
 # How often a pair comes plays no part, MurmurHash3 hashes it, and the fingerprint has so many bits.

@@ -32,7 +32,6 @@ _SMALLEST_TABLE, _LARGEST_TABLE = 20, 23
 
 _SPACE, _LINE_FEED, _ZERO, _NINE = 0x20, 0x0A, 0x30, 0x39
 
-
 _loaded: OrderedDict[Vocabulary, Dictionary] = OrderedDict()
 # Each takes 16 MB.
 _MOST_LOADED = 4

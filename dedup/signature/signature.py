@@ -32,12 +32,10 @@ SKETCH_BYTES = _FORMAT.size
 _LOWEST_BITS = int.from_bytes(b"\x11" * (MINIMA * BITS_OF_A_MINIMUM // 8))
 _EQUAL_BY_CHANCE = 1 / 2**BITS_OF_A_MINIMUM
 
-
 BITS = 64
 """The width of a fingerprint."""
 
 DIGEST_BYTES = 16
-
 
 SIGNATURE = np.dtype(
     [
@@ -172,10 +170,6 @@ class Texts(NamedTuple):
         offsets = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(part) for part in parts], out=offsets[1:])
         return cls(np.frombuffer(b"".join(parts), np.uint8), offsets)
-
-    def bytes_of(self, place: int) -> bytes:
-        """Return a text in UTF-8."""
-        return self.data[self.offsets[place] : self.offsets[place + 1]].tobytes()
 
 
 class SignedTexts(NamedTuple):

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.signature.markup import has_markup, without_markup
-from dedup.signature.plain import analyse_plainly, plain_bands_of, tokenise_plainly
+from dedup.signature.normalise import normalise
+from dedup.signature.plain import fingerprint_of, hashes_of, make_sketch, tokenise_plainly
 from dedup.signature.schemes import Scheme, default_scheme
-from dedup.signature.signature import Signature, SignedTexts, Texts, encoded, without_signs
+from dedup.signature.signature import Signature, SignedTexts, Texts, digest, encoded, without_signs
 from dedup.signature.tokens import Tokens
 
 
@@ -28,7 +29,13 @@ def make_signature(text: str, scheme: Scheme | None = None) -> Signature:
     Returns:
         The signature; that of a text without any pair of tokens has fingerprint 0.
     """
-    return analyse_plainly(text, scheme)
+    tokens, have_digits = tokenise_plainly(normalise(text), scheme or default_scheme())
+    parts = tokens.parts()
+    hashes = hashes_of(parts)
+    sketch, bands = make_sketch(hashes, hashes[have_digits])
+    # No token has a line feed in it.
+    words = b"\0".join((b"\n".join(parts), *tokens.signs()))
+    return Signature(digest(tokens.data), fingerprint_of(hashes), sketch, bands, words)
 
 
 def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> SignedTexts:
@@ -53,7 +60,9 @@ def words_of(text: str, scheme: Scheme) -> bytes:
 
 def bands_of_words(words: bytes) -> NDArray[np.uint64]:
     """Return the bands of a text by the words that its signature has, shape (24,)."""
-    return plain_bands_of(without_signs(words))
+    tokens = without_signs(words)
+    hashes = hashes_of(tokens.split(b"\n") if tokens else [])
+    return make_sketch(hashes, hashes[:0])[1]
 
 
 def tokenise(normalised: str, scheme: Scheme | None = None) -> Tokens:

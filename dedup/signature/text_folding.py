@@ -24,7 +24,6 @@ from dedup.signature.tokens import CONTINUE, DIGIT, HAN, KANA, KIND, START, char
 _BYTES = ir.VectorType(ir.IntType(8), BLOCK)
 _LOWER = 0x20
 
-
 CHANGED = 0x02
 """The bit of a character that becomes something else, or nothing; white space has it, as it may follow other."""
 COMBINING = 0x01

@@ -60,7 +60,6 @@ _SURROGATES = slice(0xD800, 0xE000)
 _END = 0x40000
 _ALL = 0x110000
 
-
 # Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
 _JAPANESE_KANA_SHARE = 0.1
 

@@ -295,7 +295,8 @@ def decide(
 
 
 def _decide(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:
-    with tempfile.TemporaryDirectory(prefix="dedup-") as folder, closing(_Task(settings, Path(folder))) as task:
+    with tempfile.TemporaryDirectory(prefix="dedup-") as folder, closing(DocumentTable(Path(folder))) as table:
+        task = _Task(settings, table)
         for batch in batches:
             is_known = batch.column("text").is_null()
             task.add_earlier(batch.filter(is_known))
@@ -307,18 +308,14 @@ class _Task:
 
     Args:
         settings: how they are decided.
-        folder: where is kept what does not stand in memory.
+        table: takes them.
     """
 
-    def __init__(self, settings: RuleSettings, folder: Path) -> None:
+    def __init__(self, settings: RuleSettings, table: DocumentTable) -> None:
         self._settings = settings
-        self._table = DocumentTable(folder)
+        self._table = table
         self._clusters = Clusters(self._table, settings, WordSource(scheme_name=settings.scheme))
         self._ids: list[int] = []
-
-    def close(self) -> None:
-        """Close the files."""
-        self._clusters.close()
 
     def add_earlier(self, batch: pa.RecordBatch) -> None:
         """Add documents of an earlier index, all of which come first."""

@@ -45,7 +45,6 @@ _LONGEST_TEXT = 1_000_000
 _MOST_COMPARED = 1_000
 _SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule", "kept", "lost", "places")
 
-
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """The folders that are written."""
 

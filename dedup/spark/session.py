@@ -31,7 +31,6 @@ _ABOUT, _STEPS = "about", "steps"
 # Spark writes it into a folder once all that belongs there has been written.
 _COMPLETE = "_SUCCESS"
 
-
 Telling = Callable[[str], AbstractContextManager[object]]
 """Is given what is being done, in a few words, and entered while it is."""
 
@@ -48,7 +47,6 @@ _SAID = {
     "decided": "comparing candidates word by word",
     "copied": "placing copies of equal texts",
 }
-
 
 _JAVAS = ("17", "21")
 _SECONDS = 30
@@ -69,10 +67,7 @@ _KNOWN = (
         ),
     ),
     (r"No space left on device|Disk quota exceeded", f"no space left on the disk for what is on its way; {_FOLDERS}"),
-    (
-        rf"\[PYTHON_VERSION_MISMATCH\] {_NAMED}",
-        "{} Set PYSPARK_PYTHON to a Python of the same version",
-    ),
+    (rf"\[PYTHON_VERSION_MISMATCH\] {_NAMED}", "{} Set PYSPARK_PYTHON to a Python of the same version"),
     (rf'Cannot run program "([^"]+)"{_NAMED}', f"cannot run {{}}; {_SAME_PYTHON}"),
     (rf"(?:ModuleNotFoundError|PySparkImportError|ImportError): {_NAMED}", f"{{}}; {_SAME_PYTHON}"),
     (

@@ -18,7 +18,6 @@ from dedup.rules.setting_values import from_json, to_bool, to_int, to_word
 ItemFunction = Callable[[Any], Any]
 """Takes an item and returns a value of it, or None."""
 
-
 Kind = tuple[type, tuple[Any, ...]]
 """What items have in common whose fields are found in the same way: their class and the names of their fields."""
 

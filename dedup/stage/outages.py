@@ -14,13 +14,11 @@ from scrapy.utils.reactor import is_reactor_installed
 from dedup.errors import DedupError
 from dedup.stage.project import read_settings
 from dedup.store.database import Outages
-from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
 
 FAILED = "dedup/failed"
 """The stat of a crawl that has not succeeded: why, in one word."""
-
 
 _stoppers: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()
 _outages: WeakKeyDictionary[Crawler, Outages] = WeakKeyDictionary()
@@ -34,11 +32,6 @@ def mark_failed(crawler: Crawler, reason: str) -> None:
     crawler.stats.set_value(FAILED, reason)
 
 
-def close_when_forced(pool: WorkerPool) -> None:
-    """Close a pool when its crawl is stopped by force, by Ctrl-C twice: else the process waits for it."""
-    _call_when_forced(pool.close)
-
-
 def outages_of(crawler: Crawler) -> Outages:
     """Return the `Outages` of a crawl, by which all its components survive outages of their database.
 
@@ -46,11 +39,12 @@ def outages_of(crawler: Crawler) -> Outages:
     """
     if crawler not in _outages:
         _outages[crawler] = Outages(read_settings(crawler).outage_timeout)
-        _call_when_forced(_outages[crawler].abandon)
+        call_when_forced(_outages[crawler].abandon)
     return _outages[crawler]
 
 
-def _call_when_forced(function: Callable[[], None]) -> None:
+def call_when_forced(function: Callable[[], None]) -> None:
+    """Call a function when the crawl is stopped by force, by Ctrl-C twice: else the process waits for what is open."""
     if is_reactor_installed():
         from twisted.internet import reactor  # noqa: PLC0415 -- importing it installs one
 

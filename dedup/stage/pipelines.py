@@ -20,7 +20,7 @@ from dedup.stage.crawl_run import CrawlRun, write_report_of_run
 from dedup.stage.examiner import Examiner
 from dedup.stage.item_settings import OnError
 from dedup.stage.monitoring import ItemMonitor
-from dedup.stage.outages import CrawlStopper, close_when_forced, mark_failed
+from dedup.stage.outages import CrawlStopper, call_when_forced, mark_failed
 from dedup.stage.pending import Origins, PendingItem, Unchanged, Undecided, document_dropped, document_kept, dropped_by
 from dedup.stage.project import names_around, neighbours, read_item_settings, read_settings, require_asyncio
 from dedup.stage.running import refuse_to_start
@@ -70,7 +70,7 @@ class NearDuplicatePipeline:
         self._origins = Origins.of(crawler)
         self._run = CrawlRun(crawler, settings)
         self._workers = WorkerPool(self._items.workers)
-        close_when_forced(self._workers)
+        call_when_forced(self._workers.close)
         self._is_open = False
         self._opening = asyncio.Lock()
         self._inside = 0

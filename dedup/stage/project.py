@@ -34,7 +34,6 @@ T = TypeVar("T")
 AFTER = "DEDUP_AFTER"
 _ALONE = 300.0
 
-
 _PREFIX = "DEDUP_"
 _DATABASE = "DEDUP_DATABASE_URL"
 _FOLDER = "dedup"

@@ -27,7 +27,6 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-
 DEDUP_WRITERS = 0x6E656172
 """The lock of those who write verdicts and index. Any number serves, as long as it is always the same one."""
 
@@ -62,7 +61,6 @@ _WAYS_OUT = {
     (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT): "the file is damaged or no SQLite database: name another",
 }
 _NO_SERVER = "check that the server runs and that the URL is right"
-
 
 # What tables of others are called among the properties of a database: their version, and which rows belong to runs.
 _TABLES = "tables of the "

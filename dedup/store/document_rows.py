@@ -37,7 +37,6 @@ _PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class
 _DIGITS = 12
 _SEPARATE = re.compile(rf" \((?:text|bytes) [0-9a-f]{{{_DIGITS}}}\)\Z")
 
-
 # Rows become documents in the order of the columns: this is done for all candidates of every document.
 _COLUMNS = documents.c[StoredDocument._fields]
 _DOCUMENT = select(*_COLUMNS)
@@ -88,8 +87,7 @@ _OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
 _LAST_VERDICT = (
     select(verdicts)
     .where(
-        verdicts.c.document_id == bindparam("document"),
-        verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
+        verdicts.c.document_id == bindparam("document"), verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id)
     )
     .order_by(verdicts.c.id.desc())
     .limit(1)

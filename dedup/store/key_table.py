@@ -205,11 +205,7 @@ def _execute(session: Session, sqlite: str, postgresql: str, rows: Sequence[tupl
 
 
 def fill_keys(
-    database: Database,
-    keys: Keys,
-    ids: NDArray[np.int64],
-    fingerprints_: NDArray[np.uint64],
-    bands: NDArray[np.uint64],
+    database: Database, keys: Keys, ids: NDArray[np.int64], fingerprints_: NDArray[np.uint64], bands: NDArray[np.uint64]
 ) -> None:
     """Write the keys of all documents into a new database; who is interrupted calls it again.
 

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    BindParameter,
-    bindparam,
-    func,
-    or_,
-    select,
-)
+from sqlalchemy import BindParameter, bindparam, func, or_, select
 
 from dedup.errors import DedupError
 from dedup.rules.documents import Verdict
@@ -22,7 +16,6 @@ from dedup.store.document_rows import CANCELLING
 from dedup.store.schema import GIVEN_DIGEST, documents, runs, verdicts
 
 _RUNS_NAMED = 5
-
 
 _RUN_ID = select(runs.c.id).where(runs.c.name == bindparam("run")).scalar_subquery()
 # The sum keeps a database from looking through all verdicts of the run, for each part of them or those on one document.
@@ -46,7 +39,6 @@ _IN_ORDER = (
     .order_by(verdicts.c.id)
     .limit(bindparam("most"))
 )
-
 
 _originals = documents.alias("originals")
 _LAST_VERDICTS = (

@@ -89,7 +89,6 @@ Index("dedup_documents_body", documents.c.body_digest, documents.c.id)
 Index("dedup_documents_text", documents.c.text_digest, documents.c.id)
 Index("dedup_documents_leader", documents.c.leader_id)
 
-
 words = Table(
     "dedup_words",
     metadata,
@@ -189,7 +188,6 @@ def _index_of_some(name: str, column: Column[Any]) -> None:
 
 
 _index_of_some("dedup_documents_given", documents.c.given_digest)
-
 
 Index("dedup_verdicts_run", verdicts.c.run_id, verdicts.c.verdict)
 Index("dedup_verdicts_document", verdicts.c.document_id)

@@ -33,7 +33,6 @@ LEADERS_AT_ONCE = 200
 MEMBERS_AT_ONCE = 500
 _NO_CONTENT = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
 
-
 _ORIGINALS = documents.alias("originals")
 
 

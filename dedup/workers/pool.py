@@ -27,13 +27,11 @@ from dedup.signature import dictionaries
 
 logger = logging.getLogger(__name__)
 
-
 if sys.platform == "linux":
     import resource
 
 Result = tuple[Any, Exception | None]
 """What a job returned, or what it raised."""
-
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -53,7 +53,7 @@ def test_whoever_is_within_the_radius_shares_a_prefix(text: str, fingerprint: in
 
 @given(FINGERPRINTS, st.sets(st.integers(0, 63), max_size=8))
 def test_a_table_is_shared_where_no_bit_of_its_prefix_differs(fingerprint: int, flipped: set[int]) -> None:
-    expected = [table.number for table in DESIGN.tables if not flipped.intersection(table.prefix)]
+    expected = [number for number, table in enumerate(DESIGN.tables) if not flipped.intersection(table.prefix)]
     assert shared(KEYS, fingerprint, fingerprint ^ sum(1 << bit for bit in flipped)) == expected
 
 

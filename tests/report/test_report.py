@@ -55,7 +55,7 @@ def test_unknown_run_is_an_error_that_names_the_last_ones(crawls: Crawls) -> Non
 
 
 def test_totals_count_documents_and_bytes_and_give_ranges(database: Database) -> None:
-    totals = read_totals(database, "tuesday")
+    totals, _ = read_totals(database, "tuesday")
     assert {verdict: total.documents for verdict, total in totals.items()} == {
         Verdict.NEW: 2,
         Verdict.SIMILAR: 0,
@@ -74,7 +74,7 @@ def test_totals_count_documents_and_bytes_and_give_ranges(database: Database) ->
     assert totals[Verdict.NEAR_DUPLICATE].similarities == (min(similarities), max(similarities))
     assert min(similarities) < max(similarities)
     assert totals[Verdict.NEW].distances is None
-    assert {total.documents for total in read_totals(database, "x").values()} == {0}
+    assert {total.documents for total in read_totals(database, "x")[0].values()} == {0}
 
 
 def test_hosts_with_the_most_duplicates_and_largest_clusters_come_first(database: Database) -> None:

@@ -133,7 +133,9 @@ def test_the_keys_that_two_texts_share_are_told() -> None:
     decision = PairDecider(DedupSettings()).decide(first, second)
     differing = first.fingerprint ^ second.fingerprint
     tables = [
-        table.number for table in DedupSettings().tables.tables if not any(differing >> bit & 1 for bit in table.prefix)
+        number
+        for number, table in enumerate(DedupSettings().tables.tables)
+        if not any(differing >> bit & 1 for bit in table.prefix)
     ]
     assert decision.tables == tuple(tables)
     assert decision.bands == tuple(np.flatnonzero(first.bands == second.bands).tolist())

@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dedup.signature.analysis import analyse_texts, bands_of
-from dedup.signature.plain import analyse_plainly, plain_bands_of
 from dedup.signature.schemes import DEFAULT, SCHEMES, Scheme, find_scheme
 from dedup.signature.signature import Signature, Sketch, Texts, encoded, without_signs
+from dedup.signature.signing import bands_of_words, make_signature
 from tests.texts import CHINESE, ENGLISH
 
 SCRIPTS = st.sampled_from(
@@ -41,20 +41,20 @@ def parts(signature: Signature) -> tuple[object, ...]:
 @example("日本語のテキスト")
 @example("ภาษาไทย မြန်မာ ភាសាខ្មែរ")
 def test_any_text(text: str) -> None:
-    plain, compiled = analyse_plainly(text), analyse(text)
+    plain, compiled = make_signature(text), analyse(text)
     assert parts(plain) == parts(compiled)
     # What is made anew of stored words is what the signature has.
     tokens = without_signs(compiled.words)
-    for bands in (bands_of(tokens), plain_bands_of(tokens)):
+    for bands in (bands_of(tokens), bands_of_words(compiled.words)):
         assert (bands.dtype, bands.tolist()) == (compiled.bands.dtype, compiled.bands.tolist())
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("text", ["", ENGLISH, CHINESE, ENGLISH + CHINESE + "日本語のテキスト 2024"])
 def test_any_scheme(scheme: str, text: str) -> None:
-    assert parts(analyse_plainly(text, find_scheme(scheme))) == parts(analyse(text, find_scheme(scheme)))
+    assert parts(make_signature(text, find_scheme(scheme))) == parts(analyse(text, find_scheme(scheme)))
 
 
 def test_a_long_text() -> None:
     text = " ".join(f"{number * 7919 % 20011} word" for number in range(10_000))
-    assert parts(analyse_plainly(text)) == parts(analyse(text))
+    assert parts(make_signature(text)) == parts(analyse(text))

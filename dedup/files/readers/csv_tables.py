@@ -15,14 +15,13 @@ from itertools import chain, count
 from dedup.files.readers.documents import (
     INNER_LINES,
     BadRecordError,
-    CorpusDocument,
     CorpusFile,
     Item,
     Position,
     ReadOptions,
     Rejected,
     Skipped,
-    document_of,
+    item_of,
     names_there,
     require_columns,
 )
@@ -35,8 +34,6 @@ def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
         rows = _Rows(stream, options.max_bytes, is_quoted=".tsv" not in file.name.lower()[-8:])
         header: list[str] | None = None
         while True:
-            fields: dict[str, str] | None = None
-            reason = ""
             try:
                 row = rows.read(header)
                 if row is None:
@@ -46,29 +43,18 @@ def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
                     continue
                 fields = dict(zip(header, row, strict=True))
             except BadRecordError as error:
-                reason = str(error)
+                # Without a header no row has a meaning.
+                at = (0, file.size) if header is None else (rows.first_line, stream.tell())
+                yield Rejected(file.name, Position(number, *at), str(error))
+                if header is None:
+                    return
+                continue
             except DAMAGE as error:
                 yield Rejected(file.name, Position(number, rows.first_line, file.size), why_damaged(error))
                 return
-            if header is None:
-                # Without a header no row has a meaning.
-                yield Rejected(file.name, Position(number, 0, file.size), reason)
-                return
-            position = Position(number, rows.first_line, stream.tell())
-            yield _outcome(fields, reason, file, position, options)
+            yield item_of(fields, fields, file, Position(number, rows.first_line, stream.tell()), options)
         if rows.lines > rows.rows:
             yield Skipped(Position(number, rows.first_line, file.size), INNER_LINES, rows.lines - rows.rows)
-
-
-def _outcome(
-    fields: dict[str, str] | None, reason: str, file: CorpusFile, position: Position, options: ReadOptions
-) -> CorpusDocument | Rejected:
-    if fields is None:
-        return Rejected(file.name, position, reason)
-    try:
-        return document_of(fields, fields, file, position, options)
-    except BadRecordError as error:
-        return Rejected(file.name, position, str(error))
 
 
 def _check_header(names: list[str], options: ReadOptions) -> list[str]:

@@ -30,7 +30,6 @@ from dedup.signature.normalise import clean
 NO_VALUE = (ValueError, OverflowError, LookupError)
 """What pyarrow raises for what Python has no value for: nanoseconds, the year 10000, a time zone that is not known."""
 
-
 MEGABYTE = 1 << 20
 
 DATE_FIELD = "date"
@@ -281,6 +280,16 @@ def document_of(
         return CorpusDocument(key, text, html, file.name, position, record, parts=parts)
     except RecursionError:
         raise BadRecordError("nested too deeply") from None
+
+
+def item_of(
+    fields: Mapping[str, Any], record: Any, file: CorpusFile, position: Position, options: ReadOptions
+) -> CorpusDocument | Rejected:
+    """Return the document of an object or a row, or why there is none; see `document_of`."""
+    try:
+        return document_of(fields, record, file, position, options)
+    except BadRecordError as error:
+        return Rejected(file.name, position, str(error))
 
 
 class _Names(NamedTuple):

@@ -7,15 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from dedup.files.readers.documents import (
-    BadRecordError,
-    CorpusFile,
-    Item,
-    Position,
-    ReadOptions,
-    Rejected,
-    document_of,
-)
+from dedup.files.readers.documents import BadRecordError, CorpusFile, Item, Position, ReadOptions, Rejected, item_of
 from dedup.files.readers.streams import BYTE_ORDER_MARK, DAMAGE, Stream, why_damaged
 
 _PIECE = 1 << 18
@@ -51,10 +43,7 @@ def read_stream(stream: Stream, file: CorpusFile, number: int, options: ReadOpti
 def _item(value: object, file: CorpusFile, position: Position, options: ReadOptions) -> Item:
     if not isinstance(value, dict):
         return Rejected(file.name, position, "not a JSON object")
-    try:
-        return document_of(value, value, file, position, options)
-    except BadRecordError as error:
-        return Rejected(file.name, position, str(error))
+    return item_of(value, value, file, position, options)
 
 
 class _Elements:

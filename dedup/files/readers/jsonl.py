@@ -32,7 +32,6 @@ from dedup.files.readers.streams import BYTE_ORDER_MARK, DAMAGE, MANY_BLANK, Str
 
 _DECODER = msgspec.json.Decoder()
 
-
 RANGE_BYTES = 1 << 21
 _LINE_FEED = b"\n"
 _SPACE = b" \t\r\n"
@@ -253,13 +252,7 @@ def changed(name: str) -> InputError:
     return InputError(f"{name}: changed while it was read; run again")
 
 
-def find_line_ranges(
-    file: CorpusFile,
-    number: int,
-    options: ReadOptions,
-    *,
-    with_words: bool,
-) -> Iterator[LineRange]:
+def find_line_ranges(file: CorpusFile, number: int, options: ReadOptions, *, with_words: bool) -> Iterator[LineRange]:
     """Find ranges of lines of about two megabytes, in their order.
 
     Args:

@@ -20,11 +20,11 @@ from dedup.files.readers.documents import (
     Position,
     ReadOptions,
     Rejected,
-    document_of,
+    item_of,
     names_there,
     require_columns,
 )
-from dedup.files.readers.streams import RemoteFile, is_url, load_pyarrow, parquet_damage, why_damaged
+from dedup.files.readers.streams import RemoteFile, first_line, is_url, load_pyarrow, parquet_damage, why_damaged
 
 _BATCH_BYTES = 16 * MEGABYTE
 _MOST_ROWS = 10_000
@@ -43,8 +43,8 @@ def check(path: str, name: str) -> None:
         with arrow_source(path) as source:
             arrow.parquet.ParquetFile(source).close()
     except parquet_damage(arrow) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"{name}: an incomplete Parquet file ({reason}); recreate it or leave it out") from None
+        why = first_line(error)
+        raise InputError(f"{name}: an incomplete Parquet file ({why}); recreate it or leave it out") from None
 
 
 def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
@@ -213,10 +213,7 @@ def _outcome(
 ) -> CorpusDocument | Rejected:
     if _NOT_UTF8 in fields.values():
         return Rejected(file.name, position, "not UTF-8")
-    try:
-        document = document_of(fields, record, file, position, options)
-    except BadRecordError as error:
-        return Rejected(file.name, position, str(error))
-    if len(document.text or document.html or "") > options.max_bytes:
+    item = item_of(fields, record, file, position, options)
+    if isinstance(item, CorpusDocument) and len(item.text or item.html or "") > options.max_bytes:
         return Rejected(file.name, position, f"a row of more than {options.max_bytes:,} bytes")
-    return document
+    return item

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import gzip
 import io
-import logging
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from dedup.errors import DedupError, InputError
 
 if TYPE_CHECKING:
     from dedup.files.readers.documents import CorpusFile
-
 
 # What file systems call that which is another one when the content of a file is: digest, generation, time.
 _MARKS = ("ETag", "etag", "generation", "blob_id", "LastModified", "last_modified", "modified", "mtime", "updated")
@@ -52,7 +49,7 @@ def load_pyarrow(name: str) -> Any:
     Raises:
         InputError: it is not installed.
     """
-    return _load("pyarrow", "pyarrow.parquet", name)
+    return load_optional("pyarrow", "pyarrow.parquet", name)
 
 
 def parquet_damage(arrow: Any) -> tuple[type[Exception], ...]:
@@ -61,20 +58,6 @@ def parquet_damage(arrow: Any) -> tuple[type[Exception], ...]:
     Names of columns may be no text, and a size that was flipped may ask for all memory there is.
     """
     return (arrow.ArrowException, OSError, ValueError, LookupError, RuntimeError, MemoryError, OverflowError)
-
-
-def load_warcio(name: str) -> Any:
-    """Load warcio with its module for records.
-
-    Args:
-        name: the file that needs it, for the message.
-
-    Raises:
-        InputError: it is not installed.
-    """
-    # It warns of spaces in addresses, with the address as it came from the file.
-    logging.getLogger("warcio").setLevel(logging.CRITICAL)
-    return _load("warcio", "warcio.recordloader", name)
 
 
 def load_zstd(name: str) -> Any:
@@ -87,22 +70,21 @@ def load_zstd(name: str) -> Any:
         InputError: it is not installed.
     """
     module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-    return _load(module, module, name)
+    return load_optional(module, module, name)
 
 
-def load_fsspec(name: str) -> Any:
-    """Load fsspec.
+def load_optional(package: str, module: str, name: str, *, extra: str = "corpus") -> Any:
+    """Load a package with one of its modules.
 
     Args:
-        name: the URL that needs it, for the message.
+        package: the package.
+        module: the module.
+        name: what needs it, for the message.
+        extra: that of this library that installs it.
 
     Raises:
         InputError: it is not installed.
     """
-    return _load("fsspec", "fsspec.core", name, extra="remote")
-
-
-def _load(package: str, module: str, name: str, *, extra: str = "corpus") -> Any:
     try:
         import_module(module)
         return import_module(package)
@@ -153,7 +135,7 @@ def find_remote(url: str) -> tuple[str, dict[str, FileStatus]]:
     Raises:
         InputError: it cannot be read, or a package is missing.
     """
-    fsspec = load_fsspec(url)
+    fsspec = load_optional("fsspec", "fsspec.core", url, extra="remote")
     with translate_errors(url):
         system, path = fsspec.core.url_to_fs(url)
         system.invalidate_cache()
@@ -202,11 +184,12 @@ def translate_errors(url: str) -> Iterator[None]:
             f"{url}: " + (f"needs the package {package}; pip install {package}" if package else str(error))
         ) from None
     except Exception as error:  # packages raise whatever they happen to
-        reason = error.reason if isinstance(error, RemoteReadError) else _reason(error)
+        reason = error.reason if isinstance(error, RemoteReadError) else first_line(error)
         raise InputError(f"{url}: cannot be read ({reason}); check the name, the credentials and the network") from None
 
 
-def _reason(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
+    """Return what an error says, in one line that is not long; its class where it says nothing."""
     said = str(error).splitlines()
     return said[0][:_SHOWN] if said and said[0] else type(error).__name__
 
@@ -228,7 +211,7 @@ class RemoteFile(io.RawIOBase):
     def __init__(self, url: str, ahead: int = _AHEAD) -> None:
         self._url = url
         self.taken = 0
-        fsspec = load_fsspec(url)
+        fsspec = load_optional("fsspec", "fsspec.core", url, extra="remote")
         with self._as_file_error():
             system, path = fsspec.core.url_to_fs(url)
             self._file = system.open(path, "rb", block_size=ahead)
@@ -270,7 +253,7 @@ class RemoteFile(io.RawIOBase):
         try:
             yield
         except Exception as error:  # packages raise whatever they happen to
-            raise RemoteReadError(self._url, _reason(error)) from error
+            raise RemoteReadError(self._url, first_line(error)) from error
 
 
 def open_raw(path: str, ahead: int = _AHEAD) -> io.RawIOBase:
@@ -374,9 +357,7 @@ class Stream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
 
@@ -428,5 +409,4 @@ class ZstdReader(_Decompressed):
 
 def why_damaged(error: BaseException) -> str:
     """Return in a few words why the rest of a file cannot be read."""
-    said = str(error).splitlines()
-    return f"the rest of the file cannot be read: {said[0][:200] if said else type(error).__name__}"
+    return f"the rest of the file cannot be read: {first_line(error)}"

@@ -7,6 +7,7 @@ the run, pass for whole, or fill the memory: warcio takes damage for the end of 
 from __future__ import annotations
 
 import io
+import logging
 import zlib
 from collections.abc import Callable, Iterator
 from io import BufferedReader
@@ -33,7 +34,7 @@ from dedup.files.readers.responses import (
     may_be_html,
     media_type,
 )
-from dedup.files.readers.streams import DAMAGE, RemoteReadError, load_warcio, open_raw, why_damaged
+from dedup.files.readers.streams import DAMAGE, RemoteReadError, load_optional, open_raw, why_damaged
 from dedup.signature.charsets import UTF_8, decode_declared
 
 _READ = 1 << 16
@@ -106,7 +107,9 @@ def check(path: str, name: str) -> None:
     Raises:
         InputError: it is not installed.
     """
-    load_warcio(name)
+    # It warns of spaces in addresses, with the address as it came from the file.
+    logging.getLogger("warcio").setLevel(logging.CRITICAL)
+    load_optional("warcio", "warcio.recordloader", name)
 
 
 def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:

@@ -21,7 +21,6 @@ LONGEST_KEY = 4_000
 
 _LONGEST_PASSAGE = 300
 
-
 MOST_ROWS = 200_000
 """How many pairs a page holds at most, the first in the order of review; a browser scrolls through no longer list."""
 
