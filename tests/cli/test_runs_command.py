@@ -247,3 +247,20 @@ def test_an_erased_page_leaves_a_crawl_and_stays_away(tmp_path: Path) -> None:
     assert (outcome.count("dedup/erased"), outcome.count("dedup/exact_duplicate")) == (1, 0)
     assert article("ferry").encode() not in gunzip(archive.read_bytes())
     assert article("bridge").encode() in gunzip(archive.read_bytes())
+
+
+@pytest.mark.parametrize("is_pruned", [True, False])
+def test_a_stored_page_that_no_run_has_decided_is_erased(is_pruned: bool, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    page = article("ferry") if is_pruned else "<title>ferry</title>"
+    with LocalSite({"/": article("front", ["/a"]), "/a": page}) as site:
+        crawl_site_here(url, url=site.url)
+        if is_pruned:
+            with Database(url).write() as connection:
+                connection.exec_driver_sql("UPDATE dedup_runs SET finished = finished - 864000")
+            assert run_dedup("prune", "--keep", "9d", folder=tmp_path).returncode == 0
+        done = run_dedup("erase", f"{site.url}/a", "--yes", folder=tmp_path)
+        assert (done.returncode, "1 of pages, 1 of visits" in done.stdout) == (0, True)
+        if is_pruned:
+            crawl_site_here(url, url=site.url)
+    assert [row["url"] for row in pages(url, "url")] == [f"{site.url}/"]
