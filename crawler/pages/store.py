@@ -34,7 +34,7 @@ from sqlalchemy import (
 
 from crawler.page import DESCRIBED, EXTRACTED
 from dedup.store.database import Database, Outages, RowsOfRuns, TableSet, insert_into, open_tables
-from dedup.store.document_rows import key_digest
+from dedup.store.document_rows import find_erased, key_digest
 from dedup.store.schema import Id
 
 P = ParamSpec("P")
@@ -337,6 +337,12 @@ class PageStore:
         """Return what is known of those of the pages that were seen and are not gone, by URL."""
         with self.database.read() as connection:
             return _find_visits(connection, urls)
+
+    @_whole
+    def is_erased(self, url: str) -> bool:
+        """Return whether the page of this URL was erased."""
+        with self.database.read() as connection:
+            return bool(find_erased(connection, [key_digest(url)]))
 
     @_whole
     def find_unvisited(self, urls: Sequence[str]) -> dict[str, Visit]:

@@ -261,6 +261,5 @@ def test_a_stored_page_that_no_run_has_decided_is_erased(is_pruned: bool, tmp_pa
             assert run_dedup("prune", "--keep", "9d", folder=tmp_path).returncode == 0
         done = run_dedup("erase", f"{site.url}/a", "--yes", folder=tmp_path)
         assert (done.returncode, "1 of pages, 1 of visits" in done.stdout) == (0, True)
-        if is_pruned:
-            crawl_site_here(url, url=site.url)
+        assert crawl_site_here(url, url=site.url).count("dedup/erased") == 1
     assert [row["url"] for row in pages(url, "url")] == [f"{site.url}/"]
