@@ -140,4 +140,4 @@ class NotStored(DropItem):
 
 
 class Unseen(DropItem):
-    """A duplicate whose server said that it is the same as before, when that was not known any more."""
+    """A duplicate whose server said that it is the same as before, when that was not known any more; or erased."""

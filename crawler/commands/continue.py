@@ -96,10 +96,11 @@ class Command(crawl.Command):
 
     def _give_up(self, run: UnfinishedRun) -> None:
         from crawler.frontier.store import give_up
+        from dedup.console import plain
 
         with closing(self._database(read_only=False)) as database:
             give_up(database, run)
-        sys.stderr.write(f"{run} is given up; its pages stay\n")
+        sys.stderr.write(f"{run} is given up; its pages stay: scrapy export {plain(run.name)} -o FILE\n")
 
     def _database(self, *, read_only: bool) -> Database:
         from dedup.rules.settings import DedupSettings

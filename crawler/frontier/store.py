@@ -38,6 +38,7 @@ from dedup.errors import DedupError, SettingsError
 from dedup.stage.project import read_setting, read_settings
 from dedup.stage.running import refuse_to_start
 from dedup.store.database import Database, insert_into, open_tables
+from dedup.store.schema import runs as decided_runs
 
 MAX_ATTEMPTS = 5
 """How many processes may end while a URL is under way before it is given up."""
@@ -526,8 +527,12 @@ def give_up(database: Database, run: UnfinishedRun) -> None:
         DatabaseError: the database cannot be written; the same call goes on.
     """
     store = FrontierStore(database, run.name, "", part=Part(of=run.parts))
+    ended: dict[str, object] = {"finished": time.time()}
     with database.write() as connection:
-        connection.execute(update(runs).where(runs.c.name == run.name).values(finished=time.time()))
+        connection.execute(update(runs).where(runs.c.name == run.name).values(ended))
+        if connection.dialect.has_table(connection, decided_runs.name):
+            ended["outcome"] = "given up"
+            connection.execute(update(decided_runs).where(decided_runs.c.name == run.name).values(ended))
     store.delete_finished()
 
 

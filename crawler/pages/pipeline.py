@@ -12,7 +12,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from crawler.page import DESCRIBED, EXTRACTED, NOT_STORED, NotStored, OverLimit, Page, Unseen
+from crawler.page import DESCRIBED, EXTRACTED, NOT_STORED, NotStored, OverLimit, Page, UnexaminedPage, Unseen
 from crawler.pages.extraction import Description, describe_page
 from crawler.pages.revisits import Gone, Revisits, stopping
 from crawler.pages.store import PageStore, Settled, Visit
@@ -169,6 +169,12 @@ class StoragePipeline:
             # What it was a duplicate of went while its server was asked; it is fetched once more, and counted then.
             self._crawler.stats.inc_value("dedup/not_examined", -1)
             raise Unseen("its bytes are not known any more", log_level="DEBUG")
+        with stopping(self._stopper):
+            # The stage has not looked at it.
+            if isinstance(item, UnexaminedPage) and await asyncio.to_thread(self._store.is_erased, clean(item.url)):
+                self._crawler.stats.inc_value("dedup/not_examined", -1)
+                self._crawler.stats.inc_value("dedup/erased")
+                raise Unseen("it was erased", log_level="DEBUG")
         if not self._record(item):
             self._crawler.stats.inc_value(NOT_STORED)
             raise NotStored("not stored: the WARC file cannot be written", log_level="DEBUG")

@@ -115,7 +115,8 @@ class Revisits:
         """Return pages that have to be fetched once more before the crawl is over.
 
         What was a copy of a page that has changed or is gone would be stored nowhere, if it was
-        visited before that was known, or is too young for a visit. What another visit does not
+        visited before that was known, or is too young for a visit. A page that a cancelled run had
+        changed or not found is visited only here, if nothing links it. What another visit does not
         settle is tried twice more. To be called when nothing else is left to do.
 
         Returns:
@@ -129,8 +130,11 @@ class Revisits:
                 # A page that another crawl has left undecided may be of no interest to this one.
                 of_this_run = not self._arguments.recrawl
                 found = self._dedup.find_undecided(self._last_undecided, _BATCH, of_this_run=of_this_run)
-                visits = self._store.find_visits([url for _, url in found])
-                wanted = [visits[url] for _, url in found if url in visits and self._is_wanted(visits[url])]
+                urls = [url for _, url in found]
+                visits = self._store.find_visits(urls)
+                if self._arguments.recrawl:
+                    visits |= self._store.find_unvisited(urls)
+                wanted = [visits[url] for url in urls if url in visits and self._is_wanted(visits[url])]
                 self._last_undecided = found[-1][0] if found else 0
                 self._round += not found
         return kind, wanted

@@ -34,7 +34,7 @@ from sqlalchemy import (
 
 from crawler.page import DESCRIBED, EXTRACTED
 from dedup.store.database import Database, Outages, RowsOfRuns, TableSet, insert_into, open_tables
-from dedup.store.document_rows import key_digest
+from dedup.store.document_rows import find_erased, key_digest
 from dedup.store.schema import Id
 
 P = ParamSpec("P")
@@ -152,6 +152,7 @@ _STORED = select(pages.c.id).where(pages.c.url_digest == visits.c.url_digest).ex
 _VISIT = select(*(visits.c[name] for name in _WRITTEN), visits.c.id, _STORED.label("is_stored"))
 _VISIT = _VISIT.where(visits.c.gone.is_(None))
 _BY_URL = _VISIT.where(_OF_VISITS)
+_VISITED = select(visits.c.url_digest).where(_OF_VISITS)
 _KNOWN = (
     _VISIT.where(visits.c.id > bindparam("after"), visits.c.seen <= bindparam("seen_before"))
     .order_by(visits.c.id)
@@ -336,6 +337,20 @@ class PageStore:
         """Return what is known of those of the pages that were seen and are not gone, by URL."""
         with self.database.read() as connection:
             return _find_visits(connection, urls)
+
+    @_whole
+    def is_erased(self, url: str) -> bool:
+        """Return whether the page of this URL was erased."""
+        with self.database.read() as connection:
+            return bool(find_erased(connection, [key_digest(url)]))
+
+    @_whole
+    def find_unvisited(self, urls: Sequence[str]) -> dict[str, Visit]:
+        """Return those of the pages whose visits went with a run that was cancelled; how deep they lie is not known."""
+        with self.database.read() as connection:
+            asked = {"digests": list(map(key_digest, urls))}
+            visited = {bytes(each) for each in connection.scalars(_VISITED, asked)}
+        return {url: Visit(url, 0, None, None, None, 0.0, None) for url in urls if key_digest(url) not in visited}
 
     @_whole
     def find_known(self, after: int, most: int, seen_before: float, *, stored: bool) -> list[Visit]:

@@ -156,7 +156,9 @@ class Archives:
         if is_page and record.rec_type != "conversion":
             return self._remember(map(header, _REFERENCES.values()), Location(file, found.start, found.number))
         if not _is_seen_again(record):
-            if kind and record.rec_type != "revisit":
+            if record.rec_type == "revisit":
+                kind = f"http {record.http_headers.get_statuscode()}"
+            if kind and not header("WARC-Target-URI", "").endswith("/robots.txt"):
                 self.skipped[kind.replace(" ", "_") if kind.startswith("http ") else "not_html"] += 1
             return None
         reference = header(_REFERENCES.get(header("WARC-Profile", "").rpartition("/")[2], ""))

@@ -295,10 +295,11 @@ class CrawlRun:
 
     def _summary(self) -> str:
         name = self._deduplicator.database.name
-        documents, runs, since = summarise(self._deduplicator.database)
+        documents, runs, ended, since = summarise(self._deduplicator.database)
         if not documents:
             return f"database {name} knows no documents yet"
         when = "" if since is None else f" since {datetime.fromtimestamp(since, UTC):%Y-%m-%d}"
+        when += f", {runs - ended:,} of them not ended (dedup runs)" if runs > ended else ""
         memory = self._settings.memory
         compared = "this run alone" if memory.of_run else f"the last {memory} alone"
         limit = "" if memory == FOR_EVER else f"; compared with those of {compared}"

@@ -139,7 +139,7 @@ def _remove(database: Database, names: Mapping[int, str], cancelled: Cancelled, 
             is_gone = False
             # A process may still be writing to the run.
             while not is_gone:
-                while _take_back_some(database, keys, run_id, cancelled):
+                while _take_back_some(database, keys, run_id, names, cancelled):
                     progress.show(cancelled.verdicts)
                 for each in tables:
                     deleted = _delete_rows(database, each, name)
@@ -167,8 +167,13 @@ def _begin(database: Database, name: str, *, force: bool) -> int:
         return int(run.id)
 
 
-def _take_back_some(database: Database, keys: KeyTable, run_id: int, cancelled: Cancelled) -> bool:
-    """Delete all verdicts of a run on some documents, and what they have stored; return whether there were any."""
+def _take_back_some(
+    database: Database, keys: KeyTable, run_id: int, run_ids: Collection[int], cancelled: Cancelled
+) -> bool:
+    """Delete all verdicts of a run on some documents, and what they have stored; return whether there were any.
+
+    What another one of the runs that go has seen is counted with that.
+    """
     with database.write() as connection:
         some = select(verdicts.c.document_id).where(verdicts.c.run_id == run_id).limit(ROWS_AT_ONCE)
         decided = set(connection.scalars(some))
@@ -184,8 +189,9 @@ def _take_back_some(database: Database, keys: KeyTable, run_id: int, cancelled: 
         empty = verdicts.c.document_id.in_(decided - removed - kept), _run_of_verdict != run_id
         freed |= set(connection.scalars(select(verdicts.c.document_id).where(*empty)))
     cancelled.removed += len(removed)
-    cancelled.kept += len(kept)
-    cancelled.undecided += len(freed)
+    seen_again = {each for each, other in others.items() if other.last in run_ids}
+    cancelled.kept += len(kept - seen_again)
+    cancelled.undecided += len(freed - seen_again)
     return bool(decided)
 
 

@@ -71,10 +71,10 @@ def erase(database: Database, key: str, *, with_copies: bool, is_tried: bool) ->
     erasure = Erasure()
     with suppress(_TriedError), database.write() as connection:
         found = document_rows.find_by_given_key(connection, key)
-        if not found:
-            raise DedupError(f"database {database.name} has no document {key!r}: give its key as reports show it")
         chosen = {each.id: each for each in (_clusters(connection, found) if with_copies else found)}
         _erase(connection, key, chosen, erasure)
+        if not found and not any(erasure.rows.values()):
+            raise DedupError(f"database {database.name} has no document {key!r}: give its key as reports show it")
         if is_tried:
             raise _TriedError
     return erasure
@@ -89,7 +89,12 @@ def _clusters(connection: Connection, found: Collection[StoredDocument]) -> Iter
 def _erase(connection: Connection, key: str, chosen: dict[int, StoredDocument], erasure: Erasure) -> None:
     led = [each for one in chosen for each in document_rows.find_led_by(connection, one) if each.id not in chosen]
     erasure.keys, erasure.forgotten = [each.key for each in chosen.values()], [each.key for each in led]
-    _keep_away(connection, [document_rows.key_digest(key)])
+    digest = document_rows.key_digest(key)
+    _keep_away(connection, [digest])
+    if not chosen:
+        # Others may have rows of it all the same: a page without text, or whose runs were pruned.
+        erasure.keys, erasure.digests = [key], [[digest.hex()]]
+        _remove_rows(connection, [digest], erasure)
     # What leads others goes last.
     gone = sorted([*led, *chosen.values()], key=lambda each: each.leader_id is None)
     run_ids: set[int] = set()

@@ -76,13 +76,14 @@ def remove_some_notes(connection: Connection, run_id: int) -> int:
     return connection.execute(delete(skipped).where(skipped.c.id.in_(some))).rowcount
 
 
-def summarise(database: Database) -> tuple[int, int, float | None]:
-    """Return how many documents a database holds, of how many runs, and when the first of these started.
+def summarise(database: Database) -> tuple[int, int, int, float | None]:
+    """Return how many documents a database holds, of how many runs, how many of them ended, and since when.
 
     About how many: those that were removed since are counted, too. Runs are told in seconds since 1970, None: none.
     """
     with database.read() as connection:
         # A row with the largest id is found at once; rows are hardly ever removed.
         last = connection.scalar(select(func.max(documents.c.id))) or 0
-        count, first = connection.execute(select(func.count(), func.min(runs.c.started)).select_from(runs)).one()
-    return last, count, first
+        counts = select(func.count(), func.count(runs.c.finished), func.min(runs.c.started)).select_from(runs)
+        count, ended, first = connection.execute(counts).one()
+    return last, count, ended, first

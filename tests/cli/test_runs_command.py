@@ -118,6 +118,22 @@ def test_a_crawl_gone_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_pages_that_nothing_links_any_more_come_back_after_a_rollback(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    with LocalSite({"/": article("front", ["/a", "/b"]), "/a": article("ferry"), "/b": article("bridge")}) as site:
+        crawl_site_here(url, {"DEDUP_RUN": "good"}, url=f"{site.url}/")
+        good = pages(url, "url, text, gone")
+        # Stories leave the front page; for a day one of them is broken, and one away.
+        site.pages |= {"/": article("front"), "/a": article("broken")}
+        del site.pages["/b"]
+        crawl_site_here(url, {"DEDUP_RUN": "bad"}, url=f"{site.url}/", recrawl="true")
+        assert main(["runs", "cancel", "bad", "--database", url]) == 0
+        site.pages |= {"/a": article("ferry"), "/b": article("bridge")}
+        crawl_site_here(url, {"DEDUP_RUN": "next"}, url=f"{site.url}/", recrawl="true")
+    assert pages(url, "url, text, gone") == good
+
+
+@pytest.mark.slow
 def test_a_page_that_a_later_run_saw_unchanged_stays_stored(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     with LocalSite() as site:
@@ -231,3 +247,19 @@ def test_an_erased_page_leaves_a_crawl_and_stays_away(tmp_path: Path) -> None:
     assert (outcome.count("dedup/erased"), outcome.count("dedup/exact_duplicate")) == (1, 0)
     assert article("ferry").encode() not in gunzip(archive.read_bytes())
     assert article("bridge").encode() in gunzip(archive.read_bytes())
+
+
+@pytest.mark.parametrize("is_pruned", [True, False])
+def test_a_stored_page_that_no_run_has_decided_is_erased(is_pruned: bool, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    page = article("ferry") if is_pruned else "<title>ferry</title>"
+    with LocalSite({"/": article("front", ["/a"]), "/a": page}) as site:
+        crawl_site_here(url, url=site.url)
+        if is_pruned:
+            with Database(url).write() as connection:
+                connection.exec_driver_sql("UPDATE dedup_runs SET finished = finished - 864000")
+            assert run_dedup("prune", "--keep", "9d", folder=tmp_path).returncode == 0
+        done = run_dedup("erase", f"{site.url}/a", "--yes", folder=tmp_path)
+        assert (done.returncode, "1 of pages, 1 of visits" in done.stdout) == (0, True)
+        assert crawl_site_here(url, url=site.url).count("dedup/erased") == 1
+    assert [row["url"] for row in pages(url, "url")] == [f"{site.url}/"]

@@ -315,6 +315,10 @@ def test_database_is_in_the_folder_of_the_project_under_its_name(
     assert path.is_file()
     assert any("my_shop.db knows no documents yet" in message for message in first.messages)
     assert any("knows 4 documents of 1 run since 20" in message for message in pass_on(four(), settings).messages)
+    # As a kill leaves them.
+    with sqlalchemy.create_engine(url_of(str(path))).begin() as connection:
+        connection.exec_driver_sql("UPDATE dedup_runs SET finished = NULL")
+    assert any(", 2 of them not ended (dedup runs)" in message for message in pass_on(four(), settings).messages)
 
 
 @pytest.mark.parametrize("folder", ["what?", "50%20off", "a%2Fb", "a#b", "é [1]", "x;y z"])

@@ -329,6 +329,13 @@ def test_old_runs_go_with_what_only_they_have_seen(checked: Crawl) -> None:
     assert decision.original == "leader"
 
 
+def test_runs_that_go_together_keep_nothing_for_each_other(checked: Crawl) -> None:
+    see(checked, "first", [("leader", BASE[0], b""), ("same", BASE[1], b"")])
+    see(checked, "second", [("twin", BASE[0], b""), ("same", BASE[1], b"")])
+    removed = prune_runs(checked.database, -DAY)
+    assert (removed.runs, removed.removed, removed.kept, removed.undecided) == (["first", "second"], 3, 0, 0)
+
+
 @law
 @given(st.lists(st.tuples(st.sampled_from(["first", "second", "third"]), pages(KEYS)), max_size=5), st.integers(0, 3))
 @pytest.mark.slow

@@ -79,10 +79,10 @@ def test_what_sites_and_items_bring_cannot_upset_a_database(crawl: Crawl) -> Non
 
 def test_what_a_database_remembers(crawl: Crawl) -> None:
     started = crawl.query(select(schema.runs.c.started))[0][0]
-    assert summarise(crawl.database) == (0, 1, started)
+    assert summarise(crawl.database) == (0, 1, 0, started)
     crawl.show(KEY, TEXT)
-    crawl.deduplicator.open_run("second")
-    assert summarise(crawl.database) == (1, 2, started)
+    crawl.deduplicator.close_run(crawl.deduplicator.open_run("second"), "finished")
+    assert summarise(crawl.database) == (1, 2, 1, started)
 
 
 @pytest.mark.parametrize("at_once", [1, 1000])

@@ -220,6 +220,8 @@ def test_a_run_that_can_never_end_is_given_up_and_its_pages_stay(tmp_path: Path)
     assert (failed.status, "run new (5 pages kept, " in failed.stderr, "--give-up" in failed.stderr) == (2, True, True)
     assert " error: Spider not found: gone" in failed.stderr.splitlines()[-1]
     assert (given_up.status, given_up.stdout, len(kept(database))) == (0, "", 5)
+    assert "scrapy export new -o FILE" in given_up.stderr
+    assert ask(url_of(database), "SELECT name FROM dedup_runs WHERE outcome = 'given up'") == [{"name": "new"}]
     assert (other.status, "run old has kept the 3 pages" in other.stderr) == (2, True)
     assert ask(url_of(database), "SELECT name FROM frontier_runs") == [{"name": "old"}]
     assert count_rows(database, "frontier WHERE run_id NOT IN (SELECT id FROM frontier_runs)") == 0

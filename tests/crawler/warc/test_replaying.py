@@ -75,8 +75,8 @@ def test_verdicts_and_pages_are_those_of_the_web(demo: tuple[Crawl, Path], tmp_p
     assert sorted(decided(again)) == sorted(decided(web))
     assert stored(again) == stored(web)
     assert again.summary["site"] == str(path)
-    # The demo has a page that moved, one that is gone, and a robots.txt.
-    assert again.skipped == {"http_301": 1, "http_404": 1, "not_html": 1}
+    # The demo has a page that moved, and one that is gone; its robots.txt is no page.
+    assert again.skipped == {"http_301": 1, "http_404": 1}
 
 
 def write(path: Path, *pages: tuple[str, bytes, dict[str, str]], compressed: bool = True) -> None:
@@ -224,7 +224,7 @@ def test_record_whose_content_is_elsewhere_is_told(tmp_path: Path) -> None:
     add_revisit(path, "http://example.com/one", "sha1:AAAA", "304 Not Modified", "server-not-modified")
     add_revisit(path, "http://example.com/gone", "sha1:AAAA", "404 Not Found")
     alone = crawl_site_here(tmp_path / "a.db", warc=path)
-    assert alone.count("crawler/fetched") == 2
+    assert (alone.count("crawler/fetched"), alone.count("crawler/skipped/http_404")) == (2, 1)
     assert not any("without content" in each for each in alone.messages)
     add_revisit(path, "http://example.com/nearly", "sha1:AAAA", "200 OK", "near-duplicate")
     add_revisit(path, "http://example.com/", "sha1:AAAA", "200 OK")
