@@ -13,6 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from dedup.cli.lookups import whole
 from dedup.console import counted, plain, print_answer, shortened, similarity
 from dedup.errors import InputError
+from dedup.files.readers.files import require_one_document
 from dedup.report.texts import ENCODING_HELP, TEXT_PREFIX, Origin, read_named, require_encoding
 from dedup.simhash import HASHES, MOST_BITS, bigrams, cosine, distance, fingerprint_of, hashed, keywords, sums, words
 
@@ -69,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(name: str, encoding: str) -> str:
+    require_one_document(name)
     material = read_named(name, encoding)
     if material is None:
         if name.isascii() and not any(map(str.isspace, name)):
