@@ -6,6 +6,7 @@ import argparse
 import gc
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -125,7 +126,7 @@ def add_max_dropped_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def _share(text: str) -> float:
-    if not 0 <= float(text) <= 1:
+    if not re.fullmatch(r"0?\.[0-9]+|[01](\.0*)?", text):
         raise InputError(f"--max-dropped {text}: expected a share from 0 to 1, such as .5")
     return float(text)
 

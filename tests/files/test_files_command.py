@@ -204,6 +204,7 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "-o", "out", "--dry-run"], "--dry-run writes nothing"),
         (["in.jsonl", "--dry-run", "--limit", "0"], "--limit 0: expected more than 0"),
         (["in.jsonl", "--dry-run", "--max-dropped", "50"], "--max-dropped 50: expected a share from 0 to 1"),
+        (["in.jsonl", "--dry-run", "--max-dropped", "50%"], "--max-dropped 50%: expected a share from 0 to 1"),
         (
             ["in.jsonl", "--dry-run", "--threshold", ".8", "--set", "min_jaccard=.7"],
             "--threshold .8 and --set min_jaccard=.7: give one of them",
