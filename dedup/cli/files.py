@@ -328,6 +328,8 @@ def _outputs(options: argparse.Namespace) -> dict[str, Path]:
         return {}
     if options.output is not None:
         named = {name: options.output / f"{name}.{options.format}" for name in OUTPUTS} | named
+        if options.output.is_file():
+            raise InputError(f"-o {options.output}: is a file; name a folder")
         options.output.mkdir(parents=True, exist_ok=True)
     if not named and options.save_index is None:
         raise InputError(

@@ -202,6 +202,7 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--kept", "a.txt"], "a.txt: unknown output format"),
         (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder does not exist"),
         (["in.jsonl", "-o", "out", "--dry-run"], "--dry-run writes nothing"),
+        (["in.jsonl", "-o", "there.jsonl"], "-o there.jsonl: is a file; name a folder"),
         (["in.jsonl", "--dry-run", "--limit", "0"], "--limit 0: expected more than 0"),
         (["in.jsonl", "--dry-run", "--max-dropped", "50"], "--max-dropped 50: expected a share from 0 to 1"),
         (["in.jsonl", "--dry-run", "--max-dropped", "50%"], "--max-dropped 50%: expected a share from 0 to 1"),
