@@ -106,7 +106,7 @@ def _board(number: int, each: _Drawn, options: argparse.Namespace, bits: int) ->
     rows = [start + f"{value:0{bits}b}" for start, (_, _, value) in zip(left, shown, strict=True)]
     signs = [row[: len(row) - bits] + row[len(row) - bits :].translate(_SIGNS) for row in rows]
     more = [f"   and {len(each.hashed) - _SHOWN:,} more"] * (len(each.hashed) > _SHOWN)
-    yield f"text {number}       {shortened(plain(each.text), _TEXT)}"
+    yield f"text {number}       {shortened(plain(' '.join(each.text.split())), _TEXT)}"
     yield f"1 features   {counted(len(each.hashed), 'feature')} with weights: {options.features}"
     yield from (f"2 hashes     {counted(bits, 'bit')} of {options.hash}", *rows, *more)
     yield from ("3 signs      plus the weight where the hash has 1, minus it where it has 0", *signs, *more)
