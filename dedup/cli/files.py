@@ -194,10 +194,13 @@ def next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[str
         outputs: where what is called how was written: JSON lines, or Parquet, also as a folder.
     """
     wanted = "rejected" if tally.rejected else "dropped" if tally.exact + tally.near else ""
-    if options.command == "index" and wanted != "rejected":
+    # The same command again would find the index there, or in it what it has just read. Spark's may be a URL.
+    is_written = bool({wanted, "report"} & outputs.keys())
+    if options.save_index and options.command != "spark" and not is_written:
         return shlex.join([program("dedup"), "index", "info", str(options.save_index)])
     path = str(outputs.get(wanted, ""))
-    if not wanted or "://" in path:
+    # Nor is standard input there again.
+    if not wanted or "://" in path or (Path(STANDARD_INPUT) in options.inputs and not is_written):
         return ""
     if path and Path(path).suffix not in ("", ".parquet"):
         return shlex.join([_PAGERS.get(Path(path).suffix, "less"), path])
