@@ -6,6 +6,7 @@ import argparse
 import gc
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -124,7 +125,7 @@ def add_max_dropped_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def _share(text: str) -> float:
-    if not 0 <= float(text) <= 1:
+    if not re.fullmatch(r"0?\.[0-9]+|[01](\.0*)?", text):
         raise InputError(f"--max-dropped {text}: expected a share from 0 to 1, such as .5")
     return float(text)
 
@@ -192,10 +193,13 @@ def next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[str
         outputs: where what is called how was written: JSON lines, or Parquet, also as a folder.
     """
     wanted = "rejected" if tally.rejected else "dropped" if tally.exact + tally.near else ""
-    if options.command == "index" and wanted != "rejected":
+    # The same command again would find the index there, or in it what it has just read. Spark's may be a URL.
+    is_written = bool({wanted, "report"} & outputs.keys())
+    if options.save_index and options.command != "spark" and not is_written:
         return shlex.join([program("dedup"), "index", "info", str(options.save_index)])
     path = str(outputs.get(wanted, ""))
-    if not wanted or "://" in path:
+    # Nor is standard input there again.
+    if not wanted or "://" in path or (Path(STANDARD_INPUT) in options.inputs and not is_written):
         return ""
     if path and Path(path).suffix not in ("", ".parquet"):
         return shlex.join([_PAGERS.get(Path(path).suffix, "less"), path])
@@ -326,6 +330,8 @@ def _outputs(options: argparse.Namespace) -> dict[str, Path]:
         return {}
     if options.output is not None:
         named = {name: options.output / f"{name}.{options.format}" for name in OUTPUTS} | named
+        if options.output.is_file():
+            raise InputError(f"-o {options.output}: is a file; name a folder")
         options.output.mkdir(parents=True, exist_ok=True)
     if not named and options.save_index is None:
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -101,11 +102,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return exit_status(error)
         from dedup.console import plain  # noqa: PLC0415 -- what knows all letters takes a while to load
 
-        print(f"error: {plain(str(error))}", file=sys.stderr)
+        print(f"error: {plain(_line_of(error))}", file=sys.stderr)
         return exit_status(error)
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _line_of(error: Exception) -> str:
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    if error.errno == errno.ENOSPC:
+        return f"no space is left for {error.filename or 'outputs or what is on its way'}; free some, and run it again"
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

@@ -14,6 +14,7 @@ from dedup.cli.lookups import whole
 from dedup.cli.settings_options import add_encoding_argument
 from dedup.console import counted, plain, print_answer, shortened, similarity
 from dedup.errors import InputError
+from dedup.files.readers.files import require_one_document
 from dedup.report.texts import TEXT_PREFIX, Origin, read_named
 from dedup.simhash import HASHES, MOST_BITS, bigrams, cosine, distance, fingerprint_of, hashed, keywords, sums, words
 
@@ -68,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(name: str, encoding: str) -> str:
+    require_one_document(name)
     material = read_named(name, encoding)
     if material is None:
         if name.isascii() and not any(map(str.isspace, name)):
@@ -103,7 +105,7 @@ def _board(number: int, each: _Drawn, options: argparse.Namespace, bits: int) ->
     rows = [start + f"{value:0{bits}b}" for start, (_, _, value) in zip(left, shown, strict=True)]
     signs = [row[: len(row) - bits] + row[len(row) - bits :].translate(_SIGNS) for row in rows]
     more = [f"   and {len(each.hashed) - _SHOWN:,} more"] * (len(each.hashed) > _SHOWN)
-    yield f"text {number}       {shortened(plain(each.text), _TEXT)}"
+    yield f"text {number}       {shortened(plain(' '.join(each.text.split())), _TEXT)}"
     yield f"1 features   {counted(len(each.hashed), 'feature')} with weights: {options.features}"
     yield from (f"2 hashes     {counted(bits, 'bit')} of {options.hash}", *rows, *more)
     yield from ("3 signs      plus the weight where the hash has 1, minus it where it has 0", *signs, *more)

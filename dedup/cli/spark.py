@@ -63,6 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_field_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
     add_settings_arguments(parser)
+    # The start of an option may be that of one that there is not.
+    parser.allow_abbrev = False
     for name in _OF_FILES_ALONE:
         parser.add_argument(name, nargs="?", action=_Missing, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 

@@ -345,10 +345,13 @@ def _spawning() -> Iterator[None]:
 
     It shall not import the main script again: that takes as long as the rest of its start, and
     fails for a script without a main guard. Nor shall Ctrl-C, which a terminal sends to every
-    process, end it while the crawl is still handing out what it has.
+    process, end it while the crawl is still handing out what it has. Nor shall it take modules of the folder
+    that it starts in, such as a `dedup.py`, for those of the same name that it needs.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
+    was_safe = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
     masked = hasattr(signal, "pthread_sigmask")
     if masked:
         # When it starts, it unblocks the signal.
@@ -359,4 +362,6 @@ def _spawning() -> Iterator[None]:
     finally:
         if masked:
             signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+        if was_safe is None:
+            del os.environ["PYTHONSAFEPATH"]
         sys.modules["__main__"] = main

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from pkgutil import iter_modules
+from unittest.mock import Mock
 
 import pytest
 
@@ -91,6 +94,23 @@ def test_an_unknown_option_names_the_nearest_one(arguments: tuple[str, ...], sai
     done = run_dedup(*arguments, folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr.endswith(f"error: unrecognized arguments: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "path", "said"),
+    [
+        (errno.ENOSPC, None, "no space is left for outputs or what is on its way; free some, and run it again"),
+        (errno.ENOSPC, "a.part", "no space is left for a.part; free some, and run it again"),
+        (errno.EACCES, "in", "in: Permission denied"),
+    ],
+)
+def test_what_the_disk_refuses_is_said_in_words(
+    number: int, path: str | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse = Mock(side_effect=OSError(number, os.strerror(number), path))
+    monkeypatch.setattr("dedup.cli.simhash.run", refuse)
+    done = run_dedup("simhash", "a b", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (1, f"error: {said}\n")
 
 
 _NO_COMMANDS = {"main", "databases", "settings_options"}

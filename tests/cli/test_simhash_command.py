@@ -13,7 +13,7 @@ from dedup.simhash import bigrams, cosine, distance, keywords, simhash, sums, wo
 from tests.commands import run_dedup
 from tests.texts import CHINESE, ENGLISH, edited
 
-CATS = ("the cat sat on the mat", "the cat sat on a mat")
+CATS = ("the cat sat\non the mat", "the cat sat on a mat")
 
 
 def test_the_steps_are_drawn(tmp_path: Path) -> None:
@@ -128,6 +128,7 @@ def test_lookups_of_documents_and_labelled_sets(tmp_path: Path) -> None:
         (("simhash", "a b", "--features", "shingles"), "--features 'shingles'"),
         (("simhash", "a b", "--bits", "300"), "--bits '300': give a whole number from 1 to 256"),
         (("simhash", "absent.txt"), "no such file: absent.txt (use text:... for a literal text)"),
+        (("simhash", "set.jsonl"), "set.jsonl: holds many documents, one is expected; give the text of one as text:"),
         (("simhash", "the cat", "--features", "textrank"), "'the cat': no textrank in it; take other --features"),
         (("simhash", *["a b"] * 101), "101 texts: 100 are drawn at most"),
         (("lookups", "--plot", "absent/plot.svg"), "--plot absent/plot.svg: there is no such folder"),
@@ -139,6 +140,7 @@ def test_lookups_of_documents_and_labelled_sets(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line_and_status_2(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    (tmp_path / "set.jsonl").touch()
     done = run_dedup(*arguments, folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")

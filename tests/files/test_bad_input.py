@@ -154,7 +154,8 @@ def test_bad_rows_of_parquet_are_named(tmp_path: Path) -> None:
     expected = [*reasons, "a row of more than 100 bytes", "good"]
     assert read(tmp_path / "a.parquet", ReadOptions(max_bytes=100)) == list(enumerate(expected, 1))
     pq.write_table(pa.table({"text": [1, 2]}), tmp_path / "b.parquet")
-    assert read(tmp_path / "b.parquet") == [(0, "the column 'text' is of type int64, not of strings")]
+    [(_, reason)] = read(tmp_path / "b.parquet")
+    assert reason.startswith("the column 'text' is of type int64, not of strings; ")
 
 
 def test_a_damaged_row_group_does_not_end_the_file(tmp_path: Path) -> None:

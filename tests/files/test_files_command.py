@@ -145,6 +145,16 @@ def test_the_last_line_is_a_command_that_shows_what_was_dropped(options: tuple[s
     assert [line.count("same_text") for line in shown.splitlines()] == [0, 1]
 
 
+def test_the_last_line_is_none_of_what_cannot_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "in.jsonl", LINES)
+    last = dedup("in.jsonl", "--save-index", "index", folder=tmp_path).stdout.splitlines()[-1]
+    assert last.endswith("dedup index info index")
+    with (tmp_path / "in.jsonl").open(encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        done = dedup("-", "--dry-run", folder=tmp_path)
+    assert (done.returncode, "dropped     2 documents" in done.stdout, "next" in done.stdout) == (0, True, False)
+
+
 def test_where_nothing_is_dropped_there_is_nothing_to_show(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", LINES[:1])
     done = dedup("in.jsonl", "-o", "out", folder=tmp_path)
@@ -202,8 +212,10 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--kept", "a.txt"], "a.txt: unknown output format"),
         (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder does not exist"),
         (["in.jsonl", "-o", "out", "--dry-run"], "--dry-run writes nothing"),
+        (["in.jsonl", "-o", "there.jsonl"], "-o there.jsonl: is a file; name a folder"),
         (["in.jsonl", "--dry-run", "--limit", "0"], "--limit 0: expected more than 0"),
         (["in.jsonl", "--dry-run", "--max-dropped", "50"], "--max-dropped 50: expected a share from 0 to 1"),
+        (["in.jsonl", "--dry-run", "--max-dropped", "50%"], "--max-dropped 50%: expected a share from 0 to 1"),
         (
             ["in.jsonl", "--dry-run", "--threshold", ".8", "--set", "min_jaccard=.7"],
             "--threshold .8 and --set min_jaccard=.7: give one of them",

@@ -13,7 +13,7 @@ import pytest
 
 from dedup.files.readers.documents import ReadOptions
 from dedup.files.readers.files import find_files, preloads
-from tests.commands import run_python
+from tests.commands import run_in_process, run_python
 from tests.waiting import HANG
 
 PLAIN = '{"id": 1, "text": "words of html — “quoted”, naïve"}\n'
@@ -60,6 +60,18 @@ def test_files_of_other_formats(tmp_path: Path) -> None:
 def test_what_is_shared_signs_lines_without_the_parser_and_the_dictionary() -> None:
     code = "import sys, dedup.files.preloaded; print({'trafilatura', 'jieba', 'numba'} & sys.modules.keys())"
     assert run_python(code) == "{'numba'}\n"
+
+
+@pytest.mark.slow
+def test_modules_in_the_folder_are_not_taken_for_those_of_workers(tmp_path: Path) -> None:
+    for name in ("dedup", "regex"):
+        (tmp_path / f"{name}.py").write_text("", encoding="utf-8")
+    line = json.dumps({"text": "the same words"}) + "\n"
+    (tmp_path / "in.jsonl").write_text(2 * line, encoding="utf-8")
+    # The path of an installed command does not begin with the folder that it runs in.
+    code = "import sys; sys.path.remove(''); from dedup.cli.main import run_and_exit; run_and_exit()"
+    done = run_in_process("-c", code, "files", "in.jsonl", "--kept", "-", cwd=tmp_path)
+    assert done.stdout == line, done.stderr
 
 
 @pytest.mark.slow

@@ -273,9 +273,15 @@ def test_fields_inside_of_others_are_named_where_the_text_is_not_found(tmp_path:
         told = f"{field!r} or 'html'; there are 'article.body', 'article.meta.doi', 'n'; name that of the text"
         assert told in reasons[0].replace(" nor ", " or ")
         assert told in reasons[1]
+    others = "; there are 'article.body', 'article.meta.doi', 'n'; name that of the text by --text-field"
+    found = list(read_documents([tmp_path], ReadOptions()))
+    assert [each.reason for each in found if isinstance(each, Rejected)] == [
+        f"'article' is not a string{others}",
+        f"the column 'article' is of type struct<body: string, meta: struct<doi: int64>>, not of strings{others}",
+    ]
     found = list(read_documents([tmp_path], ReadOptions(text_fields=("article.meta",))))
     assert [each.reason for each in found if isinstance(each, Rejected)] == [
-        "'article.meta' is not a string",
+        f"'article.meta' is not a string{others}",
         "the column 'article.meta' is of type struct<doi: int64>, not of strings",
     ]
 

@@ -340,6 +340,7 @@ def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) ->
         ),
         (["x" * 5000, "a b"], f"no such file: {'x' * 29}"),
         (["", "a b"], "no such file: , and"),
+        (["a b", "set.csv.gz"], "set.csv.gz: holds many documents, one is expected; give the text of one as "),
         (["--dropped", "https://news.example/x"], "database sqlite:///crawl.db knows no page https://news.example/x"),
         (["--dropped", ORIGINAL], f"{ORIGINAL} was not dropped: the last verdict on it, in run run 0, is new"),
         (["a b", "c d", "--set", "caution"], "--set 'caution': write NAME=VALUE, such as min_jaccard=.6"),
@@ -353,6 +354,7 @@ def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) ->
     ],
 )
 def test_wrong_use_is_one_line_and_status_2(folder: Path, options: list[str], message: str) -> None:
+    (folder / "set.csv.gz").touch()
     done = run_dedup("explain", *options, folder=folder)
     assert (done.returncode, done.stderr.count("\n"), done.stdout) == (2, 1, "")
     assert done.stderr.startswith(f"error: {message}")

@@ -131,6 +131,8 @@ def test_options_that_only_dedup_files_has_are_refused_with_a_line_that_says_so(
         done = run_dedup("spark", "in.jsonl", "-o", "out", name, folder=tmp_path)
         assert done.returncode == 2
         assert f"there is no {name} here, only in `dedup files`" in done.stderr.splitlines()[-1]
+    done = run_dedup("spark", "in.jsonl", "-o", "out", "--for", folder=tmp_path)
+    assert done.stderr.endswith("did you mean --force?\n")
 
 
 @pytest.mark.parametrize(

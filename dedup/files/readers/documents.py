@@ -392,7 +392,8 @@ def _content_of(fields: Mapping[str, Any], there: _Names, options: ReadOptions) 
 
 def _why_none(fields: Mapping[str, Any], there: _Names, wrong: list[str], options: ReadOptions) -> str:
     if wrong:
-        return f"{wrong[0]!r} is not a string"
+        is_object = isinstance(_value_of(fields, wrong[0]), Mapping)
+        return f"{wrong[0]!r} is not a string" + (f"; {others_there(_paths(fields))}" if is_object else "")
     reason = f"has neither {options.text_name!r} nor {options.html_name!r}"
     lists = (name for name, value in fields.items() if isinstance(value, list) and value and isinstance(value[0], dict))
     if name := next(lists, ""):

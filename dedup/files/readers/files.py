@@ -14,6 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
+from dedup.console import plain
 from dedup.errors import InputError
 from dedup.files.readers.documents import CorpusDocument, CorpusFile, ReadOptions
 from dedup.files.readers.json_arrays import begins_array
@@ -204,6 +205,18 @@ def check_file(path: str, name: str, key_start: int, status: FileStatus | None =
 def holds_records(path: str) -> bool:
     """Return whether a file holds records, each of them a document, by its name; others hold one document."""
     return _format_of(path)[0] not in (None, _PLAIN)
+
+
+def require_one_document(name: str) -> None:
+    """Refuse a file of records where a text, or a file that is one document, is expected.
+
+    Raises:
+        InputError: the name is that of such a file.
+    """
+    if holds_records(name) and os.path.isfile(name):  # noqa: PTH113 -- whatever else is no name of a file is a text
+        shown = plain(name)
+        way_out = f"give the text of one as text:..., or compare all: dedup files {shown} -o DIR"
+        raise InputError(f"{shown}: holds many documents, one is expected; {way_out}")
 
 
 def _format_of(path: str) -> tuple[Format | None, str]:

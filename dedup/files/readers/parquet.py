@@ -22,6 +22,7 @@ from dedup.files.readers.documents import (
     Rejected,
     item_of,
     names_there,
+    others_there,
     require_columns,
 )
 from dedup.files.readers.streams import RemoteFile, first_line, is_url, load_pyarrow, parquet_damage, why_damaged
@@ -134,7 +135,7 @@ def _used_columns(arrow: Any, schema: Any, options: ReadOptions) -> list[_Column
         else:
             columns.append(column)
     if contents.keys().isdisjoint(column.name for column in columns):
-        raise BadRecordError(reasons[0])
+        raise BadRecordError(f"{reasons[0]}; {others_there(there)}")
     return columns
 
 
