@@ -17,7 +17,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +25,9 @@ from dedup.fields import is_placeholder
 from dedup.files.readers.documents import INNER_LINES, CorpusDocument, ParquetRow, ReadOptions, Rejected, Skipped
 from dedup.files.readers.files import find_files
 from dedup.files.readers.portions import read_documents
+from dedup.files.readers.streams import load_zstd
+
+zstd = load_zstd("test")
 
 Texts = dict[str, str]
 

@@ -9,7 +9,6 @@ from random import Random
 
 import brotli
 import pytest
-from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.http import HtmlResponse
@@ -17,6 +16,9 @@ from scrapy.responsetypes import responsetypes
 
 from dedup.files.readers.documents import BadRecordError
 from dedup.files.readers.responses import decode_body, is_html, is_success, media_type
+from dedup.files.readers.streams import load_zstd
+
+zstd = load_zstd("test")
 
 PAGE = b"<html><p>A page.</p></html>" + b"<!-- of some length -->" * 40
 LIMIT = 100_000

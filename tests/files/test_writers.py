@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,8 +21,11 @@ from dedup.files.outputs import JsonlOutput, open_output
 from dedup.files.readers.documents import CorpusDocument
 from dedup.files.readers.files import find_files
 from dedup.files.readers.portions import read_documents
+from dedup.files.readers.streams import load_zstd
 from dedup.files.recording import CLUSTERS, KEPT, RELATED, as_it_came, common_schema, general_row
 from tests.files.test_reading import warc_record
+
+zstd = load_zstd("test")
 
 
 def documents(*inputs: Path) -> list[CorpusDocument]:
