@@ -117,7 +117,9 @@ def test_address_is_another_one_each_time() -> None:
 
 def test_options_that_cannot_be_are_one_line(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'crawl.db'}"
-    crawl_twice(Crawls(database))
+    crawls = Crawls(database)
+    crawl_twice(crawls)
+    crawls.deduplicator.database.close()
     for options, told in (
         (["--run", "a", "--all-runs"], "exclude each other"),
         (["--port", "70000"], "--port 70000: expected a number from 0 to 65,535"),

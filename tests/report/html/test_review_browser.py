@@ -58,7 +58,9 @@ def opened(browser: Any, address: str) -> Seen:
 
 def test_mark_lets_the_next_crawl_keep_a_page(tmp_path: Path, browser: Any) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
-    crawl_twice(Crawls(url))
+    crawls = Crawls(url)
+    crawl_twice(crawls)
+    crawls.deduplicator.database.close()
     with reviewing(url) as address:
         seen = opened(browser, address)
         seen.view("dropped")
@@ -85,7 +87,9 @@ def copies(url: str) -> set[str]:
 
 def test_whole_cluster_is_marked_at_once_and_taken_back_at_once(tmp_path: Path, browser: Any) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
-    crawl_twice(Crawls(url))
+    crawls = Crawls(url)
+    crawl_twice(crawls)
+    crawls.deduplicator.database.close()
     before = copies(url)
     with reviewing(url) as address:
         seen = opened(browser, address)
