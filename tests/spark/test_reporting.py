@@ -83,11 +83,14 @@ def test_what_could_not_be_analysed_is_counted_and_named(spark: Any) -> None:
     ]
     signed = [(1, 2, 5, None), (2, 0, 0, None), (3, 0, 0, "ValueError: odd"), (4, 0, 0, None)]
     kept = spark.createDataFrame(documents, columns)
-    dropped = spark.createDataFrame([], "verdict string, distance int, similarity double, kept string, lost_bytes int")
+    of_dropped = "id long, verdict string, distance int, similarity double, kept string, lost_bytes int"
+    dropped = spark.createDataFrame([], of_dropped)
     signatures = spark.createDataFrame(signed, "id long, tokens long, fingerprint long, reason string")
     clusters = spark.createDataFrame([], "cluster long, leader string")
-    found = Deduplicated(kept, dropped, dropped, clusters, signatures, contents=signatures, texts=kept)
+    found = Deduplicated(
+        kept, dropped, dropped, clusters, signatures, contents=signatures, texts=kept, recurring=signatures
+    )
     written = Written(kept, found, spark.createDataFrame([], "source string, reason string"), known=None)
-    tally = result_of(written).tally
+    tally = result_of(written, ["in"]).tally
     assert (tally.documents, tally.kept, tally.unanalysed, tally.wordless) == (4, 4, 2, 1)
     assert tally.first_unanalysed == [("in:2", "RecursionError: too deep"), ("in:3", "ValueError: odd")]
