@@ -347,10 +347,11 @@ class PageStore:
     @_whole
     def find_unvisited(self, urls: Sequence[str]) -> dict[str, Visit]:
         """Return those of the pages whose visits went with a run that was cancelled; how deep they lie is not known."""
+        unvisited = {key_digest(url): url for url in urls}
         with self.database.read() as connection:
-            asked = {"digests": list(map(key_digest, urls))}
-            visited = {bytes(each) for each in connection.scalars(_VISITED, asked)}
-        return {url: Visit(url, 0, None, None, None, 0.0, None) for url in urls if key_digest(url) not in visited}
+            for digest in connection.scalars(_VISITED, {"digests": list(unvisited)}):
+                del unvisited[bytes(digest)]
+        return {url: Visit(url, 0, None, None, None, 0.0, None) for url in unvisited.values()}
 
     @_whole
     def find_known(self, after: int, most: int, seen_before: float, *, stored: bool) -> list[Visit]:

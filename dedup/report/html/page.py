@@ -67,7 +67,7 @@ def write_page(report: Report, stream: TextIO, about: str = "", *, is_served: bo
     shown = {
         "is_served": is_served,
         "counts": data["counts"],
-        "why_not_flagged": data["why_not_flagged"],
+        "why_not_flagged": data.pop("why_not_flagged"),  # nothing of the scripts needs it
         "about": about or report.title,
         "saved": in_unit(saved, total),
         "total": in_unit(total),
