@@ -271,8 +271,8 @@ class Progress:
     """Extension: a live line on a terminal, otherwise a log line every ten seconds; then a summary.
 
     The live line goes to standard error, the summary to standard output, unless a feed is written there. A crawl
-    that fetched nothing at all ends with status 1. Of a run in parts the last one tells, of all; who goes
-    on with a run tells of the whole run.
+    that fetched nothing at all, or stored nothing of what it fetched, ends with status 1. Of a run in parts the last
+    one tells, of all; who goes on with a run tells of the whole run.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -323,11 +323,23 @@ class Progress:
         if stats.get_value("frontier/seconds"):
             take_verdicts_of_run(self._crawler)
             seconds = stats.get_value("frontier/seconds")
+        self._check_that_anything_was_stored()
         # A feed may be written there.
         is_taken = any(str(uri).startswith("stdout:") for uri in self._crawler.settings.getdict("FEEDS"))
         stream = sys.stderr if is_taken else sys.stdout
         write_lines(summarise(self._crawler, self._reason, seconds), stream)
         stream.flush()
+
+    def _check_that_anything_was_stored(self) -> None:
+        """Say so where all that was fetched was skipped: a site is not lost without a word."""
+        stats = self._crawler.stats
+        names = ("crawler/fetched", *(f"crawler/{name}" for name in _OF_KNOWN))
+        fetched, *known = (stats.get_value(name, 0) for name in names)
+        was_anything = count_kept(stats) or count_verdicts(stats, *DROPPED) or any(known)
+        if self._reason == "finished" and fetched and not was_anything:
+            pages = counted(fetched, "page")
+            logger.error("nothing is stored of %s that were fetched: %s", pages, _why_nothing(self._crawler))
+            mark_failed(self._crawler, "nothing_stored")
 
     def _show(self) -> None:
         line = progress_line(self._crawler.stats, time.monotonic() - self._started)

@@ -8,6 +8,9 @@ ROW = "frontier_row"
 KIND = "kind"
 """Key of a request's meta: what it leads to, one of the following."""
 
+ROBOTS_TXT = "robots_txt"
+"""Key of a request's meta: it is for the rules of a host; of its body so many bytes are read, and not more."""
+
 RESOURCE = "resource"
 """Key of a request's meta: it is for what a page needs to be rendered, of this type."""
 

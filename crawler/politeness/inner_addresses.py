@@ -23,7 +23,7 @@ from zope.interface import implementer  # type: ignore[import-untyped]
 from crawler.arguments import ascii_host
 from crawler.pages.extraction import LinkRules, host_and_port, ports_for_all
 from crawler.politeness.hosts import host_of
-from crawler.request_meta import ARCHIVED, KIND, RESOURCE
+from crawler.request_meta import ARCHIVED, KIND, RESOURCE, ROBOTS_TXT
 from dedup.errors import SettingsError
 from dedup.stage.running import refuse_to_start
 
@@ -173,7 +173,7 @@ class SiteMiddleware(OffsiteMiddleware):
     """Downloader middleware in the place of Scrapy's: hosts and ports are those that the links may lead to.
 
     What is allowed elsewhere, as a robots.txt that redirects and what a browser needs, is allowed at the ports of the
-    web and the starts.
+    web and the starts; a robots.txt at any port.
     """
 
     def should_follow(self, request: Request, spider: Any) -> bool:
@@ -183,8 +183,10 @@ class SiteMiddleware(OffsiteMiddleware):
     def process_request(self, request: Request, spider: Spider | None = None) -> None:
         own: Any = self.crawler.spider
         leads_elsewhere = "redirect_urls" in request.meta or RESOURCE in request.meta
-        if request.meta.get("allow_offsite") and leads_elsewhere:
-            _, port = host_and_port(urlparse_cached(request).netloc)
+        parts = urlparse_cached(request)
+        is_robots_txt = ROBOTS_TXT in request.meta and (parts.path, parts.query) == ("/robots.txt", "")
+        if request.meta.get("allow_offsite") and leads_elsewhere and not is_robots_txt:
+            _, port = host_and_port(parts.netloc)
             if port not in ports_for_all(own.rules.starts):
                 raise IgnoreRequest(f"Filtered offsite request to port {port}")
         super().process_request(request)

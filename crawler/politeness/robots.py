@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
@@ -24,6 +25,7 @@ from scrapy.utils.misc import build_from_crawler
 from crawler.politeness.hosts import Hosts, host_of, retry_after
 from crawler.politeness.inner_addresses import InnerAddressError
 from crawler.reasons import ROBOTS_UNKNOWN, is_away, is_mended_by_time, reason_of
+from crawler.request_meta import ROBOTS_TXT
 from crawler.scrapy_private import robots_parser_of
 from dedup.console import plain
 
@@ -133,7 +135,8 @@ class _Fetched(NamedTuple):
 class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
     """Downloader middleware in the place of Scrapy's, by RFC 9309.
 
-    - Every request of a host waits for its robots.txt. Redirects of that are followed, to other hosts, too.
+    - Every request of a host waits for its robots.txt. Redirects of that are followed, to other hosts, too, and to a
+      robots.txt at another port. Of a large one `MOST_BYTES` are read, as they are unpacked.
     - While it is answered by 5xx or 429, or not at all, all of the host is forbidden: its requests fail with
       `RobotsUnreachableError`, and the next one asks again. By any other error there is none, and all is allowed.
     - It is fetched again after a day, and after each pause of its host: that tells whether the host is back.
@@ -144,12 +147,25 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        crawler.signals.connect(self.bytes_received, signals.bytes_received)
+        self._received: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
         self._hosts = Hosts.of(crawler)
         # The one that was used last is last.
         self._fetched: dict[str, _Fetched] = {}
         self._kept_bytes = 0
         self._forgotten_bytes = 0
         self._one_at_a_time = asyncio.Lock()
+
+    def bytes_received(self, data: bytes, request: Request) -> None:
+        """Handle the signal.
+
+        Raises:
+            StopDownload: of a robots.txt as much has come as is read.
+        """
+        if most := request.meta.get(ROBOTS_TXT):
+            self._received[request] = self._received.get(request, 0) + len(data)
+            if self._received[request] >= most:
+                raise StopDownload(fail=False)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> None:
         if request.meta.get("dont_obey_robotstxt") or urlparse_cached(request).scheme not in ("http", "https"):
@@ -216,7 +232,8 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
             RobotsUnreachableError: they are not known now.
             IgnoreRequest: they cannot even be asked for.
         """
-        meta = {"dont_obey_robotstxt": True, "allow_offsite": True}
+        # Without a limit of Scrapy's own: a larger one is read as far as `MOST_BYTES`.
+        meta = {"dont_obey_robotstxt": True, "allow_offsite": True, "download_maxsize": 0, ROBOTS_TXT: MOST_BYTES}
         asking = Request(f"{origin}/robots.txt", priority=self.DOWNLOAD_PRIORITY, meta=meta, callback=NO_CALLBACK)
         self._stats.inc_value("robotstxt/request_count")
         body = b""

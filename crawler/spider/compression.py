@@ -10,7 +10,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.responsetypes import responsetypes
 
-from crawler.request_meta import CUT_OFF
+from crawler.request_meta import CUT_OFF, ROBOTS_TXT
 from crawler.warc.replaying import FLAG
 from dedup.files.readers.responses import BadBodyError, TooLargeError, decode_body, is_html, is_success, media_type
 
@@ -28,7 +28,10 @@ class CompressionMiddleware(HttpCompressionMiddleware):
         if FLAG in response.flags or (not codings and isinstance(response, HtmlResponse)):
             return response
         try:
-            data, is_whole = decode_body(response.body, codings, self._max_size or sys.maxsize)
+            most = request.meta.get(ROBOTS_TXT)
+            data, is_whole = decode_body(
+                response.body, codings, most or self._max_size or sys.maxsize, cuts=most is not None
+            )
         except TooLargeError as error:
             raise IgnoreRequest(f"DOWNLOAD_MAXSIZE exceeded: {error}") from error
         except BadBodyError as error:

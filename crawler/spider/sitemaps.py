@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,13 +15,14 @@ from urllib.parse import urljoin
 from lxml import etree
 from scrapy.crawler import Crawler
 from scrapy.http import Response
-from scrapy.utils.gz import gunzip
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
 from crawler.arguments import without_login
 from crawler.pages.extraction import MAX_URL_CHARACTERS, LinkRules
+from crawler.request_meta import CUT_OFF
 from crawler.runtime import Workers
 from dedup.console import counted
+from dedup.files.readers.responses import ONLY_BEGINNING, decode_body
 from dedup.rules.scope import domain_of
 from dedup.signature.normalise import clean
 from dedup.workers.pool import WorkerDiedError
@@ -69,11 +71,13 @@ class Sitemap(NamedTuple):
         is_index: whether these are sitemaps, and not pages.
         urls: absolute addresses, of whatever host, each once.
         left_out: how many more it lists than are read.
+        damage: what of it could not be read; empty: nothing.
     """
 
     is_index: bool
     urls: list[str]
     left_out: int
+    damage: str = ""
 
 
 def has_feed(body: bytes) -> bool:
@@ -84,6 +88,8 @@ def has_feed(body: bytes) -> bool:
 def read_sitemap(body: bytes, url: str, max_size: int) -> Sitemap:
     """Read a sitemap (sitemaps.org), as XML or as a text with an address a line, or a feed (RSS, Atom, JSON Feed).
 
+    What is whole of a damaged one is read.
+
     Args:
         body: the file as it came, compressed by gzip or not.
         url: its address, to which those that it lists may be relative.
@@ -92,13 +98,15 @@ def read_sitemap(body: bytes, url: str, max_size: int) -> Sitemap:
     Raises:
         SitemapError: it is none, or too large.
     """
+    damage = ""
     try:
         if body.startswith(_GZIP):
-            body = gunzip(body, max_size=max_size)
+            body, is_whole = decode_body(body, ["gzip"], max_size or sys.maxsize)
+            damage = "" if is_whole else "its compressed body is damaged"
         start = body.lstrip(_BEFORE_XML)[:1]
         kind, found = {b"<": _read_xml, b"{": _read_json}.get(start, _read_text)(body, url)
-    except (etree.LxmlError, OSError, EOFError, RuntimeError, ValueError) as error:
-        raise SitemapError(" ".join(str(error).split()) or "it is not XML") from None
+    except (etree.LxmlError, OSError, RuntimeError, ValueError) as error:
+        raise SitemapError(damage or " ".join(str(error).split()) or "it is not XML") from None
     urls: dict[str, None] = {}
     for base, each in found:
         with suppress(ValueError):  # such as http://[broken
@@ -106,7 +114,7 @@ def read_sitemap(body: bytes, url: str, max_size: int) -> Sitemap:
             joined = without_login(urljoin(base, address)) if 0 < len(address) <= MAX_URL_CHARACTERS else ""
             if _ADDRESS.match(joined):
                 urls[joined] = None
-    return Sitemap(kind == "sitemapindex", list(urls)[:MOST_ENTRIES], max(0, len(urls) - MOST_ENTRIES))
+    return Sitemap(kind == "sitemapindex", list(urls)[:MOST_ENTRIES], max(0, len(urls) - MOST_ENTRIES), damage)
 
 
 def _read_text(body: bytes, url: str) -> tuple[str, Iterator[tuple[str, str]]]:
@@ -169,7 +177,8 @@ def _is_address(child: etree._Element) -> bool:
 
 
 def _name(element: etree._Element) -> str:
-    return str(etree.QName(element).localname)
+    # What is no name, such as a:b:c, is that of no entry; lxml's own splitting refuses it.
+    return str(element.tag).rpartition("}")[2]
 
 
 class SitemapReader:
@@ -195,6 +204,8 @@ class SitemapReader:
         except (WorkerDiedError, MemoryError) as error:
             raise SitemapError(str(error) or "it takes too much memory") from error
         message = f"{'sitemap index' if sitemap.is_index else 'sitemap'} {clean(response.url)} lists"
+        if damage := sitemap.damage or (ONLY_BEGINNING if CUT_OFF in response.flags else ""):
+            logger.warning("%s %s, and perhaps more: %s", message, counted(len(sitemap.urls), "address"), damage)
         if sitemap.left_out:
             more = counted(sitemap.left_out, "address")
             logger.warning("%s %s more than %s, which are not read", message, more, f"{MOST_ENTRIES:,}")

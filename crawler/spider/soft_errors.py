@@ -57,6 +57,15 @@ _WALLS = {
         re.IGNORECASE,
     ),
 }
+_NOTHING_THERE = re.compile(
+    r"\b(?:404|410)\b|\b(?:not|nothing|cannot\s+be|couldn.t\s+be|can.t\s+be|no\s+longer)\s+(?:\w+\s+)?(?:found|there|here|"
+    r"available|exists?)\b|\bnot\s+here\b|do(?:es)?(?:\s+not|n.t)\s+exist|(?:can|could)(?:\s?not|n.t)\s+(?:be\s+)?f(?:ind|ound)"
+    r"|nicht\s+(?:\w+\s+)?(?:gefunden|vorhanden|verfügbar)|introuvable|n.existe\s+(?:pas|plus)|no\s+(?:se\s+)?(?:\w+\s+)?"
+    r"(?:encontr|exist)|não\s+(?:foi\s+)?(?:encontr|exist)|non\s+(?:è\s+stata\s+)?(?:trovat|esist)|niet\s+gevonden"
+    r"|не\s+(?:найден|существует)|nie\s+(?:znaleziono|istnieje)|hittades\s+inte|bulunamad|找不到|不存在|未找到|已删除|見つかりません"
+    r"|찾을\s*수\s*없",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
 
 
@@ -76,10 +85,25 @@ def is_near(left: set[str], right: set[str], least: float) -> bool:
 
 
 class _Answer(NamedTuple):
-    """What a host says of a made-up address: the words, between spaces, which take a tenth of the memory of a set."""
+    """What a host says of a made-up address.
+
+    Attributes:
+        words: those of its text, between spaces, which take a tenth of the memory of a set.
+        title: those of its title.
+        url: the address at which that stands.
+        is_elsewhere: whether that is another one than was asked for: it has redirected.
+        says_so: whether it says that there is nothing; else it may be a page that is shown for want of another.
+    """
 
     words: str
     title: str
+    url: str
+    is_elsewhere: bool
+    says_so: bool
+
+    def is_like(self, text: set[str], title: set[str], least: float) -> bool:
+        """Return whether the words of a page are near it, by a share of those of both texts."""
+        return is_near(text, set(self.words.split()), least) and is_near(title, set(self.title.split()), _NEAR_TITLE)
 
 
 class _Probed(NamedTuple):
@@ -92,7 +116,10 @@ class SoftErrors:
 
     - Each host is asked once for an address that was made up (a soft 404 is what answers that with 200, as in
       Bar-Yossef, Broder, Kumar, Tomkins, "Sic transit gloria telae", WWW 2004, section 4). What is near the answer in
-      text and title, but for the words of its address and numbers, is not found; start URLs are never.
+      text and title, but for the words of its address and numbers, is not found. Never is what a start URL leads to,
+      nor the page at the address that the made-up one has redirected to; nor, where that has redirected, what has not.
+      Where the answer does not say that there is nothing, the first page that has its text is taken for the page that
+      the host shows for want of another.
     - Where there was a page at an earlier visit and is a short text now, the host is asked anew, once a minute: since
       the last time it may have gone down for maintenance.
     - A short text that asks for cookies, for a login, or whether one is human is named for that where many addresses
@@ -118,6 +145,7 @@ class SoftErrors:
         self._starts = frozenset(starts)
         self._probes = probes
         self._probed: LocalCache[str, _Probed] = LocalCache(_MOST_HOSTS)
+        self._shown: LocalCache[str, None] = LocalCache(_MOST_HOSTS)
         self._walls: Counter[tuple[str, bytes]] = Counter()
         self._gone: Counter[str] = Counter()
 
@@ -129,16 +157,34 @@ class SoftErrors:
             extraction: what was found in it.
             was_page: whether an earlier crawl found a page there.
         """
-        if extraction.text is None or extraction.signature is None or response.url in self._starts:
+        led_here = [] if response.request is None else response.request.meta.get("redirect_urls", [])
+        is_start = not self._starts.isdisjoint([response.url, *led_here])
+        if extraction.text is None or extraction.signature is None or is_start:
             return None
         host = urlsplit(response.url).netloc
         answer = await self._answer_of(response, again=was_page and len(extraction.text) <= _LONGEST_WALL)
-        if answer is not None:
-            words, title = _besides_address(extraction, response.url)
-            near_words = is_near(words, set(answer.words.split()), _NEAR)
-            if near_words and is_near(title, set(answer.title.split()), _NEAR_TITLE):
-                return self._count_gone(host) if was_page else NOT_FOUND
+        if answer is not None and self._is_answer(answer, extraction, response.url, has_led=bool(led_here)):
+            if was_page:
+                return self._count_gone(host)
+            is_its_place = response.url == answer.url
+            if not is_its_place and (answer.says_so or self._is_shown_again(answer, extraction, response.url)):
+                return NOT_FOUND
         return self._wall(host, extraction.text, extraction.signature.text_digest, 1 if was_page else _MANY)
+
+    def _is_answer(self, answer: _Answer, extraction: Extraction, url: str, *, has_led: bool) -> bool:
+        """Return whether a page is what a made-up address is answered with; has_led: a redirect has led to it."""
+        if answer.is_elsewhere and not has_led:
+            return False
+        return answer.is_like(*_besides_address(extraction, url), _NEAR)
+
+    def _is_shown_again(self, answer: _Answer, extraction: Extraction, url: str) -> bool:
+        """Return whether a page has the text of an answer, and is not the first one; what is only near may be any."""
+        if not answer.is_like(*_besides_address(extraction, url), 1.0):
+            return False
+        origin = _origin_of(answer.url)
+        was_shown = origin in self._shown
+        self._shown[origin] = None
+        return was_shown
 
     def _count_gone(self, host: str) -> str:
         self._gone[host] += 1
@@ -160,17 +206,17 @@ class SoftErrors:
         return found if times >= many else None
 
     async def _answer_of(self, response: Response, *, again: bool) -> _Answer | None:
-        parts = urlsplit(response.url)
-        origin = f"{parts.scheme}://{parts.netloc}"
         if not self._probes:
             return None
+        origin = _origin_of(response.url)
         probed = self._probed.get(origin)
         if probed is None or (again and time.monotonic() > probed.at + _PROBED_AGAIN_SECONDS):
-            answer = asyncio.create_task(self._probe(f"{origin}/{secrets.token_hex(8)}"))
+            answer = asyncio.create_task(self._probe(origin, secrets.token_hex(8)))
             probed = self._probed[origin] = _Probed(answer, time.monotonic())
         return await asyncio.shield(probed.answer)
 
-    async def _probe(self, url: str) -> _Answer | None:
+    async def _probe(self, origin: str, name: str) -> _Answer | None:
+        url = f"{origin}/{name}"
         request = Request(url, callback=NO_CALLBACK, meta={"dont_retry": True}, dont_filter=True)
         self._crawler.stats.inc_value("crawler/made_up_asked")
         try:
@@ -179,8 +225,7 @@ class SoftErrors:
             level = logging.DEBUG if isinstance(error, IgnoreRequest) else logging.INFO
             logger.log(level, "what %s says of missing pages is not known: %s", plain(url), type(error).__name__)
             return None
-        is_front = urlsplit(response.url).path in ("", "/")
-        if response.status != 200 or not isinstance(response, HtmlResponse) or is_front:
+        if response.status != 200 or not isinstance(response, HtmlResponse):
             return None
         extraction = await self._extract(response)
         # None also where it leads elsewhere at once.
@@ -189,7 +234,21 @@ class SoftErrors:
         logger.info(
             "%s answers made-up addresses with 200: what is like that is not found", plain(urlsplit(url).netloc)
         )
-        return _Answer(*map(" ".join, _besides_address(extraction, f"{url} {response.url}")))
+        words, title = map(" ".join, _besides_address(extraction, f"{url} {response.url}"))
+        is_elsewhere, says_so = name not in urlsplit(response.url).path, _says_so(extraction, name)
+        return _Answer(words, title, response.url, is_elsewhere, says_so)
+
+
+def _origin_of(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _says_so(extraction: Extraction, name: str) -> bool:
+    """Return whether a page says that there is nothing at its address, or names that, which nobody else does."""
+    text = extraction.text or ""
+    said = f"{extraction.title}\n{text if len(text) <= _LONGEST_WALL else ''}"
+    return name in text or _NOTHING_THERE.search(said) is not None
 
 
 def _besides_address(extraction: Extraction, url: str) -> tuple[set[str], set[str]]:

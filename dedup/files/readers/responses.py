@@ -62,13 +62,14 @@ class Body(NamedTuple):
     is_whole: bool
 
 
-def decode_body(data: bytes, codings: Iterable[str], limit: int) -> Body:
+def decode_body(data: bytes, codings: Iterable[str], limit: int, *, cuts: bool = False) -> Body:
     """Undo how a body was sent.
 
     Args:
         data: the body.
         codings: values of Content-Encoding, then of Transfer-Encoding: what was done first stands first.
         limit: how many bytes it may have.
+        cuts: whether of a larger one that many bytes are taken.
 
     Raises:
         BadBodyError: it is damaged from its beginning on, too large, or was sent in a way that is not known.
@@ -80,7 +81,7 @@ def decode_body(data: bytes, codings: Iterable[str], limit: int) -> Body:
         if name in {"", "identity"} or not data or _MARKUP.match(data):
             continue
         if name in _DECODERS:
-            decoded, is_all = _collect(_DECODERS[name](data), limit)
+            decoded, is_all = _collect(_DECODERS[name](data), limit, cuts=cuts)
             if decoded or is_all:
                 data, is_whole = decoded, is_whole and is_all
                 continue
@@ -90,11 +91,13 @@ def decode_body(data: bytes, codings: Iterable[str], limit: int) -> Body:
     return Body(data, is_whole or data[-_LONGEST_END:].rstrip().lower().endswith(b"</html>"))
 
 
-def _collect(pieces: Iterator[bytes], limit: int) -> tuple[bytes, bool]:
+def _collect(pieces: Iterator[bytes], limit: int, *, cuts: bool) -> tuple[bytes, bool]:
     found, size = [], 0
     try:
         for piece in pieces:
             size += len(piece)
+            if size > limit and cuts:
+                return b"".join([*found, piece])[:limit], False
             if size > limit:
                 raise TooLargeError(f"a page of more than {limit:,} bytes")
             found.append(piece)

@@ -171,8 +171,8 @@ def test_inner_hosts_and_other_ports_are_not_fetched_however_a_page_leads_there(
 
 
 def test_robots_txt_does_not_lead_inside(tmp_path: Path) -> None:
-    with LocalSite({"/robots.txt": "User-agent: *\nDisallow: /\n"}) as other:
-        robots = Reply(status=302, headers={"Location": other.url + "/robots.txt"})
+    with LocalSite({"/rules": "User-agent: *\nDisallow: /\n"}) as other:
+        robots = Reply(status=302, headers={"Location": other.url + "/rules"})
         with LocalSite({"/": article("start"), "/robots.txt": robots}) as site:
             result = crawl_site_here(tmp_path / "crawl.db", url=site.url + "/")
         assert other.hits == {}

@@ -16,7 +16,7 @@ from crawler.politeness.hosts import Hosts
 from settings import default
 from tests.crawler.conftest import Crawling
 from tests.crawling import crawl, crawl_site_here
-from tests.localsite import Asked, LocalSite, Reply, article, redirect
+from tests.localsite import Asked, LocalSite, Reply, article, gzipped, redirect
 
 pytestmark = pytest.mark.slow
 
@@ -57,6 +57,21 @@ def test_all_that_wait_for_robots_txt_obey_it(tmp_path: Path, site: LocalSite) -
     starts = [f"{site.url}/private/{number}" for number in range(5)]
     crawl_site_here(tmp_path / "crawl.db", url=",".join(starts))
     assert [request.path for request in site.asked] == ["/robots.txt"]
+
+
+def test_robots_txt_at_another_port_is_obeyed(crawling: Crawling, site: LocalSite) -> None:
+    with LocalSite({"/robots.txt": rules(PRIVATE)}) as other:
+        site.pages["/robots.txt"] = redirect(f"{other.url}/robots.txt", 301)
+        crawling(site)
+    assert crawling.kept == ["/", "/page"]
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_of_a_large_robots_txt_the_beginning_is_obeyed(is_packed: bool, tmp_path: Path, site: LocalSite) -> None:
+    text = (PRIVATE + "# nothing\n" * (2 << 20)).encode()
+    site.pages["/robots.txt"] = gzipped(text, "text/plain") if is_packed else Reply(text, headers=PLAIN)
+    result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert (result.status, result.paths(site.url)) == (0, ["/", "/page"])
 
 
 PRIVATE = "User-agent: *\nDisallow: /private\n"

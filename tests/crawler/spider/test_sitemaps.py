@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,43 @@ NO_JSON = ["{", "{}", "[]", '{"version": "1", "items": []}', "{" * 9_999]
 def test_what_is_no_sitemap_is_told(body: str | bytes) -> None:
     with pytest.raises(SitemapError):
         read(body)
+
+
+PACKED = gzip.compress("".join(f"{ONE}?{number}\n" for number in range(9_000)).encode())
+BROKEN = [
+    PACKED[: len(PACKED) // 2],
+    PACKED[: len(PACKED) // 2] + b"??" + PACKED[len(PACKED) // 2 + 2 :],
+    PACKED[:-4] + b"????",
+]
+
+
+@pytest.mark.parametrize("body", BROKEN, ids=["cut off", "a broken byte", "a wrong sum"])
+def test_what_is_whole_of_a_damaged_sitemap_is_read(body: bytes) -> None:
+    found = read(body)
+    assert found.urls[:2] == [f"{ONE}?0", f"{ONE}?1"]
+    assert len(found.urls) > 1_000
+    assert found.damage == "its compressed body is damaged"
+
+
+@pytest.mark.parametrize("name", ["a:b:c", "a:", "é"])
+def test_tag_that_is_none_loses_no_address(name: str) -> None:
+    body = f"<urlset><{name}/><url><loc>{ONE}</loc><{name}>x</{name}></url><url><loc>{TWO}</loc></url></urlset>"
+    assert read(body.replace("&", "&amp;")).urls == [ONE, TWO]
+
+
+def test_damaged_sitemap_is_named_in_one_line_and_the_crawl_goes_on(tmp_path: Path) -> None:
+    listed = "".join(f"<url><loc>/{number}</loc></url>" for number in range(2_000))
+    with LocalSite(
+        {"/": article("front"), "/0": article("first"), "/broken": Reply(PACKED[:20])}, Reply(b"", 404)
+    ) as site:
+        body = gzip.compress(f"<urlset>{listed}".encode())[:-900]
+        site.pages["/map"] = Reply(body, headers={"Content-Type": "application/x-gzip"})
+        outcome = crawl_site_here(
+            tmp_path / "crawl.db", url=f"{site.url}/", sitemap=f"{site.url}/map,{site.url}/broken", max_pages=2
+        )
+    assert outcome.tracebacks == []
+    assert outcome.count("dedup/new") == 2
+    assert len([each for each in outcome.messages if "its compressed body is damaged" in each]) == 2
 
 
 def index(*urls: str) -> Reply:

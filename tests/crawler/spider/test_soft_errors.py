@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crawler.spider import soft_errors
 from tests.crawler.conftest import Crawling
-from tests.localsite import Asked, LocalSite, Reply, article
+from tests.crawling import crawl
+from tests.localsite import Asked, LocalSite, Reply, article, redirect
 from tests.texts import document
 
 SORRY = (
@@ -79,6 +81,67 @@ def test_site_that_answers_everything_with_its_front_page_keeps_it(crawling: Cra
     with LocalSite({"/": front, "/a": article("a")}, lambda asked: front) as site:
         crawling(site)
         assert set(crawling.kept) == {"/", "/a"}
+
+
+LEADS = {
+    "redirect": redirect,
+    "moved for good": lambda target: redirect(target, 301),
+    "temporary": lambda target: redirect(target, 307),
+    "refresh": lambda target: f'<html><head><meta http-equiv="refresh" content="0; url={target}"></head></html>',
+    "script": lambda target: f'<html><body><script>window.location.href = "{target}"</script></body></html>',
+}
+
+
+@pytest.mark.parametrize("lead", LEADS.values(), ids=LEADS)
+@pytest.mark.parametrize("front", ["/en/", "/index.php", "/"])
+def test_site_whose_front_page_is_shown_for_unknown_addresses_keeps_its_pages(
+    lead: Callable[[str], Any], front: str, crawling: Crawling
+) -> None:
+    pages = [f"/{number}" for number in range(6)]
+    with LocalSite(
+        {"/": lead(front), front: article("front", [*pages, "/lost"])} | {path: article(path) for path in pages},
+        lambda _: lead(front),
+    ) as site:
+        outcome = crawling(site)
+        assert set(crawling.kept) == {front, *pages}
+    assert outcome.count("crawler/failed") == 0
+
+
+def test_pages_at_which_redirects_of_unknown_addresses_end_are_kept_with_their_links(crawling: Crawling) -> None:
+    hub = article("hub", ["/deep", "/lost", "/hub?lost"], title="All stories")
+    with LocalSite(
+        {"/": article("front", ["/hub", "/gone"]), "/hub": hub, "/deep": article("deep")}, lambda _: redirect("/hub")
+    ) as site:
+        crawling(site)
+        assert set(crawling.kept) == {"/", "/hub", "/deep"}
+
+
+def test_redirects_to_an_error_that_names_the_address_are_not_found(crawling: Crawling) -> None:
+    def missing(asked: Asked) -> Reply:
+        return sorry(asked.path) if asked.path.startswith("/sorry?") else redirect(f"/sorry?at={asked.path}")
+
+    with site_with_soft_404s(missing) as site:
+        outcome = crawling(site)
+        assert set(crawling.kept) == {"/", "/a", "/b"}
+    assert outcome.count("crawler/skipped/not_found") == 8
+
+
+def test_article_that_is_shown_for_unknown_addresses_is_stored_once(crawling: Crawling) -> None:
+    story = article("story", ["/deep"])
+    with LocalSite(
+        {"/": article("front", ["/lost", "/story", "/a"]), "/a": article("a"), "/deep": article("deep")}, story
+    ) as site:
+        outcome = crawling(site)
+        kept = crawling.ask("SELECT text FROM pages WHERE gone IS NULL")
+    assert len(kept) == 4
+    assert outcome.count("dedup/exact_duplicate") + outcome.count("crawler/skipped/not_found") == 1
+
+
+def test_crawl_that_stores_nothing_of_what_it_fetched_says_so(tmp_path: Path) -> None:
+    with LocalSite({"/": article("front", ["/a"], head='<meta name="robots" content="noindex">')}) as site:
+        site.pages["/a"] = site.pages["/"]
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert (result.status, result.errors) == (1, ["nothing is stored of 2 pages that were fetched: noindex"])
 
 
 def test_robots_txt_holds_for_made_up_addresses(crawling: Crawling) -> None:
