@@ -212,13 +212,16 @@ def are_siblings(a: str, b: str) -> bool:
 
 
 def may_have_moved(a: str, b: str) -> bool:
-    """Return whether what stands at one address may have stood at another one before its site has moved.
+    """Return whether what stands at one address may have stood at another one of its site before.
 
-    >>> may_have_moved("http://old.example/story/17", "https://new.example/story/17")
-    True
+    On a host it may have moved to any path, between the hosts of a registrable domain at its own: another owner has
+    copied it.
+
     >>> may_have_moved("https://news.example/2026/story", "https://news.example/story")
     True
-    >>> may_have_moved("https://one.example/story", "https://two.example/other")
+    >>> may_have_moved("http://old.news.example/story/17", "https://news.example/story/17")
+    True
+    >>> may_have_moved("https://news.example/story/17", "https://mirror.example/story/17")
     False
 
     Args:
@@ -228,7 +231,10 @@ def may_have_moved(a: str, b: str) -> bool:
     ours, theirs = _PAGE.fullmatch(a), _PAGE.fullmatch(b)
     if not (ours and theirs):
         return False
-    return owner_of(a) == owner_of(b) or (ours[2] == theirs[2] and ours[2] not in ("", "/"))
+    if owner_of(a) == owner_of(b):
+        return True
+    has_port = any(_PORT.search(each[1]) for each in (ours, theirs))
+    return ours[2] == theirs[2] not in ("", "/") and not has_port and domain_of(a) == domain_of(b)
 
 
 def are_other_titles(a: str, b: str) -> bool:

@@ -28,24 +28,26 @@ STORIES = [document(120, f"story {number}") for number in range(30)]
 
 
 def found_at(host: str, folder: str = "news") -> list[dict[str, Any]]:
-    return [{"url": f"https://{host}.example/{folder}/{n}", "text": text} for n, text in enumerate(STORIES)]
+    return [{"url": f"https://{host}/{folder}/{n}", "text": text} for n, text in enumerate(STORIES)]
 
 
 def test_a_site_that_has_moved_does_not_empty_the_feed(pass_on: PassOn) -> None:
-    assert len(pass_on(found_at("old")).items) == 30
-    moved = pass_on(found_at("new"))
+    assert len(pass_on(found_at("old.paper.example")).items) == 30
+    moved = pass_on(found_at("paper.example"))
     assert (len(moved.items), moved.count("dedup/kept_as_moved")) == (30, 30)
-    third = pass_on(found_at("new"), {"DEDUP_DROP_UNCHANGED": True})
+    third = pass_on(found_at("paper.example"), {"DEDUP_DROP_UNCHANGED": True})
     assert (third.items, third.count("dedup/unchanged")) == ([], 30)
 
 
-def test_a_run_of_copies_of_an_earlier_one_says_so_once(pass_on: PassOn) -> None:
-    pass_on(found_at("old"))
-    copies = pass_on(found_at("new", "copies"))
+@pytest.mark.parametrize(("host", "folder"), [("mirror.example", "news"), ("paper.example", "copies")])
+def test_a_run_of_copies_of_an_earlier_one_says_so_once(host: str, folder: str, pass_on: PassOn) -> None:
+    pass_on(found_at("old.paper.example"))
+    copies = pass_on(found_at(host, folder))
     assert copies.items == []
     [warning] = [message for message in copies.messages if "of earlier runs" in message]
     assert "DEDUP_MEMORY = 'run'" in warning
-    assert not [message for message in pass_on(found_at("old")).messages if "of earlier runs" in message]
+    again = pass_on(found_at("old.paper.example"))
+    assert not [message for message in again.messages if "of earlier runs" in message]
 
 
 class Addresses(scrapy.Spider):
@@ -66,10 +68,10 @@ class Addresses(scrapy.Spider):
 
 def test_what_was_erased_is_no_large_cluster(pass_on: PassOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DedupSettings, "max_cluster", 2)
-    pass_on(found_at("old")[:1])
+    pass_on(found_at("old.example")[:1])
     with closing(open_existing_database(f"sqlite:///{tmp_path / 'dedup.db'}", read_only=False)) as database:
-        erase(database, found_at("old")[0]["url"], with_copies=False, is_tried=False)
-    again = pass_on([{**found_at("old")[0], "url": f"https://other.example/{number}"} for number in range(5)])
+        erase(database, found_at("old.example")[0]["url"], with_copies=False, is_tried=False)
+    again = pass_on([{**found_at("old.example")[0], "url": f"https://other.example/{number}"} for number in range(5)])
     assert again.count("dedup/erased") == 5
     assert not any("the cluster of" in message for message in again.messages)
 
@@ -111,10 +113,10 @@ def test_the_address_that_a_page_names_is_read(head: str, canonical: str | None)
 def test_a_site_that_moves_takes_along_all_things_of_one_text(pass_on: PassOn) -> None:
     def events(host: str) -> list[dict[str, Any]]:
         days = range(1, 7)
-        return [{"url": f"https://{host}.example/e{n}", "text": STORIES[0], "date": f"2031-05-{n:02}"} for n in days]
+        return [{"url": f"https://{host}/e{n}", "text": STORIES[0], "date": f"2031-05-{n:02}"} for n in days]
 
-    assert len(pass_on(events("old")).items) == 6
-    moved = pass_on(events("new"))
+    assert len(pass_on(events("old.club.example")).items) == 6
+    moved = pass_on(events("club.example"))
     assert (len(moved.items), moved.count("dedup/kept_as_moved")) == (6, 6)
 
 

@@ -92,7 +92,8 @@ def decode_body(data: bytes, codings: Iterable[str], limit: int, *, cuts: bool =
 
 
 def _collect(pieces: Iterator[bytes], limit: int, *, cuts: bool) -> tuple[bytes, bool]:
-    found, size = [], 0
+    found: list[bytes] = []
+    size = 0
     try:
         for piece in pieces:
             size += len(piece)
