@@ -27,6 +27,11 @@ def brief_pause(patience: float, pauses: int, requested: float | None, chance: f
     return requested or 0.01
 
 
+def same_pace(delay: float) -> float:
+    """Return the seconds between two requests to a host that sends some away: as many as before."""
+    return delay
+
+
 def left_over(group: int) -> list[psutil.Process]:
     """Return the processes of a process group that are still there."""
     found = []
