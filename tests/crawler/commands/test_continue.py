@@ -69,36 +69,6 @@ def printed(crawl: Crawl) -> list[str]:
     return shlex.split(crawl.summary["continue"])
 
 
-def test_crawl_that_was_killed_goes_on_with_its_options_and_sums_up_the_whole_run(tmp_path: Path) -> None:
-    database, feed, log = tmp_path / "crawl.db", tmp_path / "pages.jsonl", tmp_path / "log"
-    pages = forty_pages()
-    copies: dict[str, Page] = {f"/copy/{number}": article(number) for number in (1, 2, 38)}
-    links = ["/missing/early", *copies, *pages, "/missing/late"]
-    with LocalSite({**pages, **copies, "/": article("front", links)}) as site:
-        site.answers = 20
-        options = ("-o", str(feed), "--logfile", str(log), "-L", "INFO", "-s", "USER_AGENT=me")
-        interrupt(begin(database, site, *options), site, lambda: done(database) > 10, signal.SIGKILL)
-        rows = ask(url_of(database), "SELECT url FROM frontier WHERE state = 'done'")
-        asked = len(site.asked)
-        result = go_on(database)
-        again = site.asked[asked:]
-    assert {request.headers["User-Agent"] for request in again} == {"me"}
-    assert not {row["url"].removeprefix(site.url) for row in rows} & {request.path for request in again}
-    assert ("goes on" in result.stderr, "goes on: " in log.read_text(encoding="utf-8")) == (True, True)
-    assert (result.status, len(result.pages), result.summary["kept"]) == (0, 41, "41 pages   41 new")
-    assert all(page["text"] for page in result.pages.values())
-    assert sorted(row["url"] for row in read_feed(feed)) == sorted(result.pages)
-    assert result.summed_up("dropped") == 3
-    assert result.summary["skipped"] == "2 pages   2 http 404"
-    # What was under way when the process died was fetched twice.
-    assert 44 <= result.summed_up("fetched") <= 48
-    saved = result.rows("SELECT sum(text_bytes) AS bytes FROM dedup_documents")[0]["bytes"]
-    assert result.summary["saved"].endswith(f"of {saved / 1000:,.0f} kB of text")
-    [runs] = result.rows("SELECT count(*) AS runs, max(outcome) AS outcome FROM dedup_runs")
-    assert runs == {"runs": 1, "outcome": "finished"}
-    assert result.rows("SELECT * FROM frontier_runs") == []
-
-
 def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_left(tmp_path: Path) -> None:
     database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
     with EndlessSite() as site:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from hashlib import md5
 from random import Random
-from subprocess import Popen
 from typing import Any
 
 import pytest
@@ -21,10 +18,9 @@ from crawler.pages.store import pages as stored_pages
 from dedup.stage.pipelines import NearDuplicatePipeline
 from dedup.store.database import Database
 from tests.consistency import inconsistencies
-from tests.crawling import Outcome, ask, crawl_command, crawl_site_here, run, start
+from tests.crawling import Outcome, ask, crawl_site_here
 from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redirect
 from tests.texts import document, edited
-from tests.waiting import HANG
 
 pytestmark = pytest.mark.slow
 
@@ -62,18 +58,6 @@ def late(page: Page) -> Callable[[Asked], Any]:
         asked_before.append(True)
         if len(asked_before) < 4:
             return Reply(b"", 503)
-        return page(asked) if callable(page) else page
-
-    return answer
-
-
-def killing(process: Popen[str], page: Page) -> Callable[[Asked], Any]:
-    """A page whose crawler is killed when it asks for it."""
-
-    def answer(asked: Asked) -> Any:
-        if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            return Reply(hang_up=True)
         return page(asked) if callable(page) else page
 
     return answer
@@ -663,22 +647,6 @@ def test_whatever_changes_nothing_is_lost_and_everything_agrees(seed: int, datab
             for address, content in known.stored().items():
                 assert address == "/" or shown[address] == content
             assert {row["key"] for row in decided} >= {"/", *(set(shown) & set(site.hits))}
-
-
-def test_a_recrawl_that_is_killed_goes_on_and_ends_as_if_it_had_not_been(sqlite_url: str) -> None:
-    pages = {address: each for address, each in before().items() if not address.endswith("-near")}
-    with crawled(sqlite_url, pages) as (known, site):
-        site.pages |= after()
-        arguments = {"url": f"{site.url}/", "recrawl": "true"}
-        settings = {"DEDUP_DATABASE_URL": sqlite_url, "DEDUP_RUN": "killed", **SETTINGS}
-        process = start(crawl_command(arguments, settings))
-        # When the other one of the two has been dropped as a copy of what this one was.
-        site.pages["/k-swap"] = killing(process, site.pages["/k-swap"])
-        process.communicate(timeout=HANG)
-        assert process.returncode == -signal.SIGKILL
-        result = run(crawl_command(arguments, settings), database_url=sqlite_url)
-        assert (result.status, result.errors) == (0, [])
-        known.is_as_after()
 
 
 @pytest.mark.parametrize("change_of_copy", ["", "again"])

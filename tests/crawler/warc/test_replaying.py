@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import sys
 import zipfile
 from datetime import datetime
@@ -24,7 +23,7 @@ from warcio.warcwriter import WARCWriter
 from crawler.warc import replaying
 from settings import site
 from tests.commands import run_in_process
-from tests.crawler.conftest import Demo, count_rows
+from tests.crawler.conftest import Demo
 from tests.crawler.warc.archives import of_kind, read_warc
 from tests.crawling import (
     NO_NETWORK,
@@ -32,16 +31,11 @@ from tests.crawling import (
     Crawl,
     ExitedError,
     crawl,
-    crawl_command,
     crawl_site_here,
-    finish,
-    scrapy,
-    start,
 )
 from tests.docs.commands import ARCHIVE_TOOLS, commands_in
 from tests.docs.pages import all_blocks
 from tests.localsite import article
-from tests.waiting import wait_until
 
 CONTENTS = "url, canonical, title, author, date, language, description, text, html, fetched"
 # Where `make test-all` installs readers of archives.
@@ -142,23 +136,6 @@ def test_pages_come_from_the_files_in_order_and_damage_costs_no_other_page(
     assert counts == {"noindex": 1, "damaged_record": 5}
     assert outcome.count("downloader/request_count") == 0
     assert any("recompress" in each for each in outcome.messages)
-
-
-@pytest.mark.slow
-def test_crawl_that_is_killed_goes_on_in_the_files(tmp_path: Path) -> None:
-    write(tmp_path / "a.warc.gz", *(page(f"{number}", words=400) for number in range(500)))
-    database = tmp_path / "a.db"
-    # So few at a time that there is always more to come.
-    settings = {"DEDUP_DATABASE_URL": f"sqlite:///{database}", "CONCURRENT_REQUESTS": 4}
-    process = start(crawl_command({"warc": tmp_path / "a.warc.gz"}, settings))
-    wait_until(lambda: count_rows(database, "pages") > 30)
-    os.killpg(process.pid, signal.SIGKILL)
-    finish(process, accidents=True)
-    assert count_rows(database, "pages") < 500
-    done = scrapy(database, "continue")
-    assert done.status == 0
-    assert len(done.pages) == 500
-    assert {row["verdict"] for row in done.verdicts} <= {"new", "unchanged"}
 
 
 def test_hosts_and_patterns_choose(tmp_path: Path) -> None:
