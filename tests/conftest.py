@@ -39,8 +39,6 @@ KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 # What differs between the databases: SQL, locks, outages, versions, and of the rest one module each.
 _ON_POSTGRESQL = {
     "cli/test_runs_command.py",
-    "crawler/frontier/test_scheduler.py",
-    "crawler/frontier/test_shared.py",
     "crawler/test_database_failures.py",
     "store/test_deduplicator.py",
     "store/test_key_table.py",
