@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from scrapy import Request
 
-from crawler.frontier.store import FrontierStore, is_gone, worker_name
+from crawler.frontier.store import FrontierStore, find_unfinished, give_up, is_gone, worker_name
 from crawler.request_meta import KIND
 from dedup.errors import DedupError
+from dedup.store.database import Database
 from tests.crawler.frontier.driving import Frontier, Page, through_the_frontier
 
 
@@ -111,6 +112,20 @@ def test_finished_run_is_forgotten_and_its_name_begins_anew(
         patched.setattr(FrontierStore, "delete_finished", lambda self: None)
         finish(range(2))
     finish(range(1, 4))
+
+
+def test_a_run_that_is_given_up_is_forgotten(frontier: Frontier) -> None:
+    process = frontier.begin()
+    process.find(*pages(1, 2))
+    process.exchange(done=process.take(1))
+    process.leave()
+    process.end()
+    with closing(Database(frontier.database_url)) as database:
+        [run] = find_unfinished(database, worker_name())
+        assert (run.name, run.left, run.kept) == ("run", 1, 1)
+        give_up(database, run)
+    assert frontier.unfinished() == {}
+    assert frontier.begin().opened == (0, 0, 0, [], False)
 
 
 def test_worker_is_gone_only_if_its_process_on_this_machine_is() -> None:
