@@ -20,8 +20,10 @@ def inconsistencies(database_url: str) -> list[str]:
     rows = ask(database_url, "SELECT url, text, problem, gone FROM pages")
     stored = {row["url"]: row["text"] for row in rows if row["gone"] is None}
     gone = {row["url"]: row["text"] for row in rows if row["gone"] is not None}
-    lines = [f"{url} is stored {times} times" for url, times in Counter(row["url"] for row in rows).items() if times > 1]
-    lines += [f"run {run} has {left} pages left" for run, left in unfinished(database_url).items()]
+    times = Counter(row["url"] for row in rows)
+    lines = [f"{url} is stored {count} times" for url, count in times.items() if count > 1]
+    [last] = ask(database_url, "SELECT name FROM dedup_runs ORDER BY id DESC LIMIT 1")
+    lines += ["there are pages left"] * (last["name"] in unfinished(database_url))
     decided = ask(
         database_url,
         "SELECT d.key AS url, v.verdict AS verdict, o.key AS original FROM dedup_verdicts v"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -10,15 +11,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, select, update
 from sqlalchemy import text as sql
 
-from crawler.pages.store import page_versions, visits
-from crawler.pages.store import pages as stored_pages
 from dedup.stage.pipelines import NearDuplicatePipeline
 from dedup.store.database import Database
 from tests.consistency import inconsistencies
-from tests.crawling import Outcome, ask, crawl_site_here
+from tests.crawling import Outcome, ask, crawl_command, crawl_site_here, finish, start
 from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redirect
 from tests.texts import document, edited
 
@@ -99,6 +97,13 @@ class Known:
         assert not is_consistent or inconsistencies(self.database_url) == []
         return outcome
 
+    def crawl_and_die(self, moment: str) -> None:
+        """Crawl again in a process that dies at a moment of tests/crawler/dying.py."""
+        settings = {"DEDUP_DATABASE_URL": self.database_url, "DEDUP_RUN": "killed", **SETTINGS}
+        command = crawl_command({"url": f"{self._site.url}/", "recrawl": "true"}, settings)
+        constants = {"crawler.pages.store.PageStore.settle": f"tests.crawler.dying.{moment}"}
+        assert finish(start(command, constants=constants)).status == -signal.SIGKILL
+
     def ask(self, query: str) -> list[dict[str, Any]]:
         rows = ask(self.database_url, query)
         return [{name: self._shortened(value) for name, value in row.items()} for row in rows]
@@ -113,17 +118,10 @@ class Known:
         except Exception:
             return []
 
-    def tables(self) -> dict[str, list[str]]:
-        """What is in all tables that a re-crawl writes to, but for when it was seen."""
-        tables = ("dedup_documents", "dedup_fingerprints", "dedup_words", "pages", "page_versions", "visits")
-        seen = {"last_run_id", "seen", "run"}
-        return {
-            table: sorted(
-                repr(sorted((name, value) for name, value in row.items() if name not in seen))
-                for row in self.ask(f"SELECT * FROM {table}")
-            )
-            for table in tables
-        }
+    def rows(self) -> list[list[tuple[str, Any]]]:
+        """All that is stored of pages and their versions, but for when they were seen."""
+        rows = [*self.ask("SELECT * FROM pages ORDER BY url"), *self.ask("SELECT * FROM page_versions ORDER BY id")]
+        return [[(name, value) for name, value in row.items() if name != "run"] for row in rows]
 
     def verdicts(self) -> dict[str, list[str]]:
         """The verdicts of the last run by address, with the original of a duplicate."""
@@ -318,7 +316,7 @@ def test_recrawl_leaves_right_verdicts_and_tables_and_another_transfers_little(
     assert (outcome.count("crawler/gone"), outcome.count("crawler/moved")) == (5, 5)
     assert outcome.count("dedup/not_examined") == 0
     # Without changes only what has no validators is transferred.
-    left_alone = changed.tables()
+    left_alone = changed.rows()
     outcome = changed.crawl(recrawl="true")
     assert outcome.count("downloader/response_status_count/304") == 23
     assert outcome.count("crawler/not_modified") == 23
@@ -328,7 +326,7 @@ def test_recrawl_leaves_right_verdicts_and_tables_and_another_transfers_little(
     said = changed.verdicts()
     assert {verdict for each in said.values() for verdict in each if " of " not in verdict} == {"unchanged"}
     assert sum(" of " in each[0] for each in said.values()) == 5
-    assert changed.tables() == left_alone
+    assert changed.rows() == left_alone
 
 
 # What becomes of pages that are gone
@@ -519,15 +517,9 @@ def test_newer_bytes_of_a_page_with_the_same_text_are_stored(sqlite_url: str) ->
 
 def test_a_new_text_that_was_decided_but_not_stored_is_stored_by_the_next_crawl(sqlite_url: str) -> None:
     with crawled(sqlite_url, LocalSite({"/": page(text("old"))})) as (known, site):
-        with closing(Database(sqlite_url)) as database, database.read() as connection:
-            kept = [(table, connection.execute(select(table)).mappings().one()) for table in (stored_pages, visits)]
         site.pages["/"] = page(text("new"))
-        known.crawl(recrawl="true")
-        # As if the process had been killed between the verdict and the page.
-        with closing(Database(sqlite_url)) as database, database.write() as connection:
-            for table, row in kept:
-                connection.execute(update(table).values(dict(row)))
-            connection.execute(delete(page_versions))
+        known.crawl_and_die("before_a_text_is_stored")
+        assert (known.verdicts(), known.stored()) == ({"/": ["updated"]}, {"/": text("old")})
         known.crawl(recrawl="true")
         assert known.verdicts() == {"/": ["unchanged"]}
         assert known.stored() == {"/": text("new")}
@@ -536,15 +528,10 @@ def test_a_new_text_that_was_decided_but_not_stored_is_stored_by_the_next_crawl(
 
 def test_a_copy_that_became_new_in_a_killed_crawl_is_stored_by_the_next_one(sqlite_url: str) -> None:
     with crawled(sqlite_url, {"/a": page(text("a")), "/copy": page(text("a"))}) as (known, site):
-        with closing(Database(sqlite_url)) as database, database.read() as connection:
-            before = connection.execute(select(visits).where(visits.c.url.like("%/copy"))).mappings().one()
         site.pages["/a"] = page(text("b"))
-        known.crawl(recrawl="true")
+        known.crawl_and_die("before_a_copy_is_stored")
         assert known.verdicts()["/copy"] == ["new"]
-        # As if the process had been killed between the verdict and the page.
-        with closing(Database(sqlite_url)) as database, database.write() as connection:
-            connection.execute(delete(stored_pages).where(stored_pages.c.url.like("%/copy")))
-            connection.execute(update(visits).where(visits.c.id == before["id"]).values(dict(before)))
+        assert known.stored().keys() == {"/", "/a"}
         known.crawl(recrawl="true")
         assert known.stored()["/copy"] == text("a")
 
