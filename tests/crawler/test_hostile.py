@@ -12,10 +12,10 @@ from threading import Lock
 
 import pytest
 
-from benchmarks.browser import open_chromium
 from benchmarks.processes import run_measured
 from tests.crawling import ROOT, ask, crawl_command
 from tests.localsite import Asked, LocalSite, Page, Reply, article, gzipped, redirect
+from tests.report.html.browsing import needs_chromium
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
@@ -197,14 +197,14 @@ def many_hosts() -> Kind:
 
 
 def slow_host() -> Kind:
-    """A host whose pages take eight seconds each, beside one with sixty pages."""
+    """A host whose pages take four seconds each, beside one with sixty pages."""
 
     def answer(asked: Asked) -> Page | None:
-        return Reply(b"late", stall=8) if asked.path.startswith("/slow/") else None
+        return Reply(b"late", stall=4) if asked.path.startswith("/slow/") else None
 
     links = [f"http://127.0.1.1:PORT/slow/{number}" for number in range(60)]
     arguments = {"allowed_domains": "127.0.0.1,127.0.1.1"}
-    return Kind(pages_of(60, links), answer, arguments, {**INNER_ALLOWED, "CLOSESPIDER_TIMEOUT": 20})
+    return Kind(pages_of(60, links), answer, arguments, {**INNER_ALLOWED, "CLOSESPIDER_TIMEOUT": 10})
 
 
 def rendered() -> Kind:
@@ -233,7 +233,6 @@ KINDS = (
     long_headers,
     many_hosts,
     slow_host,
-    rendered,
 )
 
 
@@ -247,10 +246,11 @@ def set_links(site: LocalSite, inner: LocalSite) -> None:
     site.pages["/"] = front
 
 
-@pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
+WITH_BROWSER = [pytest.param(rendered, marks=needs_chromium)]
+
+
+@pytest.mark.parametrize("make", [*KINDS, *WITH_BROWSER], ids=lambda make: make.__name__)
 def test_no_page_of_content_is_lost(make: Callable[[], Kind], tmp_path: Path) -> None:
-    if make is rendered:
-        require_browser()
     kind = make()
     secret = Reply(b"<html><body><p>treasure of the inner network</p></body></html>")
     with Hostile(kind) as site, LocalSite({}, secret, address="0.0.0.0") as inner:
@@ -267,11 +267,3 @@ def test_no_page_of_content_is_lost(make: Callable[[], Kind], tmp_path: Path) ->
     assert len(content) == (kind.content or sum(path == "/" or path.startswith("/p/") for path in kind.pages))
     assert usage.peak_bytes <= MOST_MEMORY
     assert refused <= MOST_REFUSED * requests
-
-
-def require_browser() -> None:
-    try:
-        with open_chromium():
-            pass
-    except Exception as error:
-        pytest.skip(f"no browser: {error}")
