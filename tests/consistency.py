@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from dedup import Deduplicator, Verdict
 from tests.crawler.frontier.driving import unfinished
-from tests.crawling import ask
+from tests.crawling import ask, verdicts_in
 
 _FEWEST_WORDS = 20
 """Of shorter texts too little is known to find their copies."""
@@ -24,19 +24,13 @@ def inconsistencies(database_url: str) -> list[str]:
     lines = [f"{url} is stored {count} times" for url, count in times.items() if count > 1]
     [last] = ask(database_url, "SELECT name FROM dedup_runs ORDER BY id DESC LIMIT 1")
     lines += ["there are pages left"] * (last["name"] in unfinished(database_url))
-    decided = ask(
-        database_url,
-        "SELECT d.key AS url, v.verdict AS verdict, o.key AS original FROM dedup_verdicts v"
-        " JOIN dedup_documents d ON d.id = v.document_id LEFT JOIN dedup_documents o ON o.id = v.original_id"
-        " WHERE v.run_id = (SELECT max(id) FROM dedup_runs) ORDER BY v.id",
-    )
-    for row in {row["url"]: row for row in decided}.values():
+    for row in {row["key"]: row for row in verdicts_in(database_url, of_last_run=True)}.values():
         if "duplicate" not in row["verdict"]:
-            lines += [f"{row['url']} is {row['verdict']}, and not stored"] * (row["url"] not in stored)
-        elif row["url"] in stored:
-            lines.append(f"{row['url']} is a duplicate, and stored")
+            lines += [f"{row['key']} is {row['verdict']}, and not stored"] * (row["key"] not in stored)
+        elif row["key"] in stored:
+            lines.append(f"{row['key']} is a duplicate, and stored")
         elif row["original"] not in stored:
-            lines.append(f"{row['url']} was dropped for {row['original']}, which is not stored")
+            lines.append(f"{row['key']} was dropped for {row['original']}, which is not stored")
     if database_url.startswith("sqlite"):
         lines += _of_copies(Path(database_url.removeprefix("sqlite:///")), stored, gone)
     return lines

@@ -133,11 +133,7 @@ class Crawl:
     @cached_property
     def verdicts(self) -> list[dict[str, Any]]:
         """All verdicts, in order, with the keys that they speak of."""
-        return self.rows(
-            "SELECT v.*, d.key AS key, o.key AS original FROM dedup_verdicts v"
-            " JOIN dedup_documents d ON d.id = v.document_id"
-            " LEFT JOIN dedup_documents o ON o.id = v.original_id ORDER BY v.id"
-        )
+        return verdicts_in(self.database_url)
 
     def paths(self, site_url: str) -> list[str]:
         """The stored pages' paths on a site."""
@@ -156,6 +152,20 @@ def ask(database_url: str, query: str) -> list[dict[str, Any]]:
             return [dict(row) for row in connection.execute(text(query)).mappings()]
     finally:
         engine.dispose()
+
+
+def verdicts_in(database_url: str, *, of_last_run: bool = False) -> list[dict[str, Any]]:
+    """Return the verdicts in a database, in order, with the keys that they speak of."""
+    rows = ask(
+        database_url,
+        "SELECT v.*, d.key AS key, o.key AS original FROM dedup_verdicts v"
+        " JOIN dedup_documents d ON d.id = v.document_id"
+        " LEFT JOIN dedup_documents o ON o.id = v.original_id ORDER BY v.id",
+    )
+    if not of_last_run:
+        return rows
+    [last] = ask(database_url, "SELECT max(id) AS id FROM dedup_runs")
+    return [row for row in rows if row["run_id"] == last["id"]]
 
 
 def require_crawler() -> None:

@@ -16,7 +16,7 @@ from sqlalchemy import text as sql
 from dedup.stage.pipelines import NearDuplicatePipeline
 from dedup.store.database import Database
 from tests.consistency import inconsistencies
-from tests.crawling import Outcome, ask, crawl_command, crawl_site_here, finish, start
+from tests.crawling import Outcome, ask, crawl_command, crawl_site_here, finish, start, verdicts_in
 from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redirect
 from tests.texts import document, edited
 
@@ -125,15 +125,10 @@ class Known:
 
     def verdicts(self) -> dict[str, list[str]]:
         """The verdicts of the last run by address, with the original of a duplicate."""
-        rows = self.ask(
-            "SELECT d.key AS key, v.verdict, o.key AS original FROM dedup_verdicts v"
-            " JOIN dedup_documents d ON d.id = v.document_id LEFT JOIN dedup_documents o ON o.id = v.original_id"
-            " WHERE v.run_id = (SELECT max(id) FROM dedup_runs) ORDER BY v.id"
-        )
         found: dict[str, list[str]] = {}
-        for row in rows:
-            said = row["verdict"] if row["original"] is None else f"{row['verdict']} of {row['original']}"
-            found.setdefault(row["key"], []).append(said)
+        for row in verdicts_in(self.database_url, of_last_run=True):
+            of = "" if row["original"] is None else f" of {self._shortened(row['original'])}"
+            found.setdefault(self._shortened(row["key"]), []).append(row["verdict"] + of)
         return found
 
     def stored(self) -> dict[str, str]:
@@ -629,11 +624,11 @@ def test_whatever_changes_nothing_is_lost_and_everything_agrees(seed: int, datab
                     shown[address] = content
             site.pages["/"] = tagged(article("front", random.sample(addresses, 6)))
             known.crawl({**CONCURRENT, "CRAWLER_GONE": random.choice(["mark", "delete"])}, recrawl="true")
-            decided = known.ask("SELECT key FROM dedup_documents WHERE text_digest IS NOT NULL")
-            assert {row["key"] for row in decided} <= {"/", *shown}
+            decided = known.verdicts().keys()
+            assert decided <= {"/", *shown}
             for address, content in known.stored().items():
                 assert address == "/" or shown[address] == content
-            assert {row["key"] for row in decided} >= {"/", *(set(shown) & set(site.hits))}
+            assert decided >= {"/", *(set(shown) & set(site.hits))}
 
 
 @pytest.mark.parametrize("change_of_copy", ["", "again"])
