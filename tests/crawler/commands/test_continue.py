@@ -279,6 +279,7 @@ def test_a_database_whose_password_is_not_stored_is_the_one_that_the_variable_na
 def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     settings = ["-s", f"DEDUP_DATABASE_URL={url_of(database)}", "-s", "AUTOTHROTTLE_ENABLED=False"]
+    settings += ["-s", "DEDUP_WORKERS=0"]
     process = start([sys.executable, "-m", "crawler.demo", "crawl", "-L", "WARNING", *settings])
     wait_until(lambda: count_rows(database, "pages") > 3 or process.poll() is not None)
     os.killpg(process.pid, signal.SIGKILL)
