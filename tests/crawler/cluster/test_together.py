@@ -137,9 +137,7 @@ def test_of_two_copies_that_are_answered_at_the_same_moment_one_is_kept(server: 
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_parts_that_are_killed_on_a_server_that_crashes_end_as_if_nothing_had_happened(
-    seed: int, server: PostgresqlServer
-) -> None:
+def test_killed_parts_on_a_crashing_server_end_as_if_nothing_had_happened(seed: int, server: PostgresqlServer) -> None:
     chance = Random(seed)
     with LocalSite(address=ANYWHERE) as site:
         hosts = hosts_of(site.port, 8)

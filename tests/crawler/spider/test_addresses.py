@@ -106,7 +106,7 @@ def test_pattern_of_names_is_last_until_what_its_pages_lead_to_brings_something(
 @pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
-def test_of_sites_in_the_shapes_of_known_programs_no_page_is_lost_and_no_rule_is_false(kind: str) -> None:
+def test_on_sites_shaped_as_known_programs_no_page_is_lost_and_no_rule_false(kind: str) -> None:
     found = addresses.crawl(ROOT, KINDS[kind](), {})
     assert (found["lost_pages"], found["false"]) == ([], [])
     # None of a calendar that never ends is a copy.
