@@ -19,12 +19,6 @@ from dedup.store.recognition import Recognised
 from dedup.store.schema import to_unsigned
 from dedup.store.unit_of_work import UnitOfWork
 
-_COPIES = 4
-"""Of a text of few words under so many other keys; what has it under one more is kept."""
-
-_FEWEST_ITEMS = 20
-"""If more than half of so many items of a class have one text, that is a placeholder."""
-
 _FEWEST_PAGES = 5
 """If more than half of so many pages of a site have one text, and other titles, their own was not found."""
 
@@ -38,13 +32,13 @@ class OriginalFinder:
         self.keys = keys
         self.settings = settings
         self._matcher = Matcher(settings)
-        # By classes of items, or sites: those of this process, and those that had the text of an earlier one, by this.
-        self._items: Counter[str] = Counter()
+        # By sites: the pages of this process, and those that had the text of an earlier one, by this.
+        self._pages: Counter[str] = Counter()
         self._equal: dict[str, Counter[int]] = {}
 
     def find(self, unit: UnitOfWork, found: Recognised) -> Answer:
         """Return what a document is a duplicate of or resembles; without signature, as its bytes are known already."""
-        self._items[_group_of(found.document)] += 1
+        self._pages[owner_of(found.document.key)] += 1
         stored = found.stored
         if stored is not None and stored.leader_id is None and stored.text_digest == found.content.text_digest:
             # What has changed are its fields.
@@ -72,7 +66,8 @@ class OriginalFinder:
         leader = document_rows.leader_of(unit, twin)
         if is_other or other_fields(leader.fields, content.fields):
             return Answer(similar=Match(leader, twin, rule=Rule.OTHER_FIELDS))
-        if self._is_similar(unit, document, content, leader):
+        is_short = 0 < content.sketch.tokens < document.similar_below
+        if is_short or self._has_text_of_others(document, content, leader):
             return Answer(similar=Match(leader, twin, rule=Rule.SAME_SHORT_TEXT))
         rule = Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES
         return Answer(Match(leader, twin, rule=rule), has_moved=_comes_from(unit, document, leader))
@@ -94,32 +89,19 @@ class OriginalFinder:
             return answer._replace(has_moved=_comes_from(unit, document, answer.match.leader))
         return answer
 
-    def _is_similar(self, unit: UnitOfWork, document: Document, content: Content, leader: StoredDocument) -> bool:
-        """Return whether an equal text is no copy: by its length, or since it has come under so many keys."""
-        group = _group_of(document)
-        if not group or not content.sketch.tokens:
+    def _has_text_of_others(self, document: Document, content: Content, leader: StoredDocument) -> bool:
+        """Return whether a page has the text of others of its site, and its own was not found: it has another title."""
+        owner = owner_of(document.key)
+        if document.similar_below or not owner or not content.sketch.tokens:
             return False
-        equal = self._equal.setdefault(group, Counter())
+        equal = self._equal.setdefault(owner, Counter())
         equal[leader.id] += 1
         if len(equal) > _MOST_COUNTED:
-            self._equal[group] = Counter(dict(equal.most_common(_MOST_COUNTED // 2)))
-        is_of_most = 2 * equal[leader.id] > self._items[group]
-        if not document.similar_below:
-            # A trap, which has one page under many addresses, has one title, too.
-            is_of_site = is_of_most and self._items[group] >= _FEWEST_PAGES
-            is_short = content.sketch.tokens < 2 * self.settings.short_tokens and group == owner_of(leader.key)
-            return (is_of_site or is_short) and are_other_titles(content.title, leader.title)
-        if is_of_most and self._items[group] >= _FEWEST_ITEMS:
-            return True
-        if content.sketch.tokens < document.similar_below:
-            return True
-        is_short = content.sketch.tokens < self.settings.short_tokens
-        return is_short and document_rows.count_led(unit, leader.id, _COPIES) == _COPIES
-
-
-def _group_of(document: Document) -> str:
-    """Return the items or pages among which an equal text may be a placeholder; empty: there are none."""
-    return f"class {document.item_class}" if document.similar_below else owner_of(document.key)
+            self._equal[owner] = Counter(dict(equal.most_common(_MOST_COUNTED // 2)))
+        # A trap, which has one page under many addresses, has one title, too.
+        is_of_most = 2 * equal[leader.id] > self._pages[owner] >= _FEWEST_PAGES
+        is_short = content.sketch.tokens < 2 * self.settings.short_tokens and owner == owner_of(leader.key)
+        return (is_of_most or is_short) and are_other_titles(content.title, leader.title)
 
 
 def _comes_from(unit: UnitOfWork, document: Document, leader: StoredDocument) -> bool:
