@@ -137,7 +137,7 @@ def other_fields(ours: str, theirs: str) -> list[str]:
     places = _other_places(one.values, other.values, shared)
     days = [] if places is not None else _other_days(one.values, other.values, differing)
     is_another = {*(places or ()), *days, *named}
-    return [name for name in differing if name in is_another or not _VARIANTS.isdisjoint(words_of(name))]
+    return [name for name in differing if name in is_another or _is_variant(name)]
 
 
 def have_changed(before: str, now: str) -> bool:
@@ -156,11 +156,22 @@ def have_changed(before: str, now: str) -> bool:
     )
 
 
-def share_fields(ours: str, theirs: str) -> bool:
-    """Return whether two items have fields in common, and the same in all of them, on whatever sites."""
-    one, other = unpacked(ours).values, unpacked(theirs).values
-    shared = [(_compared(each), _compared(other[name])) for name, each in one.items() if name in other]
-    return any(ours for ours, _ in shared) and all(ours == theirs for ours, theirs in shared)
+def are_one(ours: str, theirs: str, names: Sequence[str]) -> bool:
+    """Return whether two items that no field makes two are one thing by those that tell one of them from a third.
+
+    Between sites one field is enough that makes two things there.
+
+    Args:
+        ours: the fields of an item, packed.
+        theirs: those of the other one.
+        names: the fields by which one of them is another thing than a third item of that text.
+    """
+    one, other = unpacked(ours), unpacked(theirs)
+    agreeing = [name for name in names if _agree(name, one.values.get(name, []), other.values.get(name, []))]
+    if len(agreeing) == len(names):
+        return bool(names)
+    is_between = one.site != other.site
+    return is_between and any(_is_place(name) or _is_day(name) or _is_variant(name) for name in agreeing)
 
 
 @lru_cache(maxsize=4_096)
@@ -220,12 +231,31 @@ def _other_days(ours: Mapping[str, list[str]], theirs: Mapping[str, list[str]], 
         return []
     found = []
     for name in differing:
-        words = words_of(name)
-        if not _DAYS.isdisjoint(words) and _OF_PUBLISHING.isdisjoint(words):
-            days = [_days_in(_compared(values[name])) for values in (ours, theirs)]
-            if all(days) and days[0] != days[1]:
-                found.append(name)
+        days = [_days_in(_compared(values[name])) for values in (ours, theirs)] if _is_day(name) else []
+        if days and all(days) and days[0] != days[1]:
+            found.append(name)
     return found
+
+
+def _agree(name: str, ours: list[str], theirs: list[str]) -> bool:
+    """Return whether two items have the same in one field, in whatever form."""
+    if not (ours and theirs):
+        return False
+    one, other = _compared(ours), _compared(theirs)
+    if _is_place(name):
+        return _is_same_place(one, other)
+    if one != other and _is_day(name):
+        return bool(_days_in(one)) and _days_in(one) == _days_in(other)
+    return not _differ(ours, theirs)
+
+
+def _is_variant(name: str) -> bool:
+    return not _VARIANTS.isdisjoint(words_of(name))
+
+
+def _is_day(name: str) -> bool:
+    words = words_of(name)
+    return not _DAYS.isdisjoint(words) and _OF_PUBLISHING.isdisjoint(words)
 
 
 @lru_cache(maxsize=4_096)

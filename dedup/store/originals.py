@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, Rule, StoredDocument
 from dedup.rules.matcher import MOST_KEPT, Candidate, Matcher, Query
-from dedup.rules.other_fields import other_fields, share_fields, unpacked
+from dedup.rules.other_fields import are_one, other_fields, unpacked
 from dedup.rules.scope import are_other_titles, may_have_moved, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens, similarity_of_words
@@ -144,13 +144,12 @@ def _with_same_fields(
     site, values, _ = unpacked(content.fields)
     # Of another host it may be the same item before its site has moved.
     same = next((each for each in agreeing if unpacked(each.fields).values == values), None)
-    same = same or next((each for each in agreeing if share_fields(each.fields, content.fields)), None)
+    # What has none of the fields that tell it from others of its site may be any of them.
+    here = [each for each in differing if unpacked(each.fields).site == site]
+    names = other_fields(here[0].fields, content.fields) if here else []
+    same = same or next((each for each in agreeing if not here or are_one(each.fields, content.fields, names)), None)
     if same is not None:
         return same, False
-    # What has none of these fields may be any of them, and what is at another site one of several here.
-    here = [each for each in differing if unpacked(each.fields).site == site]
-    if agreeing and not here:
-        return agreeing[0], False
     return next(iter(here or differing), found), is_other or bool(differing)
 
 

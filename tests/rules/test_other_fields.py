@@ -9,9 +9,9 @@ from dedup.rules.other_fields import (
     FOR_ITS_KEY,
     MEDIUM,
     ItemFields,
+    are_one,
     have_changed,
     other_fields,
-    share_fields,
     unpacked,
 )
 
@@ -129,7 +129,20 @@ def test_under_its_key_an_item_has_changed_with_any_field_but_the_day(before: st
     assert have_changed(now, before) is is_changed
 
 
-def test_fields_that_both_have_may_tell_that_they_are_one_thing() -> None:
-    assert share_fields(packed(start="1 may", room="2"), packed(start="1 may"))
-    assert not share_fields(packed(start="1 may"), packed(room="2"))
-    assert not share_fields("", packed(room="2"))
+@pytest.mark.parametrize(
+    ("names", "site", "theirs", "are"),
+    [
+        (["room"], SITE, {"room": "2"}, True),
+        (["room"], OTHER_SITE, {"room": "2"}, True),
+        (["room"], SITE, {"start": "1 may"}, False),
+        (["room", "start"], SITE, {"room": "2"}, False),
+        (["room", "start"], OTHER_SITE, {"room": "2"}, False),
+        (["room", "start"], OTHER_SITE, {"start": "may 1"}, True),
+        (["room", "city"], OTHER_SITE, {"city": "3011 bern"}, True),
+        ([], SITE, {"room": "2"}, False),
+    ],
+)
+def test_the_fields_that_tell_a_thing_from_others_tell_that_it_is_one(
+    names: list[str], site: str, theirs: dict[str, str], are: bool
+) -> None:
+    assert are_one(packed(start="1 may", room="2", city="bern"), packed(site, **theirs), names) is are
