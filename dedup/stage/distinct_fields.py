@@ -17,7 +17,6 @@ from itertools import islice
 from numbers import Number
 from typing import Any
 from unicodedata import normalize
-from urllib.parse import urlsplit
 
 import mmh3
 
@@ -94,6 +93,7 @@ _MEDIA_FILE = re.compile(
     r"|rtf|svg|tiff?|wav|web[mp]|wmv|xlsx?|zip)\Z",
     re.IGNORECASE,
 )
+_BEFORE_PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//[^/?#]*", re.IGNORECASE)
 # How a picture says that it is the same in another size: name-300x200.jpg, name@2x.png.
 _OF_ANOTHER_SIZE = re.compile(r"(?:[-_@](?:[0-9]{2,4}x[0-9]{2,4}|[0-9]x|scaled|thumb))+(?=\.\w+\Z)", re.IGNORECASE)
 _OF_A_VISIT = re.compile(
@@ -216,16 +216,16 @@ class _Fields:
     def _long(self, name: str, text: bytes | str) -> str:
         """Return the digest of a long text or of bytes, unless that is a page, or stands in the text of the item.
 
-        Of a summary it is a sketch: copies have edited that, too.
+        Of what may be a summary it is a sketch: copies have edited that, too.
         """
         if not text or is_whole_page(text) or (isinstance(text, str) and is_address(text)):
             return ""
         if isinstance(text, bytes):
             return _digest(text)
         plain = _plain(without_markup(text))
-        if plain.rstrip(_CUT_OFF) in self._plain_text:
-            return ""
-        return f"{SUMMARY}{_sketch(plain)}" if name in TEXT_FIELDS else _digest(plain)
+        if name.rpartition(".")[2] in TEXT_FIELDS:
+            return f"{SUMMARY}{_sketch(plain)}"
+        return "" if plain.rstrip(_CUT_OFF) in self._plain_text else _digest(plain)
 
     @cached_property
     def _plain_text(self) -> str:
@@ -253,10 +253,7 @@ def _medium(name: str, text: str) -> str:
         return ""
     if text[:5].lower() == "data:":
         return _digest(text)
-    try:
-        _, _, path, query, _ = urlsplit(text)
-    except ValueError:  # such as http://[
-        return ""
+    path, _, query = _BEFORE_PATH.sub("", text, count=1).partition("#")[0].partition("?")
     if _MEDIA_FILE.search(path):
         # Behind the name of a file stand sizes and signatures.
         return _OF_ANOTHER_SIZE.sub("", path).strip("/")
