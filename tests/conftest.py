@@ -25,7 +25,9 @@ from tests.crawling import ExitedError, Outcome, crawl_here
 from tests.deciding import Crawl, empty
 from tests.passing import ADDONS, ItemsSpider
 
-settings.register_profile("suite", deadline=None, database=None, print_blob=True, max_examples=50)
+settings.register_profile("suite", deadline=None, database=None, print_blob=True, max_examples=25)
+# What `make test-all` chooses.
+settings.register_profile("thorough", settings.get_profile("suite"), max_examples=100)
 settings.load_profile("suite")
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"hypothesis-{os.getuid()}")
 

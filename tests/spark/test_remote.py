@@ -15,8 +15,6 @@ from tests.spark.test_job import run
 from tests.spark.test_spark_command import OUTPUTS, rows, run_spark
 from tests.texts import ENGLISH, document
 
-pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
 PAGE = f"<html><body><article><p>{document(80, 'page')}.</p></article></body></html>"
 
 
