@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from tests.s3_server import running, server  # noqa: F401
 from tests.spark.properties import PROPERTIES
 
 
