@@ -38,17 +38,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # The fast tests have no server.
 KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 
-# What differs between the databases: SQL, locks, outages, versions, and of the rest one module each.
+# What differs between the databases: locks, outages, versions, and that the same is decided.
 _ON_POSTGRESQL = {
-    "cli/test_runs_command.py",
     "crawler/frontier/test_scheduler.py",
     "crawler/frontier/test_shared.py",
     "crawler/test_database_failures.py",
-    "store/test_deduplicator.py",
-    "store/test_key_table.py",
-    "store/test_notes.py",
+    "store/test_databases.py",
+    "store/test_laws.py",
     "store/test_race.py",
-    "report/test_report.py",
     "store/test_versions.py",
 }
 _TESTS = Path(__file__).parent
