@@ -32,10 +32,9 @@ TEXT_FIELDS = (
 ITEM_TEXT_FIELDS = (
     *(name for name in TEXT_FIELDS if name not in SUMMARY_FIELDS),
     *names_in(
-        "article_content articleContent contents fulltext textContent post_text post_content news_content main_content "
-        "cleaned_text extracted_text content_markdown overview_markdown lyrics instructions job_description "
-        "review_text review_content review_body reviewBody review comment_text comment message question answer "
-        "inhalt contenu contenido conteudo contenuto texte texto testo текст 正文 内容 本文"
+        "article_content articleContent contents fulltext post_text post_content cleaned_text overview_markdown "
+        "instructions job_description review_text review_content review comment_text comment message question answer "
+        "inhalt contenido contenu texto 正文 内容 本文"
     ),
     *SUMMARY_FIELDS,
 )
