@@ -109,7 +109,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/crawl: requirements/crawl.txt pyproject.toml | $(VENV)/bin/python
-	@echo "installing Scrapy, trafilatura and what they need into $(VENV): 80 packages, 750 MB, one to four minutes, once"
+	@echo "installing Scrapy, trafilatura and what they need into $(VENV): 76 packages, 380 MB, a minute or two, once"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/crawl.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
@@ -119,12 +119,12 @@ $(VENV)/cluster: requirements/cluster.txt $(VENV)/crawl
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/cluster.txt
 	@touch $@
 
-$(VENV)/spark: requirements/spark.txt $(VENV)/crawl
+$(VENV)/spark: requirements/spark.txt requirements/corpus.txt $(VENV)/crawl
 	@echo "installing Spark and Java into $(VENV): 600 MB, two or three minutes, once"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/spark.txt
 	@touch $@
 
-$(VENV)/dev: requirements/dev.txt requirements/cluster.txt $(VENV)/crawl
+$(VENV)/dev: requirements/dev.txt requirements/cluster.txt requirements/corpus.txt $(VENV)/crawl
 	@echo "installing what tests and checks need into $(VENV): half a minute, once"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	@touch $@
