@@ -25,7 +25,6 @@ BENCHMARKS = {
     "long-crawl": "long_crawl",
     "chain": "stage_costs:chain",
     "light": "stage_costs:light",
-    "hostile": "hostile",
     "addresses": "addresses",
     "quality": "quality",
     "triage": "triage",
@@ -41,8 +40,6 @@ BENCHMARKS = {
     "spark-growth": "spark:grow",
     "spark-increment": "spark:increment",
     "frontier": "frontier",
-    "kill": "kill",
-    "workers": "workers",
     "report": "report",
     "screens": "screens",
 }
@@ -50,6 +47,9 @@ BENCHMARKS = {
 
 MOVED = {
     "shapes": "a test: tests/projects/test_item_shapes.py",
+    "hostile": "a thorough test: tests/crawler/test_hostile.py",
+    "kill": "a test: tests/crawler/test_kill.py",
+    "workers": "a thorough test: tests/crawler/cluster/test_together.py",
     "labelled": "not here any more: labelled sets are read, see CONTRIBUTING.md",
     "templates": "not here any more, as it took what `labelled` had made",
 }

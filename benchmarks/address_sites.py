@@ -13,7 +13,7 @@ from random import Random
 from typing import NamedTuple
 from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit
 
-from benchmarks.hostile import MISSING, Answer
+from benchmarks.site import MISSING, Answer
 from benchmarks.texts import english_of
 
 _LISTED = 12

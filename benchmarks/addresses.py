@@ -13,17 +13,14 @@ from typing import Any, Self
 from scrapy.settings import BaseSettings
 
 from benchmarks.address_sites import KINDS, Site, truth_of
-from benchmarks.hostile import answering
 from benchmarks.processes import PROJECT, output_of, scratch_folder
-from benchmarks.site import crawl_command
+from benchmarks.site import answering, crawl_command
 from dedup.rules.address_rules import MOST_SEEN, Address, AddressRules, Evidence, Rule, parse, scope_of
 from dedup.store.database import open_existing_database
 from dedup.store.runs import read_last_verdicts
 
 # Slow enough for verdicts to come before much more is fetched, as they do at a page a second.
 _SETTINGS = {"DOWNLOAD_DELAY": "0.05", "AUTOTHROTTLE_START_DELAY": "0", "CLOSESPIDER_TIMEOUT": "180"}
-_LEAST_SAVED_COPIES, _LEAST_SAVED = 0.4, 0.18
-_MOST_LOST, _MOST_SITES_THAT_LOSE = 0.001, 1
 
 
 def run(project: Path = PROJECT, kinds: str = "", wrong: float = 0.0) -> dict[str, Any]:
@@ -35,8 +32,7 @@ def run(project: Path = PROJECT, kinds: str = "", wrong: float = 0.0) -> dict[st
         wrong: the share of pages, as .02, of which the crawl learns from the opposite of their verdict.
 
     Returns:
-        The figures by kind and over all; it has failed if more than one of the sites loses pages, more than .1% of all
-        are lost, less than 40% of the fetches of copies or 18% of all fetches are saved, or a rule is false.
+        The figures by kind and over all.
 
     Raises:
         ValueError: there is no such kind, or a crawl has failed.
@@ -49,8 +45,8 @@ def run(project: Path = PROJECT, kinds: str = "", wrong: float = 0.0) -> dict[st
             continue
         truth = truth_of(kind())
         contents = frozenset(truth.values()) - {""}
-        without = _crawl(project, kind(), contents, {"CRAWLER_LEARN_ADDRESSES": "False"})
-        learnt = _crawl(project, kind(), contents, misleading(wrong) if wrong else {})
+        without = crawl(project, kind(), {"CRAWLER_LEARN_ADDRESSES": "False"})
+        learnt = crawl(project, kind(), misleading(wrong) if wrong else {})
         figures[name] = {"addresses": len(truth), "pages": len(contents), "without": without, "with": learnt}
         _print(name, figures[name])
     if not figures:
@@ -66,13 +62,6 @@ def run(project: Path = PROJECT, kinds: str = "", wrong: float = 0.0) -> dict[st
         print(f"{total[f'saved_{key}']:.1%} {told} saved")
     print(f"{total['with']['fetches']:,} seconds at a page a second, before {total['without']['fetches']:,}")
     figures["total"] = total
-    figures["failed"] = (
-        sum(each["with"]["lost"] > 0 for each in found) > _MOST_SITES_THAT_LOSE
-        or total["with"]["lost"] > _MOST_LOST * total["pages"]
-        or total["saved_copies"] < _LEAST_SAVED_COPIES
-        or total["saved_fetches"] < _LEAST_SAVED
-        or bool(total["with"]["false"])
-    )
     return figures
 
 
@@ -112,7 +101,20 @@ def misleading(wrong: float) -> dict[str, str]:
     return {"ADDONS": json.dumps(addons), "WRONG": str(wrong)}
 
 
-def _crawl(project: Path, site: Site, contents: frozenset[str], how: Mapping[str, str]) -> dict[str, Any]:
+def crawl(project: Path, site: Site, how: Mapping[str, str]) -> dict[str, Any]:
+    """Crawl a site.
+
+    Args:
+        project: a checkout of this project.
+        site: which.
+        how: settings besides those that all crawls have.
+
+    Returns:
+        How many addresses were fetched, how many of these for copies, how many pages were stored; which were lost, and
+        which rules were learnt, those of them that are false once more.
+    """
+    truth = truth_of(type(site)())
+    contents = frozenset(truth.values()) - {""}
     with answering(site.answer, "127.0.0.1") as port, scratch_folder() as folder:
         database = folder / "crawl.db"
         settings = {**_SETTINGS, **how, "LOG_FILE": str(folder / "log")}
@@ -123,7 +125,7 @@ def _crawl(project: Path, site: Site, contents: frozenset[str], how: Mapping[str
         output_of(command, project, environment)
         with closing(sqlite3.connect(database)) as connection:
             stored = connection.execute("SELECT url FROM pages WHERE gone IS NULL").fetchall()
-        rules, false = _rules_of(database, truth_of(type(site)()))
+        rules, false = _rules_of(database, truth)
     fetched = [page.content for address in site.log if (page := site.at(address)) and page.content]
     lost = contents - {page.content for (address,) in stored if (page := site.at(address))}
     return {

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
+from typing import NamedTuple
 
 INDEX = "/"
 
@@ -112,3 +115,45 @@ def reply(body: bytes, status: int = 200, kind: str = "text/html", location: str
     head = f"HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
     head += f"Location: {location}\r\n" if location else ""
     return head.encode() + b"\r\n" + body
+
+
+class Answer(NamedTuple):
+    """What a site answers."""
+
+    status: int
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = (("Content-Type", "text/html; charset=utf-8"),)
+
+
+MISSING = Answer(404, b"not found", (("Content-Type", "text/plain"),))
+"""What a site answers to an address where nothing is."""
+
+
+@contextmanager
+def answering(answer: Callable[[str, str], Answer], address: str) -> Iterator[int]:
+    """Answer requests, by what is asked for and the host, as long as the context lasts; yield the port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            status, body, headers = answer(self.path, self.headers["Host"])
+            self.send_response(status)
+            for name, value in headers:
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            with suppress(ConnectionError):  # what is too long is not read to its end
+                self.end_headers()
+                self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer((address, 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()

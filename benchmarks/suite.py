@@ -119,5 +119,4 @@ MEASUREMENTS = (
     Measurement(("decisions", "--n", "1e4", "1e5"), largest_of_pages),
     Measurement(("files", "--n", "5e4", "--peer-n", "5e4")),
     Measurement(("frontier", "--n", "1e5")),
-    Measurement(("kill", "--pages", "300", "--kills", "5")),
 )

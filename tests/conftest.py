@@ -40,8 +40,6 @@ KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 
 # What differs between the databases: locks, outages, versions, and that the same is decided.
 _ON_POSTGRESQL = {
-    "crawler/frontier/test_scheduler.py",
-    "crawler/frontier/test_shared.py",
     "crawler/test_database_failures.py",
     "store/test_databases.py",
     "store/test_laws.py",

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 from unittest.mock import patch
 
@@ -50,8 +51,15 @@ _STAT = re.compile(r"^[ {]'([^']+)': (.+?)[,}]$", re.MULTILINE)
 NO_NETWORK: Mapping[str, Any] = {"DOWNLOAD_HANDLERS": {"http": None, "https": None}}
 # No host is asked as slowly as elsewhere.
 _SOON = {"AUTOTHROTTLE_ENABLED": False, "DOWNLOAD_DELAY": 0}
-# Nor is one waited for as long.
-_CONSTANTS: Mapping[str, object] = {"crawler.politeness.hosts.PATIENCE": 30.0}
+# Nor is anything waited for as long, so that others join it or a host has time to recover: what tests crawl is small.
+_CONSTANTS: Mapping[str, object] = {
+    "crawler.politeness.hosts.PATIENCE": 30.0,
+    "crawler.politeness.hosts.pause_seconds": "tests.waiting.brief_pause",
+    "crawler.frontier.scheduler.PATIENCE": 0.01,
+    "crawler.frontier.scheduler.POLL_SECONDS": 0.1,
+    "crawler.pages.pipeline.BATCH_PATIENCE": 0.01,
+    "dedup.stage.crawl_run.BATCH_PATIENCE": 0.01,
+}
 _FAST = {**_SOON, "DEDUP_WORKERS": 0, "STATS_DUMP": True}
 
 
@@ -125,11 +133,7 @@ class Crawl:
     @cached_property
     def verdicts(self) -> list[dict[str, Any]]:
         """All verdicts, in order, with the keys that they speak of."""
-        return self.rows(
-            "SELECT v.*, d.key AS key, o.key AS original FROM dedup_verdicts v"
-            " JOIN dedup_documents d ON d.id = v.document_id"
-            " LEFT JOIN dedup_documents o ON o.id = v.original_id ORDER BY v.id"
-        )
+        return verdicts_in(self.database_url)
 
     def paths(self, site_url: str) -> list[str]:
         """The stored pages' paths on a site."""
@@ -148,6 +152,20 @@ def ask(database_url: str, query: str) -> list[dict[str, Any]]:
             return [dict(row) for row in connection.execute(text(query)).mappings()]
     finally:
         engine.dispose()
+
+
+def verdicts_in(database_url: str, *, of_last_run: bool = False) -> list[dict[str, Any]]:
+    """Return the verdicts in a database, in order, with the keys that they speak of."""
+    rows = ask(
+        database_url,
+        "SELECT v.*, d.key AS key, o.key AS original FROM dedup_verdicts v"
+        " JOIN dedup_documents d ON d.id = v.document_id"
+        " LEFT JOIN dedup_documents o ON o.id = v.original_id ORDER BY v.id",
+    )
+    if not of_last_run:
+        return rows
+    [last] = ask(database_url, "SELECT max(id) AS id FROM dedup_runs")
+    return [row for row in rows if row["run_id"] == last["id"]]
 
 
 def require_crawler() -> None:
@@ -188,7 +206,7 @@ def crawl(
         accidents: whether tracebacks and warnings are for the test to judge; they fail it otherwise.
         before: called in the new process before the command.
         seconds: after which it counts as hanging, which fails the test.
-        constants: what constants are in it, by their full names.
+        constants: what constants are in it, by their full names; text is the full name of what takes their place.
         **arguments: those of the spider.
     """
     database_url = database if isinstance(database, str) else f"sqlite:///{database}"
@@ -338,7 +356,7 @@ def crawl_site_here(
     Args:
         database: a SQLite file, or a database's URL.
         settings: more Scrapy settings.
-        constants: what constants are meanwhile, by their full names.
+        constants: what constants are meanwhile, as above.
         **arguments: those of the spider.
     """
     require_crawler()
@@ -350,7 +368,7 @@ def crawl_site_here(
     project |= {"DEDUP_DATABASE_URL": database_url, **_SOON}
     with ExitStack() as stack:
         for name, value in {**_CONSTANTS, **(constants or {})}.items():
-            stack.enter_context(patch(name, value))
+            stack.enter_context(patch(name, resolve_name(value) if isinstance(value, str) else value))
         return crawl_here(SiteSpider, {**project, **(settings or {})}, **arguments)
 
 

@@ -63,7 +63,7 @@ class ForkedProcess:
         arguments: the module, and its arguments.
         folder: where it runs.
         environment: its environment variables, all of them.
-        constants: what else modules' names stand for there, by their full names.
+        constants: what else modules' names stand for there, by their full names; text is the full name of what they do.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ def _become(request: dict[str, object], stdout: int, stderr: int) -> list[str]:
     sys.path[0] = folder
     for name, value in request["constants"].items():  # type: ignore[attr-defined]
         where, _, constant = name.rpartition(".")
-        setattr(resolve_name(where), constant, value)
+        setattr(resolve_name(where), constant, resolve_name(value) if isinstance(value, str) else value)
     return request["arguments"]  # type: ignore[return-value]
 
 

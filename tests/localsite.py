@@ -122,6 +122,7 @@ class LocalSite:
             as those that have to name its address.
         missing: what is answered to everything else.
         tls: with which certificate it is a site of https; None: of http.
+        address: of this machine; "0.0.0.0" for all that begin with 127.
 
     Attributes:
         missing: as above.
@@ -131,7 +132,11 @@ class LocalSite:
     """
 
     def __init__(
-        self, pages: Mapping[str, Page] | None = None, missing: Page = _NOT_FOUND, tls: ssl.SSLContext | None = None
+        self,
+        pages: Mapping[str, Page] | None = None,
+        missing: Page = _NOT_FOUND,
+        tls: ssl.SSLContext | None = None,
+        address: str = "127.0.0.1",
     ) -> None:
         self.pages: dict[str, Page] = dict(pages or {})
         self.missing = missing
@@ -140,7 +145,7 @@ class LocalSite:
         self.answers: int | None = None
         self.closing = Event()
         self._lock = Lock()
-        self._http = _QuietServer(("127.0.0.1", 0), self._handler_class())
+        self._http = _QuietServer((address, 0), self._handler_class())
         self._scheme = "http" if tls is None else "https"
         if tls is not None:
             # Shaken hands with by the thread of the connection.

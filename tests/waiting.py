@@ -22,6 +22,16 @@ def wait_until(condition: Callable[[], bool], seconds: float = HANG) -> None:
         time.sleep(_PAUSE)
 
 
+def brief_pause(patience: float, pauses: int, requested: float | None, chance: float) -> float:
+    """Return for how long a host that fails is left alone: a moment, or as long as it says itself."""
+    return requested or 0.01
+
+
+def same_pace(delay: float) -> float:
+    """Return the seconds between two requests to a host that sends some away: as many as before."""
+    return delay
+
+
 def left_over(group: int) -> list[psutil.Process]:
     """Return the processes of a process group that are still there."""
     found = []

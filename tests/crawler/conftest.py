@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
+import pickle
+import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.crawling import Outcome, ask, crawl_site_here
+from tests.crawling import Crawl, Outcome, ask, crawl, crawl_site_here
 from tests.localsite import LocalSite
 
 
@@ -50,3 +55,49 @@ def count_rows(database: Path, rows: str) -> int:
 @pytest.fixture
 def crawling(tmp_path: Path) -> Crawling:
     return Crawling(tmp_path / "crawl.db")
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The demo site as it was crawled, once for all tests.
+
+    Attributes:
+        url: where it was.
+        first: its crawl.
+        second: another one, into a copy of that database.
+        hits: how often each path was asked for by the first one.
+        archive: the web archive that the first one wrote.
+    """
+
+    url: str
+    first: Crawl
+    second: Crawl
+    hits: Counter[str]
+    archive: Path
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Demo:
+    folder = tmp_path_factory.getbasetemp()
+    # That of a worker lies in that of the session.
+    folder = (folder if worker_id == "master" else folder.parent) / "demo"
+    folder.mkdir(exist_ok=True)
+    told = folder / "demo.pickle"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not told.exists():
+            told.write_bytes(pickle.dumps(crawl_demo(folder)))
+        return pickle.loads(told.read_bytes())  # type: ignore[no-any-return]
+
+
+def crawl_demo(folder: Path) -> Demo:
+    from crawler.demo.site import DemoServer
+
+    archive = folder / "demo.warc.gz"
+    with DemoServer() as server:
+        url = f"{server.url}/"
+        first = crawl(folder / "first.db", None, ("-o", str(archive)), url=url)
+        hits = Counter(server.hits)
+        shutil.copy(folder / "first.db", folder / "second.db")
+        second = crawl(folder / "second.db", url=url)
+    return Demo(server.url, first, second, hits, archive)

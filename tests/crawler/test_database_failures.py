@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import resource
 import shlex
@@ -20,13 +21,14 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.engine import make_url
 
-from crawler.frontier.store import FrontierStore
 from crawler.pages.store import PageStore
 from dedup import DedupSettings
 from dedup.errors import DatabaseError, OutageError
 from dedup.store import database as outages_module
 from dedup.store.database import Database, Outages, open_existing_database
 from dedup.store.deduplicator import Deduplicator
+from tests.consistency import inconsistencies
+from tests.crawler.frontier.driving import unfinished
 from tests.crawling import (
     NO_NETWORK,
     Crawl,
@@ -88,8 +90,7 @@ def completes(database: Path | str, site: LocalSite) -> None:
 def is_complete(database: Path | str) -> None:
     url = database if isinstance(database, str) else f"sqlite:///{database}"
     assert sorted(row["text"].strip(".") for row in ask(url, "SELECT text FROM pages")) == sorted(TEXTS)
-    originals = ask(url, "SELECT count(*) AS n FROM dedup_documents WHERE leader_id IS NULL")
-    assert originals == [{"n": len(TEXTS)}]
+    assert inconsistencies(url) == []
 
 
 # From the start
@@ -328,19 +329,22 @@ def test_what_could_not_be_stored_does_not_count_as_kept(tmp_path: Path, site: L
 def test_run_whose_end_could_not_be_written_is_ended_by_the_command_that_is_named(
     tmp_path: Path, site: LocalSite
 ) -> None:
-    database = tmp_path / "crawl.db"
-    with closing(Database(f"sqlite:///{database}")) as opened:
-        FrontierStore(opened, "run", "me")
-        with opened.write() as connection:
-            fail = "BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END"
-            connection.exec_driver_sql(f"CREATE TRIGGER full BEFORE UPDATE OF finished ON frontier_runs {fail}")
-    result = crawl(database, url=f"{site.url}/")
-    fails(result, "full", "the end of the run is not written: ")
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("DROP TRIGGER full")
+    database, pipe = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
+    os.mkfifo(pipe)  # whoever writes it waits for a reader: all but the run has ended by then
+    command = crawl_command({"url": f"{site.url}/"}, {"DEDUP_DATABASE_URL": f"sqlite:///{database}"}, ["-O", str(pipe)])
+    process = start(command, constants={LOCK_TIMEOUT: 0.5})
+    with pipe.open("rb") as feed:
+        lock = Lock(database)
+        lock.take()
+        assert feed.read().count(b"\n") == len(TEXTS)
+    result = finish(process, database_url=f"sqlite:///{database}")
+    lock.release()
+    fails(result, "locked", "the end of the run is not written: ")
+    assert len(unfinished(f"sqlite:///{database}")) == 1
+    pipe.unlink()
     words = shlex.split(result.errors[0].partition("is not written: ")[2])
     assert run(words).status == 0
-    assert ask(f"sqlite:///{database}", "SELECT * FROM frontier_runs") == []
+    assert unfinished(f"sqlite:///{database}") == {}
 
 
 class Server:
@@ -418,7 +422,7 @@ def test_commits_of_which_nothing_is_heard_count_once(
     monkeypatch.undo()
     is_decided_once(sqlite_url)
     assert {path: hits for path, hits in site.hits.items() if hits > 1} == {}
-    assert ask(sqlite_url, "SELECT url FROM frontier") == []
+    assert unfinished(sqlite_url) == {}
     assert ask(sqlite_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "finished"}]
 
 

@@ -12,7 +12,7 @@ from subprocess import Popen
 import pytest
 
 from tests.crawler.conftest import count_rows
-from tests.crawling import Crawl, ask, crawl_command, crawl_site_here, finish, run, start
+from tests.crawling import Crawl, crawl_command, finish, run, start
 from tests.feeds import read_feed
 from tests.localsite import EndlessSite, LocalSite, Page, article
 from tests.waiting import HANG, left_over, wait_until
@@ -68,20 +68,3 @@ def test_second_signal_ends_a_crawl_that_waits_for_a_page_at_once(tmp_path: Path
     assert result.accidents == []
     assert Crawl(result.status, "", log.read_text(encoding="utf-8")).accidents == []
     assert result.paths(site.url) == ["/"]
-
-
-def test_crawl_that_was_killed_leaves_no_process_and_the_next_one_completes(tmp_path: Path) -> None:
-    with EndlessSite() as site:
-        process = begin(tmp_path / "crawl.db", site)
-        wait_until(lambda: len(site.asked) > 30)
-        process.kill()
-        process.communicate()
-        wait_until(lambda: left_over(process.pid) == [])
-        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/", max_depth=2)
-    kept = {item.url.removeprefix(site.url) for item in outcome.items}
-    assert {"/", "/1", "/4", "/5"} < kept
-    assert all(item.text for item in outcome.items)
-    assert outcome.count("dedup/unchanged") > 0
-    rows = ask(f"sqlite:///{tmp_path / 'crawl.db'}", "SELECT url, text FROM pages")
-    assert kept <= {row["url"].removeprefix(site.url) for row in rows}
-    assert all(row["text"] for row in rows)

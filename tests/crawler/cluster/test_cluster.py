@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 
+import psutil
 import pytest
 from sqlalchemy.exc import DBAPIError
 
 from tests.crawler.demo.truth import expected_totals
+from tests.crawler.frontier.driving import unfinished
 from tests.crawling import NO_NETWORK, ROOT, Crawl, ExitedError, ask, crawl_site_here, environment, finish
 from tests.waiting import HANG, wait_until
 
 pytestmark = pytest.mark.slow
 
-
-def cluster(database_url: str, *arguments: str) -> Crawl:
-    return finish(start_cluster(database_url, *arguments), database_url=database_url)
+_SETTINGS = ("-s", "AUTOTHROTTLE_ENABLED=False", "-s", "DEDUP_WORKERS=0")
 
 
-def start_cluster(database_url: str, *arguments: str) -> subprocess.Popen[str]:
+def cluster(database_url: str) -> Crawl:
+    return finish(start_cluster(database_url), database_url=database_url)
+
+
+def start_cluster(database_url: str) -> subprocess.Popen[str]:
     """Crawl the demo site in two parts, as `make cluster` does."""
     return subprocess.Popen(
-        [sys.executable, "-m", "crawler.cluster", "crawl", "--parts", "2", *arguments],
+        [sys.executable, "-m", "crawler.cluster", "crawl", "--parts", "2", *_SETTINGS],
         cwd=ROOT,
         env={**environment(), "DEDUP_DATABASE_URL": database_url, "DEDUP_RUN": "x"},
         stdin=subprocess.DEVNULL,
@@ -43,7 +45,7 @@ def run_here(command: Sequence[str], database_url: str) -> subprocess.CompletedP
 
 
 def test_two_parts_crawl_the_demo_site_as_one_process_does_and_one_of_them_tells(postgresql_url: str) -> None:
-    result = cluster(postgresql_url, "-s", "AUTOTHROTTLE_ENABLED=False")
+    result = cluster(postgresql_url)
     assert (result.status, result.errors) == (0, [])
     truth = expected_totals()
     told = {label: result.summed_up(label) for label in ("kept", "dropped", "skipped", "parts")}
@@ -52,11 +54,11 @@ def test_two_parts_crawl_the_demo_site_as_one_process_does_and_one_of_them_tells
     assert f"{truth['exact']} exact, {truth['near']} near" in result.stdout
     assert result.stdout.count("fetched") == 1
     assert result.rows("SELECT name, outcome FROM dedup_runs") == [{"name": "x", "outcome": "finished"}]
-    assert result.rows("SELECT count(*) AS n FROM frontier") == [{"n": 0}]
+    assert unfinished(postgresql_url) == {}
     # The URL of the database, with its password, is in no line.
     assert result.stdout.startswith("while it runs, too: make cluster-report\n")
     assert result.summary["next"] == "make cluster-report"
-    assert result.rows("SELECT count(*) AS n FROM dedup_verdicts") == [{"n": truth["kept"] - 1 + dropped}]
+    assert len(result.verdicts) == truth["kept"] - 1 + dropped
     report = run_here([sys.executable, "-m", "crawler.cluster", "report"], postgresql_url)
     explained = run_here(shlex.split(report.stdout.splitlines()[-1])[1:], postgresql_url)
     assert (explained.returncode, explained.stdout.startswith("verdict")) == (0, True)
@@ -71,17 +73,16 @@ def test_wrong_parts_are_refused_before_anything_begins() -> None:
 
 @pytest.mark.thorough
 def test_a_part_that_was_killed_is_started_again_and_nothing_is_lost(postgresql_url: str) -> None:
-    process = start_cluster(postgresql_url, "-s", "AUTOTHROTTLE_ENABLED=False")
-    wait_until(lambda: is_begun(postgresql_url) or process.poll() is not None)
-    [row] = ask(postgresql_url, "SELECT worker FROM frontier_parts WHERE worker IS NOT NULL ORDER BY kept DESC LIMIT 1")
-    os.kill(int(row["worker"].split(":")[1]), signal.SIGKILL)
+    process = start_cluster(postgresql_url)
+    wait_until(lambda: count_pages(postgresql_url) > 5 or process.poll() is not None)
+    psutil.Process(process.pid).children()[0].kill()
     result = finish(process, database_url=postgresql_url, accidents=True)
     assert result.status == 0
     assert len(result.pages) == expected_totals()["kept"]
 
 
-def is_begun(database_url: str) -> bool:
+def count_pages(database_url: str) -> int:
     try:
-        return bool(ask(database_url, "SELECT id FROM frontier_parts WHERE kept > 5"))
+        return int(ask(database_url, "SELECT count(*) AS n FROM pages")[0]["n"])
     except DBAPIError:  # its tables are not there yet
-        return False
+        return 0

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import sqlite3
 import sys
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import Popen
 
@@ -20,7 +19,8 @@ from crawler.runs import WORDS, CommandLine, UnfinishedRun, words_of, words_to_g
 from crawler.secrets import without_password
 from tests.crawler.conftest import count_rows
 from tests.crawler.demo.truth import expected_totals
-from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, scrapy, start
+from tests.crawler.frontier.driving import unfinished
+from tests.crawling import Crawl, ask, crawl, crawl_command, crawl_site_here, finish, run, scrapy, start
 from tests.feeds import read_feed
 from tests.localsite import EndlessSite, LocalSite, Page, article
 from tests.waiting import wait_until
@@ -28,8 +28,8 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 
-def forty_pages() -> dict[str, Page]:
-    pages: dict[str, Page] = {f"/{number}": article(number) for number in range(40)}
+def forty_pages(words: int = 120) -> dict[str, Page]:
+    pages: dict[str, Page] = {f"/{number}": article(number, words=words) for number in range(40)}
     return {"/": article("front", pages), **pages}
 
 
@@ -43,11 +43,6 @@ def go_on(database: Path, *words: str) -> Crawl:
 
 def kept(database: Path) -> list[str]:
     return sorted(row["url"] for row in ask(url_of(database), "SELECT url FROM pages"))
-
-
-def done(database: Path) -> int:
-    """How many addresses the frontier knows to be dealt with."""
-    return count_rows(database, "frontier WHERE state = 'done'")
 
 
 def interrupt(process: Popen[str], site: LocalSite, condition: Callable[[], bool], number: int) -> Crawl:
@@ -69,36 +64,6 @@ def printed(crawl: Crawl) -> list[str]:
     return shlex.split(crawl.summary["continue"])
 
 
-def test_crawl_that_was_killed_goes_on_with_its_options_and_sums_up_the_whole_run(tmp_path: Path) -> None:
-    database, feed, log = tmp_path / "crawl.db", tmp_path / "pages.jsonl", tmp_path / "log"
-    pages = forty_pages()
-    copies: dict[str, Page] = {f"/copy/{number}": article(number) for number in (1, 2, 38)}
-    links = ["/missing/early", *copies, *pages, "/missing/late"]
-    with LocalSite({**pages, **copies, "/": article("front", links)}) as site:
-        site.answers = 20
-        options = ("-o", str(feed), "--logfile", str(log), "-L", "INFO", "-s", "USER_AGENT=me")
-        interrupt(begin(database, site, *options), site, lambda: done(database) > 10, signal.SIGKILL)
-        rows = ask(url_of(database), "SELECT url FROM frontier WHERE state = 'done'")
-        asked = len(site.asked)
-        result = go_on(database)
-        again = site.asked[asked:]
-    assert {request.headers["User-Agent"] for request in again} == {"me"}
-    assert not {row["url"].removeprefix(site.url) for row in rows} & {request.path for request in again}
-    assert ("goes on" in result.stderr, "goes on: " in log.read_text(encoding="utf-8")) == (True, True)
-    assert (result.status, len(result.pages), result.summary["kept"]) == (0, 41, "41 pages   41 new")
-    assert all(page["text"] for page in result.pages.values())
-    assert sorted(row["url"] for row in read_feed(feed)) == sorted(result.pages)
-    assert result.summed_up("dropped") == 3
-    assert result.summary["skipped"] == "2 pages   2 http 404"
-    # What was under way when the process died was fetched twice.
-    assert 44 <= result.summed_up("fetched") <= 48
-    saved = result.rows("SELECT sum(text_bytes) AS bytes FROM dedup_documents")[0]["bytes"]
-    assert result.summary["saved"].endswith(f"of {saved / 1000:,.0f} kB of text")
-    [runs] = result.rows("SELECT count(*) AS runs, max(outcome) AS outcome FROM dedup_runs")
-    assert runs == {"runs": 1, "outcome": "finished"}
-    assert result.rows("SELECT * FROM frontier_runs") == []
-
-
 def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_left(tmp_path: Path) -> None:
     database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
     with EndlessSite() as site:
@@ -106,19 +71,33 @@ def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_lef
         process = begin(database, site, "-O", str(feed), max_depth=4)
         stopped = interrupt(process, site, lambda: len(site.asked) > 30, signal.SIGINT)
         assert feed.read_text(encoding="utf-8").splitlines()
-        before = site.hits
-        rows = ask(url_of(database), "SELECT url FROM frontier WHERE state != 'done'")
-        left = {row["url"].removeprefix(site.url) for row in rows}
+        before, stored = site.hits, {url.removeprefix(site.url) for url in kept(database)}
+        [left] = unfinished(url_of(database)).values()
         assert printed(stopped)[1:] == ["continue", "--database", url_of(database)]
         result = run(printed(stopped), database_url=url_of(database))
         again = site.hits - before
     assert (result.status, result.errors) == (0, [])
     assert "continue" not in result.summary
     assert sorted(row["url"] for row in read_feed(feed)) == kept(database)
-    assert left
-    assert left <= set(again)
-    assert not [path for path in again if before[path] and path not in (*left, "/robots.txt")]
+    assert 0 < left <= len(again.keys() - {"/robots.txt"})
+    assert not stored & again.keys()
     assert len(ask(url_of(database), "SELECT run_id FROM dedup_verdicts GROUP BY run_id")) == 1
+
+
+@contextmanager
+def reading(pipe: Path) -> Iterator[Callable[[], bool]]:
+    """Read from a pipe; give what says whether something was written."""
+    descriptor = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    def has_begun() -> bool:
+        with suppress(BlockingIOError):
+            return bool(os.read(descriptor, 1))
+        return False
+
+    try:
+        yield has_begun
+    finally:
+        os.close(descriptor)
 
 
 @pytest.mark.parametrize(("limit", "pages", "requests"), [({}, 41, 0), ({"max_pages": 12}, 12, MOST_IN_VAIN)])
@@ -126,10 +105,11 @@ def test_continue_writes_the_feed_of_a_run_that_was_killed_before_it(
     limit: dict[str, object], pages: int, requests: int, tmp_path: Path
 ) -> None:
     database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
-    os.mkfifo(feed)  # whoever writes it waits for a reader
-    with LocalSite(forty_pages()) as site:
+    os.mkfifo(feed)
+    # Whoever writes more than a pipe holds waits for its reader.
+    with LocalSite(forty_pages(words=900)) as site, reading(feed) as has_begun:
         process = begin(database, site, "-O", str(feed), **limit)
-        wait_until(lambda: count_rows(database, "frontier_parts WHERE is_ending = 1") > 0)
+        wait_until(has_begun)
         refused = go_on(database)
         os.killpg(process.pid, signal.SIGKILL)
         finish(process, accidents=True)
@@ -167,24 +147,24 @@ def test_next_crawl_of_the_site_names_the_one_that_was_killed(tmp_path: Path) ->
     database = tmp_path / "crawl.db"
     with LocalSite(forty_pages()) as site, LocalSite({"/": article("other")}) as other:
         site.answers = 20
-        interrupt(begin(database, site), site, lambda: done(database) > 10, signal.SIGKILL)
+        interrupt(begin(database, site), site, lambda: len(site.asked) > 20, signal.SIGKILL)
+        [name] = unfinished(url_of(database))
         elsewhere = crawl(database, options=["-L", "WARNING"], url=f"{other.other_url}/")
         limited = crawl(database, options=["-L", "WARNING"], url=f"{site.url}/", max_pages=3)
         third = crawl(database, options=["-L", "WARNING"], url=f"{site.url}/")
     assert not elsewhere.says("is not finished")
     [line] = [line for line in limited.stderr.splitlines() if "is not finished" in line]
     assert f"{site.url}/" in line
-    [name] = ask(url_of(database), "SELECT name FROM frontier_runs ORDER BY id LIMIT 1")
-    assert f"scrapy continue {name['name']} --database {url_of(database)}" in line
+    assert f"scrapy continue {name} --database {url_of(database)}" in line
     # What stopped because it had all that it was to keep is no accident.
     [line] = [line for line in third.stderr.splitlines() if "is not finished" in line]
-    assert name["name"] in line
+    assert name in line
 
 
 def test_what_cannot_go_on_is_told_in_a_line(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
 
-    def refused(told: str, status: int, *words: str) -> None:
+    def refused(told: str, status: int, *words: str, database: Path = database) -> None:
         result = go_on(database, *words)
         assert (result.status, result.stdout) == (status, "")
         assert told in result.stderr.splitlines()[-1]
@@ -195,37 +175,34 @@ def test_what_cannot_go_on_is_told_in_a_line(tmp_path: Path) -> None:
         crawl(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/", max_pages=12)
         asked = len(site.asked)
         refused("add -a max_pages=24", 2)
-        with closing(sqlite3.connect(database)) as connection:
-            connection.execute("UPDATE frontier_runs SET words = NULL")
-            connection.commit()
-        refused("-s DEDUP_RUN=x", 1)
         refused("'monday'", 1, "monday")
         refused("'tuesday' is not understood", 2, "monday", "tuesday")
         refused("'--output-all' is not understood", 2, "--output-all")
         assert len(site.asked) == asked
+        # One that no command line has begun.
+        crawl_site_here(tmp_path / "other.db", {"DEDUP_RUN": "y"}, url=f"{site.url}/", max_pages=3)
+        refused("-s DEDUP_RUN=y", 1, database=tmp_path / "other.db")
         crawl(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
     refused("nothing to continue", 1)
 
 
 def test_a_run_that_can_never_end_is_given_up_and_its_pages_stay(tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
+    database, urls = tmp_path / "crawl.db", tmp_path / "urls.txt"
     with LocalSite(forty_pages()) as site:
-        for name, limit in (("old", 3), ("new", 5)):
-            crawl(database, {"DEDUP_RUN": name}, url=f"{site.url}/", max_pages=limit)
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("""UPDATE frontier_runs SET words = '["crawl", "gone"]' WHERE name = 'new'""")
-        connection.commit()
+        urls.write_text(f"{site.url}/\n")
+        crawl(database, {"DEDUP_RUN": "old"}, url=f"{site.url}/", max_pages=3)
+        crawl(database, {"DEDUP_RUN": "new", "CLOSESPIDER_PAGECOUNT": 5}, urls_file=urls)
+    urls.unlink()
     pages = kept(database)
     failed, given_up, other = go_on(database), go_on(database, "--give-up"), go_on(database)
     assert "run old of http://127.0.0.1" in failed.stderr.splitlines()[0]
-    assert (failed.status, "run new (5 pages kept, " in failed.stderr, "--give-up" in failed.stderr) == (2, True, True)
-    assert " error: Spider not found: gone" in failed.stderr.splitlines()[-1]
+    assert (failed.status, "run new " in failed.stderr, "--give-up" in failed.stderr) == (2, True, True)
+    assert str(urls) in failed.stderr.splitlines()[-1]
     assert (given_up.status, given_up.stdout, kept(database)) == (0, "", pages)
     assert "scrapy export new -o FILE" in given_up.stderr
     assert ask(url_of(database), "SELECT name FROM dedup_runs WHERE outcome = 'given up'") == [{"name": "new"}]
     assert (other.status, "run old has kept the 3 pages" in other.stderr) == (2, True)
-    assert ask(url_of(database), "SELECT name FROM frontier_runs") == [{"name": "old"}]
-    assert count_rows(database, "frontier WHERE run_id NOT IN (SELECT id FROM frontier_runs)") == 0
+    assert unfinished(url_of(database)).keys() == {"old"}
 
 
 @pytest.mark.parametrize(
@@ -246,11 +223,12 @@ def test_passwords_are_neither_stored_nor_printed_and_asked_for_again(tmp_path: 
     with LocalSite(forty_pages()) as site:
         address = f"{site.url}/,{site.url.replace('http://', 'http://me:hunter2@')}/x"
         result = crawl(database, {"FTP_PASSWORD": "hunter3"}, url=address, max_pages=3, allowed_domains="127.0.0.1")
-        stored = ask(url_of(database), "SELECT words FROM frontier_runs")
+        stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
         refused = go_on(database, "-a", "max_pages=6")
         given = ["-a", "max_pages=6", "-a", f"url={address}", "-s", "FTP_PASSWORD=hunter3"]
         accepted = go_on(database, *given)
-    assert "hunter" not in str(stored)
+    assert b"***@127.0.0.1" in stored
+    assert b"hunter" not in stored
     assert "hunter" not in result.stdout + refused.stderr + accepted.stdout
     assert refused.status == 2
     assert f"-a url={site.url}/,http://me:***@127.0.0.1" in refused.stderr
@@ -302,7 +280,7 @@ def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> Non
     database = tmp_path / "crawl.db"
     settings = ["-s", f"DEDUP_DATABASE_URL={url_of(database)}", "-s", "AUTOTHROTTLE_ENABLED=False"]
     process = start([sys.executable, "-m", "crawler.demo", "crawl", "-L", "WARNING", *settings])
-    wait_until(lambda: done(database) > 3 or process.poll() is not None)
+    wait_until(lambda: count_rows(database, "pages") > 3 or process.poll() is not None)
     os.killpg(process.pid, signal.SIGKILL)
     finish(process, accidents=True)
     result = go_on(database)

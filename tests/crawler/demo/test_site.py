@@ -4,51 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
 from crawler.demo import site as demo_site
 from crawler.demo.site import DemoServer
+from tests.crawler.conftest import Demo
 from tests.crawler.demo.truth import NOT_COMPARED, TRUTH, Expectation, expected_totals
-from tests.crawling import Crawl, crawl
 
 pytestmark = pytest.mark.slow
 
 
-@dataclass(frozen=True)
-class Demo:
-    """Two crawls of the demo site into one database, and what there was between them."""
-
-    url: str
-    first: Crawl
-    second: Crawl
-    hits: Counter[str]
-    pages_after_first: dict[str, dict[str, Any]]
-    verdicts_after_first: int
-
-    def verdicts(self, *, second: bool = False) -> dict[str, tuple[str, str | None]]:
-        """Verdict and original's path of each page in one of the crawls."""
-        rows = self.first.verdicts
-        rows = rows[self.verdicts_after_first :] if second else rows[: self.verdicts_after_first]
-        found = [(row["key"], row["verdict"], row["original"]) for row in rows]
-        assert len({key for key, _, _ in found}) == len(found), "a page was decided twice in one crawl"
-        short = len(self.url)
-        return {key[short:]: (verdict, original and original[short:]) for key, verdict, original in found}
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    folder = tmp_path_factory.mktemp("demo")
-    database = folder / "crawl.db"
-    with DemoServer() as server:
-        start = f"{server.url}/"
-        first = crawl(database, url=start)
-        hits = Counter(server.hits)
-        pages, verdicts = first.pages, len(first.rows("SELECT id FROM dedup_verdicts"))
-        second = crawl(database, url=start)
-    return Demo(server.url, first, second, hits, pages, verdicts)
+def verdicts(demo: Demo, *, second: bool = False) -> dict[str, tuple[str, str | None]]:
+    """Verdict and original's path of each page in one of the crawls."""
+    rows = demo.second.verdicts[len(demo.first.verdicts) :] if second else demo.first.verdicts
+    found = [(row["key"], row["verdict"], row["original"]) for row in rows]
+    assert len({key for key, _, _ in found}) == len(found), "a page was decided twice in one crawl"
+    short = len(demo.url)
+    return {key[short:]: (verdict, original and original[short:]) for key, verdict, original in found}
 
 
 def having(*outcomes: str) -> list[Expectation]:
@@ -70,12 +43,12 @@ def test_both_crawls_succeed_and_close_their_runs(demo: Demo) -> None:
     runs = demo.second.rows("SELECT * FROM dedup_runs ORDER BY id")
     assert [run["outcome"] for run in runs] == ["finished", "finished"]
     assert all(run["finished"] >= run["started"] for run in runs)
-    assert {page["run"] for page in demo.pages_after_first.values()} == {runs[0]["name"]}
+    assert {page["run"] for page in demo.first.pages.values()} == {runs[0]["name"]}
 
 
 def test_every_page_gets_the_verdict_that_it_should_and_the_kept_ones_are_stored(demo: Demo) -> None:
-    assert demo.verdicts() == expected_verdicts("new")
-    assert {url.removeprefix(demo.url) for url in demo.pages_after_first} == KEPT
+    assert verdicts(demo) == expected_verdicts("new")
+    assert {url.removeprefix(demo.url) for url in demo.first.pages} == KEPT
     told = re.findall(
         r"INFO: dropped (\S+): (exact|near) duplicate of (\S+?)(?: \(|$)", demo.first.stderr, re.MULTILINE
     )
@@ -115,7 +88,7 @@ def test_stats_and_summary_say_the_totals(demo: Demo) -> None:
 
 
 def test_what_is_stored_of_a_page_is_right(demo: Demo) -> None:
-    stored = {url.removeprefix(demo.url): page for url, page in demo.pages_after_first.items()}
+    stored = {url.removeprefix(demo.url): page for url, page in demo.first.pages.items()}
     assert stored["/zh/stories/last-metro"]["language"].startswith("zh")
     assert [path for path, page in stored.items() if not page["text"]] == [NOT_COMPARED]
     problems = {path: page["problem"] for path, page in stored.items() if page["problem"]}
@@ -126,8 +99,8 @@ def test_what_is_stored_of_a_page_is_right(demo: Demo) -> None:
 
 def test_second_crawl_finds_the_kept_pages_unchanged_and_drops_the_same_copies(demo: Demo) -> None:
     first, second, totals = demo.first.summary, demo.second.summary, expected_totals()
-    assert demo.verdicts(second=True) == expected_verdicts("unchanged")
-    assert demo.second.pages == demo.pages_after_first
+    assert verdicts(demo, second=True) == expected_verdicts("unchanged")
+    assert demo.second.pages == demo.first.pages
     assert not {"crawler/stored", "dedup/new"} & demo.second.stats.keys()
     assert second["kept"] == f"{totals['kept']} pages   {totals['kept'] - 1} unchanged, 1 not examined"
     assert [second[label] for label in ("saved", "dropped", "not followed")] == [

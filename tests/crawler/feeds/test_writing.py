@@ -90,12 +90,6 @@ def stop(process: Any, site: LocalSite, asked: int, number: int) -> None:
     site.answers = None
 
 
-def go_on(tmp_path: Path, site: LocalSite, options: list[str]) -> Crawl:
-    result = crawl(tmp_path / "crawl.db", {"DEDUP_RUN": RUN}, options, url=f"{site.url}/")
-    assert (result.status, result.errors) == (0, [])
-    return result
-
-
 def assert_complete(tmp_path: Path, site: LocalSite, result: Crawl) -> None:
     assert clusters(site, sorted(result.pages)) == expected(site)
     order = [row["key"] for row in result.verdicts if row["key"] in result.pages]
@@ -105,21 +99,6 @@ def assert_complete(tmp_path: Path, site: LocalSite, result: Crawl) -> None:
         assert {row["verdict"] for row in rows} == {"new"}, path
         assert all(row["text"] == result.pages[row["url"]]["text"] for row in rows), path
     assert list(tmp_path.glob("*.part")) == []
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("option", ["-o", "-O"])
-def test_feeds_of_a_run_that_was_killed_again_and_again_are_complete(
-    option: str, tmp_path: Path, site: LocalSite
-) -> None:
-    options = outputs(tmp_path, option)
-    for _ in range(2):
-        site.answers = len(site.asked) + 15
-        process = begin(tmp_path, site, *options)
-        stop(process, site, site.answers, signal.SIGKILL)
-        process.communicate()
-        assert not any(path.exists() for path in files(tmp_path))
-    assert_complete(tmp_path, site, go_on(tmp_path, site, options))
 
 
 def test_interrupted_run_writes_what_it_has_and_scrapy_continue_replaces_it(tmp_path: Path, site: LocalSite) -> None:

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import addresses
+from benchmarks.address_sites import KINDS
 from crawler.spider.addresses import MOST_IN_VAIN, MOST_OF_NUMBERS, AddressPatterns
 from tests.crawler.conftest import Crawling
+from tests.crawling import ROOT
 from tests.localsite import Asked, LocalSite, Reply, article
 from tests.sessions import ADDRESSES, KEPT, parts_of, session_site
 from tests.texts import document
@@ -98,6 +101,16 @@ def test_pattern_of_names_is_last_until_what_its_pages_lead_to_brings_something(
     patterns.note("http://a.example/story", document(40, "news"), "http://a.example/parts/c")
     assert patterns.is_last(colors[-1])
     assert not patterns.is_last(lists[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_sites_in_the_shapes_of_known_programs_no_page_is_lost_and_no_rule_is_false(kind: str) -> None:
+    found = addresses.crawl(ROOT, KINDS[kind](), {})
+    assert (found["lost_pages"], found["false"]) == ([], [])
+    # None of a calendar that never ends is a copy.
+    assert bool(found["rules"]) == (kind != "a calendar without an end")
 
 
 @pytest.mark.parametrize("learns", [True, False])

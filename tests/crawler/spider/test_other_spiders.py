@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,6 +13,8 @@ from scrapy import Request
 
 from crawler.page import Page
 from crawler.spider.site import SiteSpider
+from tests.crawler.conftest import count_rows
+from tests.crawler.frontier.driving import unfinished
 from tests.crawling import ROOT, crawl_site_here, scrapy
 from tests.localsite import LocalSite, article
 
@@ -53,13 +53,8 @@ SETTINGS = {"DEDUP_WORKERS": 0, "AUTOTHROTTLE_ENABLED": False}
 FAST = [word for name, value in SETTINGS.items() for word in ("-s", f"{name}={value}")]
 
 
-def tables(database: Path) -> set[str]:
-    with closing(sqlite3.connect(database)) as connection:
-        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-
-
 def assert_no_crawl_of_a_site(database: Path) -> None:
-    assert [name for name in tables(database) if name.startswith(("frontier", "pages", "visits"))] == []
+    assert (count_rows(database, "pages"), unfinished(f"sqlite:///{database}")) == (0, {})
 
 
 def test_fetch_prints_the_page_and_shell_has_the_response(site: LocalSite, tmp_path: Path) -> None:
@@ -83,7 +78,7 @@ def test_parse_shows_what_the_site_spider_makes_of_a_page(site: LocalSite, tmp_p
     assert result.status == 0
     assert f"'url': '{site.url}/'" in items
     assert f"<GET {site.url}/copy>" in requests
-    assert [name for name in tables(tmp_path / "crawl.db") if name.startswith("frontier")] == []
+    assert unfinished(f"sqlite:///{tmp_path / 'crawl.db'}") == {}
 
 
 @pytest.fixture
@@ -97,7 +92,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("way", ["runspider", "genspider"])
+@pytest.mark.parametrize("way", [pytest.param("runspider", marks=pytest.mark.thorough), "genspider"])
 def test_second_spider_is_deduplicated_and_keeps_its_own_fields(way: str, project: Path, site: LocalSite) -> None:
     database, feed = project / "crawl.db", project / "items.jsonl"
     path, words = project / "other.py", ["runspider", "other.py"]
@@ -129,7 +124,7 @@ def test_site_spider_takes_what_the_project_says_before_its_own(site: LocalSite,
     assert len(rows) == 4
     assert rows[0] == "url"
     assert len(Seen.urls) == 3
-    assert {"frontier", "frontier_runs", "pages", "visits"} <= tables(tmp_path / "crawl.db")
+    assert count_rows(tmp_path / "crawl.db", "pages") == 3
 
 
 class Seen:

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from hashlib import md5
 from random import Random
-from subprocess import Popen
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, select, update
 from sqlalchemy import text as sql
 
-from crawler.pages.store import page_versions, visits
-from crawler.pages.store import pages as stored_pages
 from dedup.stage.pipelines import NearDuplicatePipeline
 from dedup.store.database import Database
 from tests.consistency import inconsistencies
-from tests.crawling import Outcome, ask, crawl_command, crawl_site_here, run, start
+from tests.crawling import Outcome, ask, crawl_command, crawl_site_here, finish, start, verdicts_in
 from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redirect
 from tests.texts import document, edited
-from tests.waiting import HANG
 
 pytestmark = pytest.mark.slow
 
@@ -67,18 +61,6 @@ def late(page: Page) -> Callable[[Asked], Any]:
     return answer
 
 
-def killing(process: Popen[str], page: Page) -> Callable[[Asked], Any]:
-    """A page whose crawler is killed when it asks for it."""
-
-    def answer(asked: Asked) -> Any:
-        if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            return Reply(hang_up=True)
-        return page(asked) if callable(page) else page
-
-    return answer
-
-
 def change(database_url: str, statement: str) -> None:
     """Change what is in a database."""
     with closing(Database(database_url)) as database, database.write() as connection:
@@ -115,6 +97,13 @@ class Known:
         assert not is_consistent or inconsistencies(self.database_url) == []
         return outcome
 
+    def crawl_and_die(self, moment: str) -> None:
+        """Crawl again in a process that dies at a moment of tests/crawler/dying.py."""
+        settings = {"DEDUP_DATABASE_URL": self.database_url, "DEDUP_RUN": "killed", **SETTINGS}
+        command = crawl_command({"url": f"{self._site.url}/", "recrawl": "true"}, settings)
+        constants = {"crawler.pages.store.PageStore.settle": f"tests.crawler.dying.{moment}"}
+        assert finish(start(command, constants=constants)).status == -signal.SIGKILL
+
     def ask(self, query: str) -> list[dict[str, Any]]:
         rows = ask(self.database_url, query)
         return [{name: self._shortened(value) for name, value in row.items()} for row in rows]
@@ -129,29 +118,17 @@ class Known:
         except Exception:
             return []
 
-    def tables(self) -> dict[str, list[str]]:
-        """What is in all tables that a re-crawl writes to, but for when it was seen."""
-        tables = ("dedup_documents", "dedup_fingerprints", "dedup_words", "pages", "page_versions", "visits")
-        seen = {"last_run_id", "seen", "run"}
-        return {
-            table: sorted(
-                repr(sorted((name, value) for name, value in row.items() if name not in seen))
-                for row in self.ask(f"SELECT * FROM {table}")
-            )
-            for table in tables
-        }
+    def rows(self) -> list[list[tuple[str, Any]]]:
+        """All that is stored of pages and their versions, but for when they were seen."""
+        rows = [*self.ask("SELECT * FROM pages ORDER BY url"), *self.ask("SELECT * FROM page_versions ORDER BY id")]
+        return [[(name, value) for name, value in row.items() if name != "run"] for row in rows]
 
     def verdicts(self) -> dict[str, list[str]]:
         """The verdicts of the last run by address, with the original of a duplicate."""
-        rows = self.ask(
-            "SELECT d.key AS key, v.verdict, o.key AS original FROM dedup_verdicts v"
-            " JOIN dedup_documents d ON d.id = v.document_id LEFT JOIN dedup_documents o ON o.id = v.original_id"
-            " WHERE v.run_id = (SELECT max(id) FROM dedup_runs) ORDER BY v.id"
-        )
         found: dict[str, list[str]] = {}
-        for row in rows:
-            said = row["verdict"] if row["original"] is None else f"{row['verdict']} of {row['original']}"
-            found.setdefault(row["key"], []).append(said)
+        for row in verdicts_in(self.database_url, of_last_run=True):
+            of = "" if row["original"] is None else f" of {self._shortened(row['original'])}"
+            found.setdefault(self._shortened(row["key"]), []).append(row["verdict"] + of)
         return found
 
     def stored(self) -> dict[str, str]:
@@ -334,7 +311,7 @@ def test_recrawl_leaves_right_verdicts_and_tables_and_another_transfers_little(
     assert (outcome.count("crawler/gone"), outcome.count("crawler/moved")) == (5, 5)
     assert outcome.count("dedup/not_examined") == 0
     # Without changes only what has no validators is transferred.
-    left_alone = changed.tables()
+    left_alone = changed.rows()
     outcome = changed.crawl(recrawl="true")
     assert outcome.count("downloader/response_status_count/304") == 23
     assert outcome.count("crawler/not_modified") == 23
@@ -344,7 +321,7 @@ def test_recrawl_leaves_right_verdicts_and_tables_and_another_transfers_little(
     said = changed.verdicts()
     assert {verdict for each in said.values() for verdict in each if " of " not in verdict} == {"unchanged"}
     assert sum(" of " in each[0] for each in said.values()) == 5
-    assert changed.tables() == left_alone
+    assert changed.rows() == left_alone
 
 
 # What becomes of pages that are gone
@@ -535,15 +512,9 @@ def test_newer_bytes_of_a_page_with_the_same_text_are_stored(sqlite_url: str) ->
 
 def test_a_new_text_that_was_decided_but_not_stored_is_stored_by_the_next_crawl(sqlite_url: str) -> None:
     with crawled(sqlite_url, LocalSite({"/": page(text("old"))})) as (known, site):
-        with closing(Database(sqlite_url)) as database, database.read() as connection:
-            kept = [(table, connection.execute(select(table)).mappings().one()) for table in (stored_pages, visits)]
         site.pages["/"] = page(text("new"))
-        known.crawl(recrawl="true")
-        # As if the process had been killed between the verdict and the page.
-        with closing(Database(sqlite_url)) as database, database.write() as connection:
-            for table, row in kept:
-                connection.execute(update(table).values(dict(row)))
-            connection.execute(delete(page_versions))
+        known.crawl_and_die("before_a_text_is_stored")
+        assert (known.verdicts(), known.stored()) == ({"/": ["updated"]}, {"/": text("old")})
         known.crawl(recrawl="true")
         assert known.verdicts() == {"/": ["unchanged"]}
         assert known.stored() == {"/": text("new")}
@@ -552,15 +523,10 @@ def test_a_new_text_that_was_decided_but_not_stored_is_stored_by_the_next_crawl(
 
 def test_a_copy_that_became_new_in_a_killed_crawl_is_stored_by_the_next_one(sqlite_url: str) -> None:
     with crawled(sqlite_url, {"/a": page(text("a")), "/copy": page(text("a"))}) as (known, site):
-        with closing(Database(sqlite_url)) as database, database.read() as connection:
-            before = connection.execute(select(visits).where(visits.c.url.like("%/copy"))).mappings().one()
         site.pages["/a"] = page(text("b"))
-        known.crawl(recrawl="true")
+        known.crawl_and_die("before_a_copy_is_stored")
         assert known.verdicts()["/copy"] == ["new"]
-        # As if the process had been killed between the verdict and the page.
-        with closing(Database(sqlite_url)) as database, database.write() as connection:
-            connection.execute(delete(stored_pages).where(stored_pages.c.url.like("%/copy")))
-            connection.execute(update(visits).where(visits.c.id == before["id"]).values(dict(before)))
+        assert known.stored().keys() == {"/", "/a"}
         known.crawl(recrawl="true")
         assert known.stored()["/copy"] == text("a")
 
@@ -658,27 +624,11 @@ def test_whatever_changes_nothing_is_lost_and_everything_agrees(seed: int, datab
                     shown[address] = content
             site.pages["/"] = tagged(article("front", random.sample(addresses, 6)))
             known.crawl({**CONCURRENT, "CRAWLER_GONE": random.choice(["mark", "delete"])}, recrawl="true")
-            decided = known.ask("SELECT key FROM dedup_documents WHERE text_digest IS NOT NULL")
-            assert {row["key"] for row in decided} <= {"/", *shown}
+            decided = known.verdicts().keys()
+            assert decided <= {"/", *shown}
             for address, content in known.stored().items():
                 assert address == "/" or shown[address] == content
-            assert {row["key"] for row in decided} >= {"/", *(set(shown) & set(site.hits))}
-
-
-def test_a_recrawl_that_is_killed_goes_on_and_ends_as_if_it_had_not_been(sqlite_url: str) -> None:
-    pages = {address: each for address, each in before().items() if not address.endswith("-near")}
-    with crawled(sqlite_url, pages) as (known, site):
-        site.pages |= after()
-        arguments = {"url": f"{site.url}/", "recrawl": "true"}
-        settings = {"DEDUP_DATABASE_URL": sqlite_url, "DEDUP_RUN": "killed", **SETTINGS}
-        process = start(crawl_command(arguments, settings))
-        # When the other one of the two has been dropped as a copy of what this one was.
-        site.pages["/k-swap"] = killing(process, site.pages["/k-swap"])
-        process.communicate(timeout=HANG)
-        assert process.returncode == -signal.SIGKILL
-        result = run(crawl_command(arguments, settings), database_url=sqlite_url)
-        assert (result.status, result.errors) == (0, [])
-        known.is_as_after()
+            assert decided >= {"/", *(set(shown) & set(site.hits))}
 
 
 @pytest.mark.parametrize("change_of_copy", ["", "again"])

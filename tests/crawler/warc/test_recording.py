@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import resource
-import signal
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,10 +28,9 @@ from crawler.warc.file import (
 from dedup.errors import SettingsError
 from tests.commands import run_dedup
 from tests.crawler.warc.archives import Record, of_kind, read_warc
-from tests.crawling import ROOT, Crawl, crawl, crawl_command, finish, scrapy, start
-from tests.localsite import Asked, EndlessSite, LocalSite, Reply, article, gzipped, redirect
+from tests.crawling import ROOT, Crawl, crawl, scrapy
+from tests.localsite import Asked, LocalSite, Reply, article, gzipped, redirect
 from tests.texts import document
-from tests.waiting import wait_until
 
 STORY = article("story", words=300)
 NEARLY = STORY.replace("<article>", "<article><p>By our own correspondent.</p>")
@@ -183,29 +181,6 @@ def test_what_has_not_changed_refers_to_the_last_visit(tmp_path: Path) -> None:
     assert (first.kind, second.kind, second.status) == ("response", "revisit", "304")
     assert second.profile == NOT_MODIFIED
     assert second.headers["WARC-Refers-To-Date"] == first.headers["WARC-Date"]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("option", ["-o", "-O"])
-@pytest.mark.slow
-def test_crawl_that_is_killed_and_goes_on_has_written_whatever_it_has_stored(tmp_path: Path, option: str) -> None:
-    path, database = tmp_path / "crawl.warc.gz", tmp_path / "crawl.db"
-    settings = {"DEDUP_DATABASE_URL": f"sqlite:///{database}", "DEDUP_WORKERS": 1}
-    with EndlessSite() as site:
-        process = start(crawl_command({"url": f"{site.url}/", "max_pages": 40}, settings, (option, str(path))))
-        wait_until(lambda: len(site.asked) > 30)
-        os.killpg(process.pid, signal.SIGKILL)
-        finish(process, accidents=True)
-        # What the kill has left is at least as bad.
-        with path.open("ab") as file:
-            file.write(path.read_bytes()[:200])
-        done = scrapy(database, "continue")
-    assert done.status == 0
-    records = read_warc(path)
-    written = {each.url for each in records if each.kind in ("response", "revisit")}
-    assert len(done.pages) == 40
-    assert done.pages.keys() <= written
-    assert {row["key"] for row in done.verdicts} <= written
 
 
 @pytest.mark.slow

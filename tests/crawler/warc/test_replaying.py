@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import sys
 import zipfile
 from datetime import datetime
@@ -21,11 +20,10 @@ from scrapy.http import Response
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from crawler.demo.site import DemoServer
 from crawler.warc import replaying
 from settings import site
 from tests.commands import run_in_process
-from tests.crawler.conftest import count_rows
+from tests.crawler.conftest import Demo
 from tests.crawler.warc.archives import of_kind, read_warc
 from tests.crawling import (
     NO_NETWORK,
@@ -33,30 +31,16 @@ from tests.crawling import (
     Crawl,
     ExitedError,
     crawl,
-    crawl_command,
     crawl_site_here,
-    finish,
-    scrapy,
-    start,
 )
 from tests.docs.commands import ARCHIVE_TOOLS, commands_in
 from tests.docs.pages import all_blocks
 from tests.localsite import article
-from tests.waiting import wait_until
 
 CONTENTS = "url, canonical, title, author, date, language, description, text, html, fetched"
-# Where `make test` installs readers of archives.
+# Where `make test-all` installs readers of archives.
 READERS = Path(sys.prefix) / "archives"
-needs_readers = pytest.mark.skipif(not READERS.exists(), reason="readers are not installed: `make test` does")
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, Path]:
-    folder = tmp_path_factory.mktemp("demo")
-    with DemoServer() as server:
-        done = crawl(folder / "a.db", None, ("-o", str(folder / "demo.warc.gz")), url=f"{server.url}/")
-    assert done.status == 0
-    return done, folder / "demo.warc.gz"
+needs_readers = pytest.mark.skipif(not READERS.exists(), reason="readers are not installed: `make test-all` does")
 
 
 def decided(done: Crawl) -> list[tuple[object, ...]]:
@@ -68,13 +52,12 @@ def stored(done: Crawl) -> list[dict[str, object]]:
 
 
 @pytest.mark.slow
-def test_verdicts_and_pages_are_those_of_the_web(demo: tuple[Crawl, Path], tmp_path: Path) -> None:
-    web, path = demo
-    again = crawl(tmp_path / "b.db", None, warc=path)
+def test_verdicts_and_pages_are_those_of_the_web(demo: Demo, tmp_path: Path) -> None:
+    again = crawl(tmp_path / "b.db", None, warc=demo.archive)
     assert again.status == 0
-    assert sorted(decided(again)) == sorted(decided(web))
-    assert stored(again) == stored(web)
-    assert again.summary["site"] == str(path)
+    assert sorted(decided(again)) == sorted(decided(demo.first))
+    assert stored(again) == stored(demo.first)
+    assert again.summary["site"] == str(demo.archive)
     # The demo has a page that moved, and one that is gone; its robots.txt is no page.
     assert again.skipped == {"http_301": 1, "http_404": 1}
 
@@ -153,23 +136,6 @@ def test_pages_come_from_the_files_in_order_and_damage_costs_no_other_page(
     assert counts == {"noindex": 1, "damaged_record": 5}
     assert outcome.count("downloader/request_count") == 0
     assert any("recompress" in each for each in outcome.messages)
-
-
-@pytest.mark.slow
-def test_crawl_that_is_killed_goes_on_in_the_files(tmp_path: Path) -> None:
-    write(tmp_path / "a.warc.gz", *(page(f"{number}", words=400) for number in range(500)))
-    database = tmp_path / "a.db"
-    # So few at a time that there is always more to come.
-    settings = {"DEDUP_DATABASE_URL": f"sqlite:///{database}", "CONCURRENT_REQUESTS": 4}
-    process = start(crawl_command({"warc": tmp_path / "a.warc.gz"}, settings))
-    wait_until(lambda: count_rows(database, "pages") > 30)
-    os.killpg(process.pid, signal.SIGKILL)
-    finish(process, accidents=True)
-    assert count_rows(database, "pages") < 500
-    done = scrapy(database, "continue")
-    assert done.status == 0
-    assert len(done.pages) == 500
-    assert {row["verdict"] for row in done.verdicts} <= {"new", "unchanged"}
 
 
 def test_hosts_and_patterns_choose(tmp_path: Path) -> None:
@@ -304,10 +270,11 @@ print(json.dumps({each["url"]: load(each) for each in captures}))
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @needs_readers
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="pywb needs cgi, which Python 3.13 has not")
-def test_pywb_replays_every_capture_byte_for_byte(demo: tuple[Crawl, Path]) -> None:
-    _, path = demo
+def test_pywb_replays_every_capture_byte_for_byte(demo: Demo) -> None:
+    path = demo.archive
     environment = {**os.environ, "PYTHONPATH": str(READERS)}
     done = run_in_process("-c", REPLAY, path, env=environment, cwd=ROOT.parent)
     assert done.returncode == 0, done.stderr
@@ -324,9 +291,10 @@ def test_pywb_replays_every_capture_byte_for_byte(demo: tuple[Crawl, Path]) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @needs_readers
-def test_index_and_wacz_are_made_as_the_documentation_says(demo: tuple[Crawl, Path], tmp_path: Path) -> None:
-    crawl, path = demo
+def test_index_and_wacz_are_made_as_the_documentation_says(demo: Demo, tmp_path: Path) -> None:
+    path = demo.archive
     shutil.copy(path, tmp_path / "crawl.warc.gz")
     environment = {**os.environ, "PYTHONPATH": str(READERS)}
     shown = (words for block in all_blocks("sh") for words in commands_in(block.text) if words[0] in ARCHIVE_TOOLS)
@@ -335,6 +303,6 @@ def test_index_and_wacz_are_made_as_the_documentation_says(demo: tuple[Crawl, Pa
         assert done.returncode == 0, done.stderr
     lines = (tmp_path / "crawl.cdxj").read_text(encoding="utf-8").splitlines()
     indexed = {json.loads(line.split(" ", 2)[2])["url"] for line in lines}
-    assert crawl.pages.keys() <= indexed == of_kind(read_warc(path), "response", "revisit").keys()
+    assert demo.first.pages.keys() <= indexed == of_kind(read_warc(path), "response", "revisit").keys()
     with zipfile.ZipFile(tmp_path / "crawl.wacz") as archive:
         assert archive.read("archive/crawl.warc.gz") == path.read_bytes()
