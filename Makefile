@@ -5,9 +5,9 @@
 # make cluster-report                  what they dropped, and why
 # make spark-demo                      find the copies among the demo site's stories by `dedup spark`
 # make test                            run the tests
-# make test-all                        those too that take long: kills, ways to start Scrapy, Spark, a second database
+# make test-all                        those too that take long: kills, Spark, a second database; laws with more examples
 # make test-fast                       those that start no process, crawl or server, and take no seconds
-# make check                           lint and types
+# make check                           lint and types, and what the documentation says
 # make docs                            build the site of the documentation, in site/; a dead link is an error
 # make test-lowest                     the library's tests on the lowest versions that it allows, Scrapy 2.14 among them
 # make dist                            build wheel and sdist, check them, and try the wheel with each extra: ten minutes
@@ -61,9 +61,12 @@ spark-demo: $(VENV)/spark
 test test-all test-fast: export PYTHONDONTWRITEBYTECODE =
 
 test: CHOSEN := -m "not thorough" --durations=25
+test-all: CHOSEN := --hypothesis-profile=thorough
 
-test test-all: $(VENV)/dev
-	@$(MAKE) --no-print-directory $(VENV)/spark || echo "Spark cannot be installed here: its tests are skipped"
+test: $(VENV)/dev
+test-all: $(VENV)/thorough
+
+test test-all:
 	@# Else each test that is the first to need something would wait until it is compiled.
 	@$(BIN)/dedup warm-up
 	$(BIN)/python -m pytest -n auto --dist loadscope $(CHOSEN) $(ARGS)
@@ -76,8 +79,10 @@ check: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.docs.check
 
-docs: $(VENV)/dev
+docs: $(VENV)/docs
+	$(BIN)/python -m tests.docs.check
 	$(BIN)/python docs/build_site.py
 	@echo "open $(CURDIR)/site/index.html in a browser"
 
@@ -85,8 +90,8 @@ docs: $(VENV)/dev
 test-lowest: $(VENV)/release
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(BIN)/uv pip install --quiet --python $(VENV)-lowest --resolution lowest-direct \
-		-e '.[scrapy,postgresql,cluster,corpus,remote,javascript]' 's3fs>=2025.3' \
-		$$(grep -hE '^(Flask|flask-cors|hypothesis|moto|psutil|pydantic|pytest|pytest-xdist|Werkzeug)==' requirements/*.txt | sort -u)
+		-e '.[scrapy,postgresql,cluster,corpus,remote,javascript]' \
+		$$(grep -hE '^(aiohttp|hypothesis|psutil|pydantic|pytest|pytest-xdist)==' requirements/*.txt | sort -u)
 	$(VENV)-lowest/bin/dedup warm-up
 	$(VENV)-lowest/bin/python -m pytest -n auto --dist loadscope -m "not thorough" \
 		tests/cli tests/compiled tests/files tests/keys tests/projects tests/report tests/rules tests/signature tests/stage tests/store tests/workers $(ARGS)
@@ -104,7 +109,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/crawl: requirements/crawl.txt pyproject.toml | $(VENV)/bin/python
-	@echo "installing Scrapy, trafilatura and what they need into $(VENV): 80 packages, 750 MB, one to four minutes, once"
+	@echo "installing Scrapy, trafilatura and what they need into $(VENV): 76 packages, 380 MB, a minute or two, once"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/crawl.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
@@ -114,16 +119,25 @@ $(VENV)/cluster: requirements/cluster.txt $(VENV)/crawl
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/cluster.txt
 	@touch $@
 
-$(VENV)/spark: requirements/spark.txt $(VENV)/crawl
+$(VENV)/spark: requirements/spark.txt requirements/corpus.txt $(VENV)/crawl
 	@echo "installing Spark and Java into $(VENV): 600 MB, two or three minutes, once"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/spark.txt
 	@touch $@
 
-$(VENV)/dev: requirements/dev.txt requirements/docs.txt requirements/archives.txt $(VENV)/crawl
-	@echo "installing what tests, checks and documentation need into $(VENV): a minute or two, once"
+$(VENV)/dev: requirements/dev.txt requirements/cluster.txt requirements/corpus.txt $(VENV)/crawl
+	@echo "installing what tests and checks need into $(VENV): half a minute, once"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/docs: requirements/docs.txt $(VENV)/dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+	@touch $@
+
+$(VENV)/thorough: requirements/archives.txt $(VENV)/docs
+	@echo "installing readers of web archives into $(VENV)/archives: half a minute, once"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/archives \
 		-r requirements/archives.txt || echo "readers of web archives cannot be installed here: their tests are skipped"
+	@$(MAKE) --no-print-directory $(VENV)/spark || echo "Spark cannot be installed here: its tests are skipped"
 	@touch $@
 
 $(VENV)/release: requirements/release.txt $(VENV)/dev

@@ -45,6 +45,7 @@ from crawler.spider.site import SiteSpider
 from crawler.warc.recording import find_target, is_warc, note_going_on
 from dedup.atomic_files import replace_file
 from dedup.errors import DatabaseError, DedupError, SettingsError
+from dedup.files.readers.streams import load_pyarrow
 from dedup.report.render import csv_cell
 from dedup.rules.documents import Verdict
 from dedup.stage.outages import mark_failed, outages_of
@@ -410,12 +411,15 @@ class Feeds(FeedExporter):
 
         Raises:
             SettingsError: there is none.
+            InputError: a package is missing that writes it.
         """
         try:
             super().open_spider(spider)
         except OSError as error:  # such as a name that is too long
             raise _unwritable(error.filename, error.errno) from None
         for slot in self.slots:
+            if slot.format == "parquet":
+                load_pyarrow(f"feed {slot.uri}")
             missing = sorted(set(_fields_of(slot)) - RESTORED)
             if missing:
                 raise SettingsError(

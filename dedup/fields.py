@@ -12,34 +12,50 @@ from typing import Any
 from dedup.signature.markup import without_markup
 
 
-def _names(names: str) -> tuple[str, ...]:
+def names_in(names: str) -> tuple[str, ...]:
+    """Return names that stand in a text with spaces between them."""
     return tuple(names.split())
 
 
-TITLE_FIELDS = _names("title headline article_title name heading product_name product")
-SUMMARY_FIELDS = _names("description content_intro summary abstract article motto")
+TITLE_FIELDS = names_in("title headline article_title name heading product_name product")
+SUMMARY_FIELDS = names_in("description content_intro summary abstract article motto")
 # `article` is a number in shops.
 TEXT_FIELDS = (
-    *_names(
+    *names_in(
         "text content body article_text article_body articleBody articleText maintext main_text full_text plain_text "
-        "body_text content_text page_text"
+        "body_text content_text page_text raw_text raw_content clean_text page_content markdown paragraphs story "
+        "transcript"
     ),
     *SUMMARY_FIELDS,
 )
-HTML_FIELDS = _names(
+# In a table these are one column of several that belong together.
+ITEM_TEXT_FIELDS = (
+    *(name for name in TEXT_FIELDS if name not in SUMMARY_FIELDS),
+    *names_in(
+        "article_content articleContent contents fulltext post_text post_content cleaned_text overview_markdown "
+        "instructions job_description review_text review_content review comment_text comment message question answer "
+        "inhalt contenido contenu texto 正文 内容 本文"
+    ),
+    *SUMMARY_FIELDS,
+)
+"""Names of the text of an item: those of any document, and what items alone have."""
+
+HTML_FIELDS = names_in(
     "html raw_html body_html content_html article_html articleBodyHtml page_html html_content spider_response response"
 )
-KEY_FIELDS = _names(
+KEY_FIELDS = names_in(
     "url link canonical_url page_url source_url article_url news_url product_url permalink href guid id id_ _id "
     "item_id article_id sku key"
 )
 
 _WHOLE_PAGE = re.compile(
-    r"\s*+(<\?xml[^>]*+>\s*+)?(<!--.*?-->\s*+)*+<(!doctype\s+html|html|head)\b", re.IGNORECASE | re.DOTALL
+    r"(?:\ufeff|ï»¿)?\s*+(<\?xml[^>]*+>\s*+)?(<!--.*?-->\s*+)*+<(!doctype\s+html|html|head)\b",
+    re.IGNORECASE | re.DOTALL,
 )
 # What programs write where a text is missing, or will be once a later pipeline has filled it in.
-_PLACEHOLDERS = frozenset(_names("null none nil nan na undefined unknown empty tbd todo loading placeholder 无 暂无"))
+_PLACEHOLDERS = frozenset(names_in("null none nil nan na undefined unknown empty tbd todo loading placeholder 无 暂无"))
 _LONGEST_PLACEHOLDER = 20
+_HEAD = 10_000
 _NO_LETTER = re.compile(r"[\W_]+")
 
 AsFields = Callable[[Any], Mapping[Any, Any] | None]
@@ -55,14 +71,14 @@ Getter = Callable[[Mapping[Any, Any]], Any]
 
 
 @lru_cache(maxsize=256)
-def _actual_names(names: tuple[Any, ...]) -> dict[str, Any]:
+def _actualnames_in(names: tuple[Any, ...]) -> dict[str, Any]:
     # The first of those that differ in their case alone, but for the name itself.
     return {str(name).lower(): name for name in reversed(names)} | {name: name for name in names}
 
 
 def actual_name(fields: Iterable[Any], name: str) -> Any:
     """Return a field's name as it is written there, in upper or lower case; None if there is none."""
-    actual = _actual_names(tuple(fields))
+    actual = _actualnames_in(tuple(fields))
     return actual.get(name) or actual.get(name.lower())
 
 
@@ -116,12 +132,18 @@ def joined(value: Any) -> Any:
     return "\n".join(value) if is_list else value
 
 
+def is_whole_page(value: bytes | str) -> bool:
+    """Return whether a value is HTML from its beginning on, and no piece of markup."""
+    head = value[:_HEAD]
+    return _WHOLE_PAGE.match(head.decode("latin-1") if isinstance(head, bytes) else head) is not None
+
+
 def text_or_page(value: Any) -> tuple[str, bytes | str]:
     """Return a text without markup, or the page that a text is to be taken from; two empty ones: neither."""
     value = joined(value)
     if not isinstance(value, (bytes, str)) or not value.strip() or is_placeholder(value):
         return "", ""
-    if isinstance(value, bytes) or ("<" in value and _WHOLE_PAGE.match(value)):
+    if isinstance(value, bytes) or is_whole_page(value):
         return "", value
     text = without_markup(value)
     return (text if text is value else text.strip()), ""

@@ -25,7 +25,9 @@ from tests.crawling import ExitedError, Outcome, crawl_here
 from tests.deciding import Crawl, empty
 from tests.passing import ADDONS, ItemsSpider
 
-settings.register_profile("suite", deadline=None, database=None, print_blob=True, max_examples=50)
+settings.register_profile("suite", deadline=None, database=None, print_blob=True, max_examples=25)
+# What `make test-all` chooses.
+settings.register_profile("thorough", settings.get_profile("suite"), max_examples=100)
 settings.load_profile("suite")
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"hypothesis-{os.getuid()}")
 
@@ -36,15 +38,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # The fast tests have no server.
 KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 
-# What differs between the databases: SQL, locks, outages, versions, and of the rest one module each.
+# What differs between the databases: locks, outages, versions, and that the same is decided.
 _ON_POSTGRESQL = {
-    "cli/test_runs_command.py",
     "crawler/test_database_failures.py",
-    "store/test_deduplicator.py",
-    "store/test_key_table.py",
-    "store/test_notes.py",
+    "store/test_databases.py",
+    "store/test_laws.py",
     "store/test_race.py",
-    "report/test_report.py",
     "store/test_versions.py",
 }
 _TESTS = Path(__file__).parent

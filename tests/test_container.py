@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import yaml
 
 from tests.docs.pages import ROOT
 from tests.localsite import LocalSite, article
@@ -176,6 +175,7 @@ def test_the_python_of_the_image_is_one_that_the_project_names() -> None:
 
 
 def test_the_crawl_of_the_compose_file_waits_for_a_database_in_utf_8() -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed: pip install -r requirements/docs.txt")
     services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
     assert services["crawl"]["depends_on"] == {"database": {"condition": "service_healthy"}}
     assert services["crawl"]["environment"]["SCRAPY_PROJECT"] == "cluster"

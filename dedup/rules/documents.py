@@ -23,7 +23,7 @@ class Rule(StrEnum):
 
     SAME_TEXT = "the texts are the same once normalised"
     SAME_BYTES = "the pages have no text, and their bytes are the same"
-    SAME_SHORT_TEXT = "the texts are the same, but too short, or had by too many, to say that one is a copy"
+    SAME_SHORT_TEXT = "the texts are the same, or nearly, but too short, or had by too many, to say that one is a copy"
     TOO_SHORT = "too short for a near-duplicate check; the texts differ"
     TOO_FAR = "the fingerprints differ in more bits than radius, and mode is paper"
     NO_KEY = "the documents share no key: no band, and no prefix of a table with fingerprints within 3 bits"

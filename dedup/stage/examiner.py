@@ -4,184 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from html import unescape
-from typing import Any
 from urllib.parse import urljoin
 
 from scrapy.crawler import Crawler
-from scrapy.http import Response
 
 from dedup.errors import DatabaseError
-from dedup.fields import TEXT_FIELDS, TITLE_FIELDS, actual_name, as_key, joined, text_or_page, with_title
 from dedup.rules.documents import Document
-from dedup.rules.scope import domain_of
 from dedup.rules.settings import DedupSettings
 from dedup.signature.extraction import analyse_html
-from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, digest
 from dedup.signature.signing import make_signature
 from dedup.stage.crawl_run import CrawlRun
-from dedup.stage.item_settings import FieldRule, ItemSettings, ItemView, SameKey, ShortTexts, as_item
-from dedup.stage.monitoring import NO_ITEM, NO_TEXT, ItemMonitor, is_short
-from dedup.stage.pending import PendingItem, Reading
-from dedup.stage.short_fields import short_fields
+from dedup.stage.item_reader import FILES, ItemReader
+from dedup.stage.item_settings import ItemSettings, SameKey, ShortTexts
+from dedup.stage.monitoring import NO_ITEM, NO_TEXT, UNCLEAR, ItemMonitor, is_short
+from dedup.stage.pending import PendingItem
 from dedup.workers.pool import WorkerPool
 
-SHORT_TEXT = 400
-"""Characters: where an item has so few of a page, the page is looked at, too."""
-
-FILES = "files"
-"""Where Scrapy's `FilesPipeline` puts files, but for the setting `FILES_RESULT_FIELD`."""
-
-_TITLE_FIELDS = FieldRule(TITLE_FIELDS)
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 # Characters: two milliseconds.
 _AT_ONCE = 10_000
 # Bytes: a page names its address at its beginning. To parse the page would take milliseconds.
 _HEAD = 100_000
 _CANONICAL = re.compile(rb"<link\s[^<>]*?\brel\s*=\s*[\"']?canonical\b[^<>]*+>", re.IGNORECASE)
 _HREF = re.compile(rb"\bhref\s*=\s*(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'<>]++))", re.IGNORECASE)
-
-
-class ItemReader:
-    """Finds text and key in the items of a spider.
-
-    Of the fields that are looked at by default, those that come after one in which an item of the class had text are
-    not looked at any more: another item of the class whose text is missing has none, and is not compared by a
-    description that many items share. Fields that a project names are looked at in every item.
-
-    Args:
-        settings: those of the project.
-        spider: the spider's name.
-        files: the field of files whose checksums are compared where there is no text. Not of pictures: things without
-            one of their own all have the same one.
-    """
-
-    def __init__(self, settings: ItemSettings, spider: str, files: str = FILES) -> None:
-        self._settings = settings
-        self._files = FieldRule((files,))
-        self._spider = spider
-        self._seen: dict[type, set[str]] = {}
-
-    def read(self, view: ItemView, response: Response | None) -> Reading:
-        """Read an item of any kind that itemadapter knows."""
-        page = "" if response is None else clean(response.url)
-        title_field, title = _first_text(self._settings.title_field, view)
-        reading = Reading(view.class_name)
-        self._find_content(view, reading, title_field, title)
-        if not title:
-            # Where a title shall not be compared, it is still what people know the item by.
-            title_field, title = _first_text(_TITLE_FIELDS, view)
-        reading.title = title
-        reading.key_field, reading.key = self._find_key(view, page)
-        reading.is_page = reading.key == page != ""
-        if not reading.key:
-            reading.key = f"{page or self._spider} {reading.content_name}"
-        elif not reading.source:
-            self._take_title(view, reading)
-        elif reading.is_page and 0 < len(reading.text) <= SHORT_TEXT:
-            reading.html = self._find_page(view)[1]
-        # Copies have other headlines now and then.
-        used = {reading.key_field, title_field, *reading.source.split(" + ")}
-        reading.fields = short_fields(view, used, self._settings.distinct_fields)
-        if reading.fields.values:
-            # Towns, and shops for phones, have hosts of their own.
-            site = domain_of(reading.key) or domain_of(page) or self._spider
-            reading.fields = reading.fields._replace(site=site)
-        return reading
-
-    def is_exempt(self, view: ItemView) -> bool:
-        """Whether the project has said that items of this class have no text."""
-        return self._settings.text_field.rule_for(type(view.item)) is None
-
-    def empty_fields(self, view: ItemView) -> list[str]:
-        """Return the fields of an item in which text, HTML or files are looked for, and in which there is nothing."""
-        rules = (rule.rule_for(type(view.item)) for rule in self._content_rules())
-        names = dict.fromkeys(name for rule in rules if rule is not None for name in rule.names)
-        there = [actual for name in names if (actual := actual_name(view.fields, name))]
-        return [name for name in there if not any(text_or_page(view.fields[name]))]
-
-    def _content_rules(self) -> tuple[FieldRule, FieldRule, FieldRule]:
-        return self._settings.text_field, self._settings.html_field, self._files
-
-    def _find_key(self, view: ItemView, page: str) -> tuple[str, str]:
-        """Return the field of the key, and the key; two empty ones: there is none."""
-        for field, value in self._settings.key_field.find(view):
-            if key := clean(as_key(value)).strip():
-                if _URL.match(key):
-                    return field, key
-                # Another spider's numbers are those of other things.
-                return field, urljoin(page, key) if page and key.startswith("/") else f"{self._spider}:{key}"
-        return "", ""
-
-    def _find_content(self, view: ItemView, reading: Reading, title_field: str, title: str) -> None:
-        """Find text, else HTML, else files in an item."""
-        for field, value in self._texts(view):
-            text, page = text_or_page(value)
-            if text:
-                self._seen.setdefault(type(view.item), set()).add(field)
-                reading.text, reading.source = (
-                    (with_title(title, text), f"{title_field} + {field}") if title else (text, field)
-                )
-                reading.html = ""
-                return
-            if page and not reading.html:
-                reading.html, reading.source = page, field
-        found_in, page = self._find_page(view)
-        if page:
-            reading.html, reading.source = page, found_in
-        if reading.html:
-            return
-        for field, value in self._files.find(view):
-            if checksums := _checksums(value):
-                reading.checksums, reading.source = checksums, f"checksums of {field}"
-                return
-
-    def _find_page(self, view: ItemView) -> tuple[str, bytes | str]:
-        found = ((field, page) for field, value in self._settings.html_field.find(view) if (page := _html(value)))
-        return next(found, ("", ""))
-
-    def _texts(self, view: ItemView) -> Iterator[tuple[str, Any]]:
-        rule = self._settings.text_field.rule_for(type(view.item))
-        is_named = rule is None or rule.names != TEXT_FIELDS
-        for field, value in self._settings.text_field.find(view):
-            if is_named or not self._is_second_choice(view, field):
-                yield field, value
-
-    def _is_second_choice(self, view: ItemView, field: str) -> bool:
-        """Whether items like this one have their text in a field that comes before this one."""
-        better = self._seen.get(type(view.item), set()).intersection(TEXT_FIELDS[: TEXT_FIELDS.index(field)])
-        # Dicts of several kinds have one class.
-        return any(actual_name(view.fields, name) for name in better) if isinstance(view.item, dict) else bool(better)
-
-    def _take_title(self, view: ItemView, reading: Reading) -> None:
-        """Take the title of an item that by its class has nothing else for its text, if its key is its own."""
-        rule = self._settings.text_field.rule_for(type(view.item))
-        is_named = rule is not None and rule.names != TEXT_FIELDS
-        if not is_named and not any(each.has_field(view) for each in self._content_rules()):
-            reading.source, reading.text = _first_text(self._settings.title_field, view)
-
-
-def _first_text(rule: FieldRule, view: ItemView) -> tuple[str, str]:
-    """Return the first field of a rule that holds a text, and that text; nothing: none does."""
-    found = ((name, text) for name, value in rule.find(view) if (text := text_or_page(value)[0]))
-    return next(found, ("", ""))
-
-
-def _html(value: Any) -> bytes | str:
-    if isinstance(value, Response):
-        return value.body
-    value = joined(value)
-    return value if isinstance(value, (bytes, str)) and value.strip() else ""
-
-
-def _checksums(value: Any) -> tuple[str, ...]:
-    files = [as_item(each) for each in (value if isinstance(value, (list, tuple)) else [value])]
-    found = [each.get("checksum") for each in files if each is not None]
-    return tuple(sorted(str(checksum) for checksum in found if checksum))
 
 
 class Examiner:
@@ -228,8 +77,7 @@ class Examiner:
             return
         await self._try(pending, self._make_document)
         if pending.document is None and not pending.reading.source:
-            empty = ", ".join(self._reader.empty_fields(pending))
-            self._monitor.note_unexamined(pending, NO_TEXT + f" in {empty}" if empty else NO_TEXT)
+            self._monitor.note_unexamined(pending, self._why_no_text(pending))
             return
         if pending.document is not None and not is_short(pending.document, self._pass_below):
             await self._run.decide(pending)
@@ -254,6 +102,12 @@ class Examiner:
             else:
                 return True
         return False
+
+    def _why_no_text(self, pending: PendingItem) -> str:
+        if pending.reading.unclear:
+            return f"{UNCLEAR}: {', '.join(pending.reading.unclear)}"
+        empty = ", ".join(self._reader.empty_fields(pending))
+        return NO_TEXT + f" in {empty}" if empty else NO_TEXT
 
     async def _try(self, pending: PendingItem, make: Callable[[PendingItem], Awaitable[None]]) -> None:
         """Make or sign the document of an item; without one it passes."""

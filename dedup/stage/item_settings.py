@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from itemadapter import ItemAdapter
 
 from dedup.errors import SettingsError
-from dedup.fields import HTML_FIELDS, KEY_FIELDS, TEXT_FIELDS, TITLE_FIELDS, Getter, actual_name, getter_of
+from dedup.fields import HTML_FIELDS, ITEM_TEXT_FIELDS, KEY_FIELDS, TITLE_FIELDS, Getter, actual_name, getter_of
 from dedup.rules.setting_values import from_json, to_bool, to_int, to_word
 
 ItemFunction = Callable[[Any], Any]
@@ -22,7 +22,7 @@ Kind = tuple[type, tuple[Any, ...]]
 """What items have in common whose fields are found in the same way: their class and the names of their fields."""
 
 ALL_FIELDS = ("*",)
-"""All fields that may tell an item from others of its text, see `dedup.stage.short_fields`."""
+"""All fields that may tell an item from others of its text, see `dedup.stage.distinct_fields`."""
 
 _MOST_KINDS = 256
 
@@ -216,7 +216,7 @@ class ItemSettings:
         title_field: the title, which is compared together with the text.
         html_field: HTML, or a response, from which the text is taken where there is none.
         key_field: the key: a URL, or an id, which counts for items of the same class and spider.
-        distinct_fields: what tells items of one text from each other; `*`: all short fields that may do so.
+        distinct_fields: what tells items of one text from each other; `*`: all fields that may do so.
         mark_field: receives verdict, original, distance and similarity of each item; empty: no field does.
         same_key: another text under a key in one run: `separate`, it is another document with a key of its own;
             `update`, the document has changed.
@@ -234,7 +234,7 @@ class ItemSettings:
     body_digest_field: ClassVar = FieldRule(("body_digest",))
     canonical_field: ClassVar = FieldRule(("canonical",))
 
-    text_field: FieldRule = field(default_factory=partial(FieldRule, TEXT_FIELDS))
+    text_field: FieldRule = field(default_factory=partial(FieldRule, ITEM_TEXT_FIELDS))
     title_field: FieldRule = field(default_factory=partial(FieldRule, TITLE_FIELDS))
     html_field: FieldRule = field(default_factory=partial(FieldRule, HTML_FIELDS))
     key_field: FieldRule = field(default_factory=partial(FieldRule, KEY_FIELDS))

@@ -27,10 +27,13 @@ _FIELDS_NAMED = 20
 _SOURCES_NAMED = 10
 _MOST_COUNTED = 1_000
 _FEWEST_PAGES = 5
+_FEWEST_ITEMS = 5
+_DROPPED_NAMED = 2
 _MOST_CROWDS = 100_000
 _NOT_THEIR_OWN = (Rule.SAME_SHORT_TEXT, Rule.THIN_TEXT)
 
 NO_TEXT = "no text"
+UNCLEAR = "it is not clear which field is the text"
 NO_ITEM = "no item"
 NOT_READ = "reading their fields raised"
 _STAND_BEFORE = "The stage has to stand before the pipeline that makes them of items: DEDUP_AFTER, or ITEM_PIPELINES"
@@ -83,11 +86,25 @@ class UnexaminedItems:
 def _way_out(item_class: str, reason: str) -> str:
     if reason.startswith(NOT_READ):
         return "A function that a DEDUP_*_FIELD names returns None where an item has no such value"
-    advice = "Name the one with the text" if reason == NO_TEXT else "If the text is in another one, name that"
+    is_none_known = reason == NO_TEXT or reason.startswith(UNCLEAR)
+    advice = "Name the one with the text" if is_none_known else "If the text is in another one, name that"
     if not item_class:
         return f"{advice}: DEDUP_TEXT_FIELD = 'NAME'"
     rule = f"DEDUP_TEXT_FIELD = {{'{item_class}': 'NAME'}}"
     return f"{advice}: {rule}, or None in the place of 'NAME' if they have none"
+
+
+class _Dropped:
+    """The items of a class that were dropped as copies of one original: how many, and the first of them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.named: list[str] = []
+
+    def note(self, key: str) -> None:
+        self.count += 1
+        if len(self.named) < _DROPPED_NAMED:
+            self.named.append(key)
 
 
 class ItemMonitor:
@@ -118,11 +135,14 @@ class ItemMonitor:
         self._behind = behind
         # By the classes of items or their sites, and by the originals whose text they have with other fields.
         self._items: Counter[str] = Counter()
+        self._examined: Counter[str] = Counter()
         self._equal: Counter[tuple[str, str]] = Counter()
         self._clusters: Counter[str] = Counter()
         self._documents: Counter[str] = Counter()
         self._duplicates: Counter[str] = Counter()
         self._of_earlier_runs = 0
+        # By classes of items, and by their originals.
+        self._dropped: dict[str, dict[str, _Dropped]] = {}
         self._sources: set[tuple[str, str, str]] = set()
         # What was warned of, each with its kind.
         self._warned: set[tuple[str, str]] = set()
@@ -155,6 +175,7 @@ class ItemMonitor:
         if decision.rule is not Rule.ERASED:
             self._note_crowd(decision)
         self._note_earlier(decision)
+        self._note_dropped(pending.reading.item_class, decision)
         self._note_text(pending.reading, decision, is_short=is_short(document, self._settings.short_tokens))
         self._log_source(pending.reading)
 
@@ -197,6 +218,50 @@ class ItemMonitor:
                 *(logged(decision.key), logged(str(decision.original))),
             )
 
+    def _note_dropped(self, item_class: str, decision: Decision) -> None:
+        """Count what an original has taken of its class; warn once some are counted, see `warn_at_the_end`."""
+        self._examined[item_class] += 1
+        if not decision.is_dropped:
+            return
+        by_original = self._dropped.setdefault(item_class, {})
+        dropped = by_original.setdefault(str(decision.original), _Dropped())
+        dropped.note(decision.key)
+        if len(by_original) > _MOST_COUNTED:
+            most = sorted(by_original, key=lambda original: by_original[original].count)[_MOST_COUNTED // 2 :]
+            self._dropped[item_class] = {original: by_original[original] for original in most}
+        if self._examined[item_class] >= WARN_AFTER:
+            self._warn_of_taken(item_class, str(decision.original), dropped)
+
+    def _warn_of_taken(self, item_class: str, original: str, dropped: _Dropped) -> None:
+        """Warn where one original has taken more than half of a class: no run is emptied without a word."""
+        total = self._examined[item_class]
+        if total < _FEWEST_ITEMS or 2 * dropped.count <= total or not self._is_first("taken", item_class):
+            return
+        logger.warning(
+            "%d of %s%s were dropped as copies of %s, such as %s; if they are other things, name a field that tells "
+            "them apart: DEDUP_DISTINCT_FIELDS = ['*', 'NAME'], or the one with their own text: DEDUP_TEXT_FIELD%s",
+            dropped.count,
+            counted(total, "item"),
+            f" of {item_class}" if item_class else "",
+            logged(original),
+            " and ".join(map(logged, dropped.named)),
+            self._stands_before("; if a pipeline makes that"),
+        )
+
+    def _stands_before(self, condition: str) -> str:
+        """Name the setting by which the stage runs behind a pipeline, where there is one."""
+        if not self._behind:
+            return ""
+        named = ", ".join(self._behind)
+        return f"{condition}, let the stage run behind it ({named}): DEDUP_AFTER = [{self._behind[0]!r}]"
+
+    def warn_at_the_end(self) -> None:
+        """Warn of what could not be examined, and of what has taken most of a class with few items."""
+        self.unexamined.warn_at_the_end(self.examined)
+        for item_class, dropped in list(self._dropped.items()):
+            original = max(dropped, key=lambda each: dropped[each].count)
+            self._warn_of_taken(item_class, original, dropped[original])
+
     def _note_text(self, reading: Reading, decision: Decision, *, is_short: bool) -> None:
         """Warn of a text that most items of a class have, or several pages of a site, and that is not their own."""
         owner = reading.item_class if self._keeps_short else owner_of(reading.key)
@@ -225,12 +290,9 @@ class ItemMonitor:
             )
             return
         of = f" of {owner}" if owner else ""
-        behind = f" ({', '.join(self._behind)}): DEDUP_AFTER = [{self._behind[0]!r}]" if self._behind else ""
-        logger.warning(
-            "most items%s have the text of %s, and no more of them are dropped; if a pipeline makes their own text, let"
-            " the stage run behind that%s",
-            *(of, logged(str(decision.original)), behind),
-        )
+        behind = self._stands_before("; if a pipeline makes their own")
+        message = "most items%s have the text of %s, and are kept since other fields of theirs differ%s"
+        logger.warning(message, of, logged(str(decision.original)), behind)
 
     def _log_source(self, reading: Reading) -> None:
         source = (reading.item_class, reading.source, reading.key_field)

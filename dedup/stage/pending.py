@@ -127,6 +127,7 @@ class Reading:
         key_field: the field of the key; empty where it was made of the response's URL and what the item holds.
         is_page: whether the item represents the page that it was found on: its key is the page's URL.
         fields: what else tells it from items of the same text.
+        unclear: the fields of which any may be its text, where it has none for that.
     """
 
     item_class: str = ""
@@ -139,6 +140,7 @@ class Reading:
     key_field: str = ""
     is_page: bool = False
     fields: ItemFields = NO_FIELDS
+    unclear: tuple[str, ...] = ()
 
     @property
     def content_name(self) -> str:

@@ -161,7 +161,7 @@ class NearDuplicatePipeline:
         if not self._is_open:
             return
         unexamined = self._monitor.unexamined
-        unexamined.warn_at_the_end(self._monitor.examined)
+        self._monitor.warn_at_the_end()
         try:
             goes_on = bool(self._crawler.stats.get_value(RUN_GOES_ON))
             await self._run.end(reason, list(unexamined.rows()), goes_on=goes_on)

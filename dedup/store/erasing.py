@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, column, delete, or_, select, table, update
+from sqlalchemy import Connection, CursorResult, column, delete, select, table, update
 
 from dedup.errors import DedupError
 from dedup.rules.documents import DUPLICATES, StoredDocument, Verdict
@@ -151,14 +151,14 @@ def _digests_of(document: StoredDocument) -> list[bytes]:
 
 
 def _remove_verdicts(connection: Connection, gone: Collection[int], erasure: Erasure) -> None:
-    """Remove the verdicts on documents, and on what was a copy of one; what resembled one of them resembles nothing."""
+    """Remove the verdicts on documents; what resembled one of them, or was its copy once, resembles nothing."""
     resembling = verdicts.c.original_id.in_(gone)
-    of_copies = resembling & verdicts.c.verdict.in_(DUPLICATES)
-    done = connection.execute(delete(verdicts).where(or_(verdicts.c.document_id.in_(gone), of_copies)))
+    done = connection.execute(delete(verdicts).where(verdicts.c.document_id.in_(gone)))
     _count(erasure, "dedup_verdicts", done)
     alone = dict.fromkeys(("original_id", "matched_id", "distance", "similarity", "rule"))
-    is_similar = resembling & (verdicts.c.verdict == Verdict.SIMILAR)
-    connection.execute(update(verdicts).where(is_similar).values(verdict=Verdict.NEW.value, **alone))
+    # A document without a verdict of a run could not go with it.
+    is_related = resembling & verdicts.c.verdict.in_([Verdict.SIMILAR, *DUPLICATES])
+    connection.execute(update(verdicts).where(is_related).values(verdict=Verdict.NEW.value, kept=None, **alone))
     connection.execute(update(verdicts).where(resembling).values(**alone))
     by_member = verdicts.c.matched_id.in_(gone)
     connection.execute(update(verdicts).where(by_member).values(matched_id=verdicts.c.original_id))

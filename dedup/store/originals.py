@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, Rule, StoredDocument
 from dedup.rules.matcher import MOST_KEPT, Candidate, Matcher, Query
-from dedup.rules.other_fields import other_fields, share_fields, unpacked
+from dedup.rules.other_fields import are_one, other_fields, unpacked
 from dedup.rules.scope import are_other_titles, may_have_moved, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens, similarity_of_words
@@ -18,12 +18,6 @@ from dedup.store.key_table import KeyTable
 from dedup.store.recognition import Recognised
 from dedup.store.schema import to_unsigned
 from dedup.store.unit_of_work import UnitOfWork
-
-_COPIES = 4
-"""Of a text of few words under so many other keys; what has it under one more is kept."""
-
-_FEWEST_ITEMS = 20
-"""If more than half of so many items of a class have one text, that is a placeholder."""
 
 _FEWEST_PAGES = 5
 """If more than half of so many pages of a site have one text, and other titles, their own was not found."""
@@ -38,13 +32,13 @@ class OriginalFinder:
         self.keys = keys
         self.settings = settings
         self._matcher = Matcher(settings)
-        # By classes of items, or sites: those of this process, and those that had the text of an earlier one, by this.
-        self._items: Counter[str] = Counter()
+        # By sites: the pages of this process, and those that had the text of an earlier one, by this.
+        self._pages: Counter[str] = Counter()
         self._equal: dict[str, Counter[int]] = {}
 
     def find(self, unit: UnitOfWork, found: Recognised) -> Answer:
         """Return what a document is a duplicate of or resembles; without signature, as its bytes are known already."""
-        self._items[_group_of(found.document)] += 1
+        self._pages[owner_of(found.document.key)] += 1
         stored = found.stored
         if stored is not None and stored.leader_id is None and stored.text_digest == found.content.text_digest:
             # What has changed are its fields.
@@ -72,7 +66,8 @@ class OriginalFinder:
         leader = document_rows.leader_of(unit, twin)
         if is_other or other_fields(leader.fields, content.fields):
             return Answer(similar=Match(leader, twin, rule=Rule.OTHER_FIELDS))
-        if self._is_similar(unit, document, content, leader):
+        is_short = 0 < content.sketch.tokens < document.similar_below
+        if is_short or self._has_text_of_others(document, content, leader):
             return Answer(similar=Match(leader, twin, rule=Rule.SAME_SHORT_TEXT))
         rule = Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES
         return Answer(Match(leader, twin, rule=rule), has_moved=_comes_from(unit, document, leader))
@@ -94,32 +89,19 @@ class OriginalFinder:
             return answer._replace(has_moved=_comes_from(unit, document, answer.match.leader))
         return answer
 
-    def _is_similar(self, unit: UnitOfWork, document: Document, content: Content, leader: StoredDocument) -> bool:
-        """Return whether an equal text is no copy: by its length, or since it has come under so many keys."""
-        group = _group_of(document)
-        if not group or not content.sketch.tokens:
+    def _has_text_of_others(self, document: Document, content: Content, leader: StoredDocument) -> bool:
+        """Return whether a page has the text of others of its site, and its own was not found: it has another title."""
+        owner = owner_of(document.key)
+        if document.similar_below or not owner or not content.sketch.tokens:
             return False
-        equal = self._equal.setdefault(group, Counter())
+        equal = self._equal.setdefault(owner, Counter())
         equal[leader.id] += 1
         if len(equal) > _MOST_COUNTED:
-            self._equal[group] = Counter(dict(equal.most_common(_MOST_COUNTED // 2)))
-        is_of_most = 2 * equal[leader.id] > self._items[group]
-        if not document.similar_below:
-            # A trap, which has one page under many addresses, has one title, too.
-            is_of_site = is_of_most and self._items[group] >= _FEWEST_PAGES
-            is_short = content.sketch.tokens < 2 * self.settings.short_tokens and group == owner_of(leader.key)
-            return (is_of_site or is_short) and are_other_titles(content.title, leader.title)
-        if is_of_most and self._items[group] >= _FEWEST_ITEMS:
-            return True
-        if content.sketch.tokens < document.similar_below:
-            return True
-        is_short = content.sketch.tokens < self.settings.short_tokens
-        return is_short and document_rows.count_led(unit, leader.id, _COPIES) == _COPIES
-
-
-def _group_of(document: Document) -> str:
-    """Return the items or pages among which an equal text may be a placeholder; empty: there are none."""
-    return f"class {document.item_class}" if document.similar_below else owner_of(document.key)
+            self._equal[owner] = Counter(dict(equal.most_common(_MOST_COUNTED // 2)))
+        # A trap, which has one page under many addresses, has one title, too.
+        is_of_most = 2 * equal[leader.id] > self._pages[owner] >= _FEWEST_PAGES
+        is_short = content.sketch.tokens < 2 * self.settings.short_tokens and owner == owner_of(leader.key)
+        return (is_of_most or is_short) and are_other_titles(content.title, leader.title)
 
 
 def _comes_from(unit: UnitOfWork, document: Document, leader: StoredDocument) -> bool:
@@ -162,13 +144,12 @@ def _with_same_fields(
     site, values, _ = unpacked(content.fields)
     # Of another host it may be the same item before its site has moved.
     same = next((each for each in agreeing if unpacked(each.fields).values == values), None)
-    same = same or next((each for each in agreeing if share_fields(each.fields, content.fields)), None)
+    # What has none of the fields that tell it from others of its site may be any of them.
+    here = [each for each in differing if unpacked(each.fields).site == site]
+    names = other_fields(here[0].fields, content.fields) if here else []
+    same = same or next((each for each in agreeing if not here or are_one(each.fields, content.fields, names)), None)
     if same is not None:
         return same, False
-    # What has none of these fields may be any of them, and what is at another site one of several here.
-    here = [each for each in differing if unpacked(each.fields).site == site]
-    if agreeing and not here:
-        return agreeing[0], False
     return next(iter(here or differing), found), is_other or bool(differing)
 
 

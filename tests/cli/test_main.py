@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -137,3 +138,16 @@ def test_options_of_how_documents_are_decided_come_last_and_in_few_lines(command
         "--scheme",
         "--dictionary",
     ]
+
+
+def test_options_that_only_dedup_files_has_are_refused_with_a_line_that_says_so(tmp_path: Path) -> None:
+    printed = run_dedup("files", "-h", folder=tmp_path).stdout, run_dedup("spark", "-h", folder=tmp_path).stdout
+    of_files, of_spark = (set(re.findall("^  (?:-., )?.*?(--[a-z-]+)", each, re.MULTILINE)) for each in printed)
+    missing = of_files - of_spark
+    assert "--pairs" in missing
+    for name in missing:
+        done = run_dedup("spark", "in.jsonl", "-o", "out", name, folder=tmp_path)
+        assert done.returncode == 2
+        assert f"there is no {name} here, only in `dedup files`" in done.stderr.splitlines()[-1]
+    done = run_dedup("spark", "in.jsonl", "-o", "out", "--for", folder=tmp_path)
+    assert done.stderr.endswith("did you mean --force?\n")

@@ -72,6 +72,7 @@ def fixed(line: str) -> str:
     return line.strip()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("block", [block for block in all_blocks("sh") if block.mark == "run"], ids=str)
 def test_commands_end_well(block: Block, examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,6 +81,7 @@ def test_commands_end_well(block: Block, examples: Path, capsys: pytest.CaptureF
         run_dedup(words[1:], capsys)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("block", [block for block in all_blocks("console") if block.mark == "files"], ids=str)
 def test_screen_of_files(block: Block, examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,6 +89,7 @@ def test_screen_of_files(block: Block, examples: Path, capsys: pytest.CaptureFix
     require_shown(shown, run_dedup(shlex.split(command), capsys))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_screens_of_the_demo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -15,7 +15,7 @@ from tests.docs.pages import EXAMPLES, PAGES, ROOT
 from tests.waiting import HANG
 
 pytest.importorskip("zensical", reason="Zensical is not installed: pip install -r requirements/docs.txt")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 _TOO_WIDE = """parts => [...document.querySelectorAll(parts)]
     .filter(element => element.scrollWidth > element.clientWidth + 1).map(element => element.innerText)"""

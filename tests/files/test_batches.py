@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.errors import InputError
@@ -102,7 +102,6 @@ def as_signed_together(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
 
 
 @given(st.lists(st.sampled_from(LINES), max_size=12), st.booleans(), st.booleans(), st.integers(50, 3000))
-@settings(max_examples=40, deadline=None)
 def test_signatures_keys_and_places(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], has_mark: bool, has_end: bool, size: int
 ) -> None:
@@ -241,7 +240,6 @@ def test_lines_that_are_gone_when_they_are_written(tmp_path: Path) -> None:
 
 
 @given(contents=st.lists(st.sampled_from(["", "!!!", ENGLISH, CHINESE, b"<p>page", b"<p>!!!</p>", b""]), max_size=8))
-@settings(max_examples=25, deadline=None)
 def test_texts_and_pages_of_one_batch(contents: list[str | bytes]) -> None:
     documents = [
         CorpusDocument(

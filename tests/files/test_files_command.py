@@ -35,7 +35,9 @@ LINES = [
 
 
 def dedup(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    return run_dedup("files", *arguments, folder=folder)
+    """Run the command, in this process alone if nothing else is said: to start others takes longer than the work."""
+    alone = () if "--processes" in arguments else ("--processes", "1")
+    return run_dedup("files", *arguments, *alone, folder=folder)
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -62,7 +64,7 @@ def many(count: int, seed: object = 0) -> list[dict[str, Any]]:
 def test_a_file_whose_first_records_are_all_rejected_is_named_at_once(tmp_path: Path) -> None:
     write(tmp_path / "bad.jsonl", [{"words": TEXT}] * 250)
     write(tmp_path / "good.jsonl", [{"words": TEXT}] * 99 + LINES + [{"words": TEXT}] * 250)
-    done = dedup("bad.jsonl", "good.jsonl", "--dry-run", "--processes", "1", folder=tmp_path)
+    done = dedup("bad.jsonl", "good.jsonl", "--dry-run", folder=tmp_path)
     [said] = [line for line in done.stderr.splitlines() if "its first 100 records are rejected" in line]
     assert said.startswith("dedup files: bad.jsonl:100: ")
     assert said.endswith("has neither 'text' nor 'html'; there are 'words'; name that of the text by --text-field")
@@ -70,7 +72,7 @@ def test_a_file_whose_first_records_are_all_rejected_is_named_at_once(tmp_path: 
 
 def test_what_is_similar_is_kept_and_named_in_a_file_of_its_own(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": FORM}, {"id": "e", "text": filled_in(FORM)}])
-    done = dedup("in.jsonl", "-o", "out", "--processes", "1", folder=tmp_path)
+    done = dedup("in.jsonl", "-o", "out", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     [row] = rows_of(tmp_path / "out/similar.jsonl")
     assert (row["key"], row["original"], row["verdict"], row["rule"]) == ("e", "d", "similar", "replaced")
@@ -84,7 +86,7 @@ def test_what_is_similar_is_kept_and_named_in_a_file_of_its_own(tmp_path: Path) 
 
 def test_similar_documents_are_counted_and_written_where_they_are_wanted(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": FORM}, {"id": "e", "text": filled_in(FORM)}])
-    done = dedup("in.jsonl", "--similar", "look.jsonl", "--json", "--processes", "1", folder=tmp_path)
+    done = dedup("in.jsonl", "--similar", "look.jsonl", "--json", folder=tmp_path)
     report = json.loads(done.stdout)
     assert (report["kept"], report["similar"], report["exact"] + report["near"]) == (4, 1, 2)
     assert [row["key"] for row in rows_of(tmp_path / "look.jsonl")] == ["e"]
@@ -165,7 +167,7 @@ def test_where_nothing_is_dropped_there_is_nothing_to_show(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", LINES)
-    done = dedup("in.jsonl", "--dry-run", "--json", "--limit", "2", "--processes", "1", folder=tmp_path)
+    done = dedup("in.jsonl", "--dry-run", "--json", "--limit", "2", folder=tmp_path)
     assert done.returncode == 0
     report = json.loads(done.stdout)
     assert (report["documents"], report["kept"], report["near"]) == (2, 1, 1)
@@ -304,8 +306,7 @@ def test_documents_that_an_index_was_made_of_do_not_pass_for_copies(tmp_path: Pa
     assert (done.returncode, done.stderr) == (0, said)
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(("suffix", "stop"), [("jsonl", signal.SIGKILL), ("parquet", signal.SIGINT)])
 @pytest.mark.slow
 def test_a_run_that_was_killed_or_stopped_writes_nothing_and_the_next_one_all(
     suffix: str, stop: signal.Signals, tmp_path: Path
@@ -377,7 +378,7 @@ def test_who_reads_no_further_ends_the_command_without_an_error(tmp_path: Path) 
 def test_a_source_of_which_most_goes_is_named_and_may_stop_the_run(tmp_path: Path) -> None:
     write(tmp_path / "new.jsonl", [{"id": f"n{i}", "text": document(40, i)} for i in range(100)])
     write(tmp_path / "old.jsonl", [{"id": f"o{i}", "text": edited(TEXT, i % 3 + 1, i)} for i in range(100)])
-    inputs = ("new.jsonl", "old.jsonl", "--processes", "1")
+    inputs = ("new.jsonl", "old.jsonl")
     done = dedup(*inputs, "--pairs", "pairs.jsonl", "--json", folder=tmp_path)
     report = json.loads(done.stdout)
     counts = report["sources"]

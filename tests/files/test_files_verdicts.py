@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -133,7 +132,6 @@ def test_so_are_those_of_texts_too_long_to_be_compared_word_by_word(
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 40), st.integers(0, 2)), max_size=12))
-@hypothesis_settings(max_examples=25)
 def test_chains_of_edits_end_where_those_of_a_crawl_do(steps: list[tuple[int, int, int]]) -> None:
     contents: list[Content] = [document(150, i) for i in range(5)]
     for source, edits, seed in steps:

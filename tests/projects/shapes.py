@@ -84,7 +84,7 @@ def news() -> Project:
         key=_path_of,
         settings="news/settings.py",
         place="duplicates are dropped before SqlitePipeline, the feeds",
-        found=frozenset({"text: title + article_text; key: link; items of StoryItem"}),
+        found=frozenset({"text: title + article_text; key: link; told apart by: content_intro; items of StoryItem"}),
     )
 
 
@@ -213,8 +213,8 @@ def forum() -> Project:
         place="duplicates are dropped before StripPipeline, SqlitePipeline, the feeds",
         found=frozenset({"text: message; key: url; items of Post"}),
         # The same post by another member is spam.
-        more='DEDUP_TEXT_FIELD = {"Post": "message", "Member": None}\nDEDUP_DISTINCT_FIELDS = []\n',
-        named=("DEDUP_TEXT_FIELD = {'Post': 'NAME'}", "DEDUP_TEXT_FIELD = {'Member': 'NAME'}, or None"),
+        more='DEDUP_TEXT_FIELD = {"Member": None}\nDEDUP_DISTINCT_FIELDS = []\n',
+        named=("DEDUP_TEXT_FIELD = {'Member': 'NAME'}, or None",),
         warnings=("several texts under one key",),
     )
 

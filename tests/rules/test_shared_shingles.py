@@ -7,7 +7,7 @@ from random import Random
 
 import mmh3
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.rules import shared_shingles
@@ -162,7 +162,6 @@ def test_little_may_have_been_rewritten_of_an_edited_copy() -> None:
     st.integers(0, 150),
     st.sampled_from(Caution),
 )
-@settings(max_examples=100, deadline=None)
 def test_the_bounds_change_no_rule(seed: int, answers: int, edits: int, rewritten: int, caution: Caution) -> None:
     form = document(300, seed)
     tokens = edited(answered(form, answers, "other"), edits, seed).split()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import HtmlElement
 from trafilatura import bare_extraction
@@ -127,7 +127,6 @@ BLOCKS = (
 blocks = st.lists(st.tuples(st.sampled_from(BLOCKS), st.integers(1, 60), st.integers(0, 999)), max_size=8)
 
 
-@settings(max_examples=60)
 @given(blocks)
 def test_no_text_is_shorter_than_that_of_the_fast_mode_or_thin_and_short(page: list[tuple[str, int, int]]) -> None:
     body = "".join(each([document(words, seed)], element) for element, words, seed in page)

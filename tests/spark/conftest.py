@@ -1,4 +1,7 @@
-"""One session of Spark for all tests of this folder: to start one takes as long as most of them."""
+"""One session of Spark for all tests of this folder: to start one takes as long as most of them.
+
+`make test` runs one of them, where Spark is installed; `make test-all` installs it and runs all.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from tests.s3_server import running, server  # noqa: F401
 from tests.spark.properties import PROPERTIES
 
 
@@ -25,10 +27,18 @@ def why_not() -> str | None:
     return None
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reason = why_not()
     for item in items:
-        if Path(__file__).parent in item.path.parents and reason:
+        if Path(__file__).parent not in item.path.parents:
+            continue
+        item.add_marker(pytest.mark.slow)
+        # Those of Spark itself.
+        item.add_marker(pytest.mark.filterwarnings("ignore"))
+        if item.name != "test_verdicts_are_those_of_files[small]":
+            item.add_marker(pytest.mark.thorough)
+        if reason:
             item.add_marker(pytest.mark.skip(reason=reason))
 
 

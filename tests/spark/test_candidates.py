@@ -16,8 +16,6 @@ from dedup.rules.verification import is_comparable, keys_of
 from dedup.signature.signature import BANDS, Sketch, distance
 from tests.spark.test_verdicts import SPREAD, set_in
 
-pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
 COUNT = 400
 SETTINGS = RuleSettings(min_tokens=3)
 

@@ -21,8 +21,6 @@ from tests.spark.test_verdicts import ALIKE, CHAIN, JOINED, key_of, of_files
 from tests.texts import CHINESE, ENGLISH
 from tests.waiting import HANG, wait_until
 
-pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
 MATRIX = [(1, "4"), (2, "4"), (7, "4"), (1, "400"), (2, "400"), (7, "400")]
 
 

@@ -10,8 +10,6 @@ import pytest
 from tests.docs.pages import Block, all_blocks
 from tests.texts import CHINESE, ENGLISH
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
 
 @pytest.mark.parametrize("block", [block for block in all_blocks("python") if block.mark == "spark"], ids=str)
 def test_block(block: Block, spark: Any, tmp_path: Path) -> None:

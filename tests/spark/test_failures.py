@@ -16,8 +16,6 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'scra
 
 from dedup.spark.session import java_is_to_blame, reason_of
 
-pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
 
 def test_java_of_another_version_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java = tmp_path / "bin" / "java"

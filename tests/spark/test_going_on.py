@@ -19,8 +19,6 @@ from tests.spark.test_spark_command import command, environment, rows, run_spark
 from tests.spark.test_verdicts import related
 from tests.waiting import HANG, wait_until
 
-pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
 
 def test_a_job_that_was_killed_goes_on(tmp_path: Path) -> None:
     lines = [json.dumps({"text": each}) + "\n" for each in corpus("killed", 80) if isinstance(each, str)]

@@ -21,8 +21,6 @@ from tests.spark.test_verdicts import SPREAD, set_in
 from tests.store.test_second_original import STORIES
 from tests.texts import ENGLISH, document
 
-pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
 SETTINGS = RuleSettings(min_tokens=30)
 # The last one shows the two clusters before it to be one.
 TEXTS = [each if isinstance(each, str) else "" for each in corpus("index", 150)]

@@ -18,8 +18,6 @@ from tests.report.html.test_model import data_in, keys_of
 from tests.spark.test_spark_command import rows
 from tests.texts import document
 
-pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
 
 def run(spark: Any, *inputs: str, output: str, options: ReadOptions | None = None, **further: Any) -> list[str]:
     """Do a job as the command does; return what it tells."""

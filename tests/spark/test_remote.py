@@ -1,4 +1,4 @@
-"""`dedup spark` on files of an S3 server on this machine: executors read what `dedup files` reads."""
+"""`dedup spark` on files of a web server: executors read what `dedup files` reads."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from tests.commands import run_dedup
-from tests.s3_server import Server, upload
+from tests.remote import serving
 from tests.spark.test_job import run
 from tests.spark.test_spark_command import OUTPUTS, rows, run_spark
 from tests.texts import ENGLISH, document
-
-pytestmark = [pytest.mark.thorough, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 PAGE = f"<html><body><article><p>{document(80, 'page')}.</p></article></body></html>"
 
@@ -42,36 +40,40 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_executors_fetch_is_what_a_run_over_local_files_reads(
-    server: Server, folder: Path, tmp_path: Path
-) -> None:
-    upload(folder)
-    done = run_spark("s3://corpus/", "-o", "found", folder=tmp_path)
-    assert done.returncode == 3, done.stderr
-    expected = run_dedup("files", folder, "-o", "expected", "--format", "parquet", folder=tmp_path)
+def test_what_executors_fetch_is_what_a_run_over_local_files_reads(folder: Path, tmp_path: Path) -> None:
+    names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix != ".md")
+    names = [name for name in names if (folder / name).is_file() and not name.startswith(".")]
+    expected = run_dedup(
+        "files", *[folder / name for name in names], "-o", "expected", "--format", "parquet", folder=tmp_path
+    )
     assert expected.returncode == 3, expected.stderr
+    with serving(folder) as server:
+        urls = [f"{server.url}{name.replace(' ', '%20')}" for name in names]
+        done = run_spark(*urls, "-o", "found", folder=tmp_path)
+        assert done.returncode == 3, done.stderr
+        # A connection that is lost in the middle is no damage of the file, and the same command goes on.
+        server.broken = "b/1.JSONL"
+        lost = run_spark(*urls, "-o", "again", folder=tmp_path)
+        assert lost.returncode == 1, lost.stderr
+        assert f"{server.url}b/1.JSONL: cannot be read any more (" in lost.stderr
+        assert not any((tmp_path / "again" / name).exists() for name in OUTPUTS)
+        server.broken = ""
+        assert run_spark(*urls, "-o", "again", folder=tmp_path).returncode == 3
     for name in ("kept", "dropped", "similar"):
         found, of_files = (
-            sorted([str(row.get(column, "")) for column in ("key", "text", "original", "source")] for row in rows(path))
+            sorted([str(row.get(column, "")) for column in ("text", "original", "source")] for row in rows(path))
             for path in (tmp_path / "found" / name, tmp_path / "expected" / f"{name}.parquet")
         )
-        sources = [[each.replace("s3://corpus/", f"{folder}/") for each in row] for row in found]
+        sources = [[each.replace(server.url, f"{folder}/").replace("%20", " ") for each in row] for row in found]
         assert sources == of_files, name
-    # A connection that is lost in the middle is no damage of the file, and the same command goes on.
-    server.broken = "/corpus/b/1.JSONL"
-    lost = run_spark("s3://corpus/", "-o", "again", folder=tmp_path)
-    assert lost.returncode == 1, lost.stderr
-    assert "s3://corpus/b/1.JSONL: cannot be read any more (" in lost.stderr
-    assert not any((tmp_path / "again" / name).exists() for name in OUTPUTS)
-    server.broken = ""
-    assert run_spark("s3://corpus/", "-o", "again", folder=tmp_path).returncode == 3
     assert rows(tmp_path / "again" / "clusters") == rows(tmp_path / "found" / "clusters")
 
 
-def test_what_is_not_there_is_refused_before_spark_starts(server: Server, tmp_path: Path) -> None:
-    done = run_spark("s3://corpus/none.jsonl", "-o", "out", folder=tmp_path)
+def test_what_is_not_there_is_refused_before_spark_starts(folder: Path, tmp_path: Path) -> None:
+    with serving(folder) as server:
+        done = run_spark(f"{server.url}none.jsonl", "-o", "out", folder=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.startswith("error: s3://corpus/none.jsonl: not there; check the name")
+    assert done.stderr.startswith(f"error: {server.url}none.jsonl: not there; check the name")
 
 
 def test_a_job_writes_to_a_url(spark: Any, folder: Path, tmp_path: Path) -> None:

@@ -12,8 +12,6 @@ from dedup.report.contents import Row
 from dedup.rules.documents import Kept, Rule, Verdict
 from dedup.signature import extraction
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
 
 def test_spark_orders_and_flags_rows_as_a_page_does(spark: Any) -> None:
     from dedup.files.report import row_of

@@ -20,8 +20,6 @@ from tests.spark.properties import PROPERTIES
 from tests.texts import ENGLISH, document
 from tests.waiting import HANG
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
 UNTOLD = {"seconds", "known", "memory_bytes"}
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 
@@ -55,7 +53,6 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return read_table(path).to_pylist()
 
 
-@pytest.mark.thorough
 def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> None:
     import pyarrow as pa
     from pyarrow.parquet import write_table
@@ -120,19 +117,6 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
     again = run_spark("in", "-o", "out", folder=tmp_path)
     assert again.returncode == 2
     assert again.stderr.startswith("error: out/kept: already exists")
-
-
-def test_options_that_only_dedup_files_has_are_refused_with_a_line_that_says_so(tmp_path: Path) -> None:
-    printed = run_dedup("files", "-h", folder=tmp_path).stdout, run_dedup("spark", "-h", folder=tmp_path).stdout
-    of_files, of_spark = (set(re.findall("^  (?:-., )?.*?(--[a-z-]+)", each, re.MULTILINE)) for each in printed)
-    missing = of_files - of_spark
-    assert "--pairs" in missing
-    for name in missing:
-        done = run_dedup("spark", "in.jsonl", "-o", "out", name, folder=tmp_path)
-        assert done.returncode == 2
-        assert f"there is no {name} here, only in `dedup files`" in done.stderr.splitlines()[-1]
-    done = run_dedup("spark", "in.jsonl", "-o", "out", "--for", folder=tmp_path)
-    assert done.stderr.endswith("did you mean --force?\n")
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,6 @@ from tests.files.test_files_verdicts import corpus
 from tests.store.test_second_original import STORIES
 from tests.texts import CHINESE, ENGLISH, document, edited
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
 RELATED = ("key", "original", "matched", "verdict", "distance", "similarity", "rule")
 BASE = document(60, "base")
 # Two clusters that a later document shows to be one, with copies of their members before and after it.
@@ -35,18 +33,19 @@ SPREAD = {"spark.sql.adaptive.enabled": "false", "spark.sql.autoBroadcastJoinThr
 
 
 @pytest.mark.parametrize(
-    ("partitions", "values", "properties"),
+    ("size", "partitions", "values", "properties"),
     [
-        (2, {"min_tokens": 30}, {}),
-        pytest.param(7, {"caution": "eager"}, SPREAD, marks=pytest.mark.thorough),
-        pytest.param(3, {"mode": "paper", "radius": 12}, SPREAD, marks=pytest.mark.thorough),
+        (10, 2, {}, {}),
+        (150, 2, {"min_tokens": 30}, {}),
+        (150, 7, {"caution": "eager"}, SPREAD),
+        (150, 3, {"mode": "paper", "radius": 12}, SPREAD),
     ],
-    ids=["2", "7", "paper"],
+    ids=["small", "2", "7", "paper"],
 )
 def test_verdicts_are_those_of_files(
-    spark: Any, tmp_path: Path, partitions: int, values: dict[str, Any], properties: dict[str, str]
+    spark: Any, tmp_path: Path, size: int, partitions: int, values: dict[str, Any], properties: dict[str, str]
 ) -> None:
-    texts = [each if isinstance(each, str) else "" for each in corpus(("spark", partitions), 150)]
+    texts = [each if isinstance(each, str) else "" for each in corpus(("spark", partitions), size)]
     texts += [*JOINED, *ALIKE, *map(edited, ALIKE[::7], [4] * 6), *CHAIN, ENGLISH, CHINESE, ENGLISH.upper()]
     documents = [(number, key_of(number), text) for number, text in enumerate(texts)]
     expected = of_files(documents, values, tmp_path)
@@ -59,7 +58,6 @@ def test_verdicts_are_those_of_files(
     assert found == expected
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("share", "partitions", "properties", "values"),
     [(0.5, 1, {}, {}), (0.9, 5, SPREAD, {}), (0.5, 3, {}, {"mode": "paper", "radius": 12})],
@@ -98,7 +96,6 @@ def test_verdicts_against_an_index_are_those_of_files(
     )
 
 
-@pytest.mark.thorough
 def test_of_clusters_all_documents_are_counted(spark: Any, tmp_path: Path) -> None:
     from dedup.spark import deduplicate
 
@@ -113,7 +110,6 @@ def test_of_clusters_all_documents_are_counted(spark: Any, tmp_path: Path) -> No
     assert {row.id: row.place for row in result.dropped.collect()} == {20: 2, 30: 3, 40: 4, 50: 5, 60: 6}
 
 
-@pytest.mark.thorough
 def test_documents_are_put_together_by_chains_of_candidates(spark: Any, tmp_path: Path) -> None:
     from dedup.spark.deduplicating import components_of
     from dedup.spark.session import Steps

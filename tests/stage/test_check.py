@@ -52,12 +52,13 @@ def test_items_are_checked_with_the_settings_of_the_project_and_nothing_is_kept(
 
 
 def test_items_without_text_fail_with_the_setting_to_set(project: Path) -> None:
-    name = write(project / "items.jsonl", [{"address": n, "story": A} for n in range(3)])
+    name = write(project / "items.jsonl", [{"address": n, "report": A, "notes": B} for n in range(3)])
     checked = check(project, name)
     assert checked.status == 2
-    assert "Their fields: address, story. Name the one with the text: DEDUP_TEXT_FIELD = 'NAME'" in checked.stdout
+    unclear = "it is not clear which field is the text: notes, report. Their fields: address, report, notes. "
+    assert f"{unclear}Name the one with the text: DEDUP_TEXT_FIELD = 'NAME'" in checked.stdout
     assert checked.stderr == "error: none of the 3 items of items.jsonl was examined\n"
-    named = check(project, name, "-s", "DEDUP_TEXT_FIELD=story", "-s", "DEDUP_KEY_FIELD=address")
+    named = check(project, name, "-s", "DEDUP_TEXT_FIELD=report", "-s", "DEDUP_KEY_FIELD=address")
     assert "2 of 3 documents dropped: 2 exact" in named.stdout
 
 

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from scrapy.http import HtmlResponse, TextResponse
 
-from dedup.stage.examiner import ItemReader
+from dedup.stage.item_reader import ItemReader
 from dedup.stage.item_settings import ItemSettings, ItemView
 from dedup.stage.pending import Reading
+from tests.texts import document
 
 PAGE = "https://example.com/list?page=2"
+LONG, LONGER, SHORT = document(120, "long"), document(300, "longer"), document(20, "short")
 HTML = "<!doctype html><html><body><p>Text</p></body></html>"
 
 
@@ -184,19 +186,56 @@ def test_classes_that_are_said_to_have_no_text_are_exempt() -> None:
     [
         ({"Title": "T", "BODY": "b", "Url": "https://example.com/1"}, "T\nb", "https://example.com/1"),
         ({"article": "a", "news_url": "https://example.com/2"}, "a", "https://example.com/2"),
-        ({"headline": "H", "link": "https://example.com/3"}, "H", "https://example.com/3"),
-        ({"product": "P", "product_url": "https://example.com/4"}, "P", "https://example.com/4"),
+        ({"Question": "q", "product_url": "https://example.com/4"}, "q", "https://example.com/4"),
         ({"motto": "m", "id": 7}, "m", "shop:7"),
     ],
 )
-def test_names_of_fields_are_found_in_any_case_and_a_title_alone_is_a_text(item: Any, text: str, key: str) -> None:
+def test_names_of_fields_are_found_in_any_case(item: Any, text: str, key: str) -> None:
     found = read(item)
     assert (found.text, found.key) == (text, key)
 
 
-def test_a_title_is_no_text_where_another_field_is_looked_at() -> None:
-    assert read({"title": "T", "url": "https://example.com/1", "text": ""}).text == ""
-    assert read({"title": "T", "url": "https://example.com/1"}, text_field="body").text == ""
+@pytest.mark.parametrize(
+    "fields", [{}, {"text": ""}, {"author": "Ann Lee"}, {"note": "Read more"}, {"code": "x" * 300}]
+)
+def test_a_title_alone_is_no_text(fields: dict[str, str]) -> None:
+    reading = read({"title": "T", "url": "https://example.com/1", **fields})
+    assert (reading.text, reading.source, reading.unclear) == ("", "", ())
+    assert read({"title": "T", "url": "https://example.com/1", "story": LONG}, text_field="body").text == ""
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "source"),
+    [
+        ({"report": LONG, "author": "Ann", "bio": SHORT}, LONG, "report"),
+        ({"title": "T", "parts": [LONG, SHORT]}, f"T\n{LONG}\n{SHORT}", "title + parts"),
+        ({"report": f"<p>{LONG}</p>", "description": SHORT}, LONG, "report"),
+        ({"description": LONG, "features": LONGER[:900]}, LONG, "description"),
+        ({"text": "video", "report": LONG}, LONG, "report"),
+        ({"text": SHORT, "report": LONGER}, SHORT, "text"),
+        ({"data": {"page": {"report": LONG}}}, LONG, "data.page.report"),
+        ({"report": LONG, "comments": [LONGER, LONGER]}, LONG, "report"),
+        ({"raw": HTML}, "", "raw"),
+        ({"report": LONG, "html": HTML}, "", "html"),
+        ({"picture": b"\x89PNG" * 99, "state": '{"a": 1, "b": [2, 3, 4, 5, 6, 7]}' * 9}, "", ""),
+    ],
+)
+def test_without_a_usual_name_the_text_is_the_longest(item: dict[str, Any], text: str, source: str) -> None:
+    reading = read(item)
+    assert (reading.text, reading.source) == (text, source)
+
+
+def test_of_two_texts_that_may_be_it_none_is_taken() -> None:
+    reading = read({"report": LONG, "notes": f"{LONG} {SHORT}", "bio": SHORT, "url": "https://example.com/1"})
+    assert (reading.text, reading.source, reading.unclear) == ("", "", ("notes", "report"))
+
+
+def test_an_item_whose_longest_text_is_missing_is_not_compared_by_another() -> None:
+    reader = ItemReader(ItemSettings(), "shop")
+    reader.read(ItemView({"report": LONGER, "bio": LONG}), None)
+    assert reader.read(ItemView({"report": "", "bio": LONG}), None).source == ""
+    assert reader.read(ItemView({"report": None, "description": LONG}), None).source == ""
+    assert reader.read(ItemView({"description": LONG}), None).source == "description"
 
 
 def test_the_page_of_a_short_text_is_looked_at_if_the_item_stands_for_it() -> None:

@@ -204,9 +204,7 @@ print("ended", flush=True)
 """
 
 
-@pytest.mark.parametrize(
-    "process", [["CrawlerProcess"], ["AsyncCrawlerProcess"], ["AsyncCrawlerProcess", "without reactor"]], ids=" ".join
-)
+@pytest.mark.parametrize("process", [["CrawlerProcess"], ["AsyncCrawlerProcess", "without reactor"]], ids=" ".join)
 def test_process_goes_on_when_some_of_its_crawls_fail_and_ends_by_sigterm(process: list[str], tmp_path: Path) -> None:
     path = tmp_path / "script.py"
     path.write_text(f"{SPIDERS}\n{PROCESS}")

@@ -106,7 +106,7 @@ def assert_nothing_left(crawl: Crawl, run: str = THE_RUN) -> None:
     assert run not in {row.name for row in crawl.query(select(schema.runs))}
 
 
-law = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+law = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 # The second page of the run lets its first one join a cluster of before: the verdict on the first names the second.

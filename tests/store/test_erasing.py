@@ -64,6 +64,16 @@ def test_copies_go_with_it(checked: Crawl) -> None:
     assert verdict_of(checked, "other", BASE[1]) is Verdict.UNCHANGED
 
 
+def test_runs_can_be_removed_once_a_copy_leads_what_was_its_original(checked: Crawl) -> None:
+    seen = [("ferry", BASE[0], b"1"), ("copy", BASE[0], b"1"), ("ferry", BASE[1], b"2"), ("ferry", BASE[0], b"1")]
+    see(checked, "test", seen)
+    erase_now(checked, "ferry")
+    see(checked, "next", seen)
+    for run in ("test", "next"):
+        cancel_run(checked.database, run)
+    assert checked.count(schema.documents) == 0
+
+
 def test_short_texts_that_others_write_too_are_not_blocked(checked: Crawl) -> None:
     see(checked, "test", [("note", "thank you very much", b"1"), ("empty", "", b"2")])
     for key in ("note", "empty"):

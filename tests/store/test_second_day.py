@@ -65,7 +65,7 @@ def next_day(crawl: Crawl, name: str = "next") -> None:
 
 
 MOVES = [
-    ("http://old.example/news/17", "https://new.example/news/17"),
+    ("http://old.news.example/a/17", "https://news.example/a/17"),
     ("https://news.example/a/17", "https://news.example/b/17"),
     ("http://news.example/17?id=1", "https://www.news.example/17?id=1"),
 ]
@@ -88,6 +88,8 @@ def test_what_has_another_address_in_the_next_run_has_moved_and_is_passed_on_onc
     ("old", "new"),
     [
         ("https://one.example/story", "https://two.example/other"),
+        ("https://one.example/story", "https://two.example/story"),
+        ("https://old.one.example/story", "https://one.example/other"),
         ("https://one.example/", "https://two.example/"),
         ("spider:1", "spider:2"),
     ],

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from dedup.files.batches import sign_one
@@ -109,7 +108,6 @@ STORIES = {"a": FIRST, "b": SECOND, "twin": SECOND.upper(), "c": BOTH, "later": 
 
 
 @given(st.lists(st.sampled_from(TEXTS), min_size=3, max_size=9))
-@hypothesis_settings(max_examples=25)
 def test_files_are_decided_as_a_crawl_decides_them(texts: list[str]) -> None:
     with TemporaryDirectory() as folder:
         with closing(CorpusDeduplicator(DedupSettings(), Path(folder))) as corpus:

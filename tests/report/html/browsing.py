@@ -15,13 +15,6 @@ needs_chromium = [
 ]
 
 
-def in_chromium(test: Callable[..., None]) -> Callable[..., None]:
-    """Mark a test that alone of its module needs Chromium."""
-    for mark in needs_chromium:
-        test = mark(test)
-    return test
-
-
 KEYS = "#list .row .differs + .line .path"
 
 

@@ -59,6 +59,7 @@ def open_page(open_file: OpenFile, tmp_path: Path) -> Open:
 # What is seen
 
 
+@pytest.mark.thorough
 def test_flagged_drop_is_the_first_thing_in_the_list(open_page: Open) -> None:
     nothing = open_page(report_of())
     assert (nothing.page.inner_text("h1"), nothing.messages) == ("0 of 10 documents dropped", [])
@@ -69,6 +70,7 @@ def test_flagged_drop_is_the_first_thing_in_the_list(open_page: Open) -> None:
         assert text in told
 
 
+@pytest.mark.thorough
 def test_titles_of_both_pages_are_in_the_row_and_once_where_they_are_equal(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS))
     seen.view("dropped")
@@ -86,12 +88,14 @@ def test_titles_of_both_pages_are_in_the_row_and_once_where_they_are_equal(open_
     assert "they differ in" not in seen.page.inner_text("dialog")
 
 
+@pytest.mark.thorough
 def test_pair_whose_words_are_not_known_says_in_how_many_places_they_differ(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS), difference=None)
     seen.open_row(0)
     assert "they differ in 4 or more places" in seen.page.inner_text("dialog")
 
 
+@pytest.mark.thorough
 def test_each_view_shows_its_own_and_asks_for_nothing_but_the_page(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS, over_limit=[OverLimit("host", "www.example", 300, 290)]))
     seen.view("dropped")
@@ -155,6 +159,7 @@ def test_filters(open_page: Open) -> None:
         assert len(seen.keys()) == 5
 
 
+@pytest.mark.thorough
 def test_only_what_is_seen_is_in_the_page(open_page: Open) -> None:
     seen = open_page(report_of(*many(5_000)))
     seen.view("dropped")
@@ -172,6 +177,7 @@ def test_only_what_is_seen_is_in_the_page(open_page: Open) -> None:
     assert keys == sorted(keys)
 
 
+@pytest.mark.thorough
 def test_what_is_cut_is_said(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dedup.report.html.model.MOST_ROWS", 4)
     seen = open_page(report_of(*many(10)))
@@ -182,6 +188,7 @@ def test_what_is_cut_is_said(open_page: Open, monkeypatch: pytest.MonkeyPatch) -
 # A pair
 
 
+@pytest.mark.thorough
 def test_pair_shows_the_differing_words_side_by_side(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS))
     seen.open_row(0)
@@ -261,6 +268,7 @@ def said(seen: Seen) -> list[str | None]:
     return [each.get_attribute("data-said") for each in seen.page.locator("#list .row").all()]
 
 
+@pytest.mark.thorough
 def test_all_that_a_search_shows_is_marked_at_once_and_taken_back_at_once(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS))
     mark(seen, 1, "yes")
@@ -279,6 +287,7 @@ def test_all_that_a_search_shows_is_marked_at_once_and_taken_back_at_once(open_p
     assert seen.messages == []
 
 
+@pytest.mark.thorough
 def test_whole_host_and_whole_cluster_are_marked_at_once(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS))
     seen.view("hosts")
@@ -293,6 +302,7 @@ def test_whole_host_and_whole_cluster_are_marked_at_once(open_page: Open) -> Non
     assert seen.page.is_hidden("#marks")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_page_is_light_or_dark_and_marks_have_two_colours_and_say_what_they_are(open_page: Open, scheme: str) -> None:
     seen = open_page(report_of(*ROWS), color_scheme=scheme)
@@ -309,6 +319,7 @@ def test_page_is_light_or_dark_and_marks_have_two_colours_and_say_what_they_are(
     assert seen.page.locator("#list .said").all_text_contents() == ["✗ not a duplicate", "✓ rightly dropped"]
 
 
+@pytest.mark.thorough
 def test_page_without_storage_says_that_marks_are_not_kept(open_page: Open) -> None:
     forbidden = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('forbidden'); } });"
     seen = open_page(report_of(*ROWS), before=forbidden)
@@ -370,6 +381,7 @@ def test_hostile_fields_are_text(open_page: Open) -> None:
     assert len(seen.requests) == 1
 
 
+@pytest.mark.thorough
 def test_marks_are_json_whatever_is_in_the_keys_and_keys_that_are_cut_have_none(open_page: Open) -> None:
     key = 'https://evil.example/"\n\u2028'
     seen = open_page(report_of(row(key, similarity=0.5, places=9), row(HOSTILE[-1], similarity=0.56, places=9)))
@@ -408,6 +420,7 @@ def test_policy_forbids_what_the_page_does_not_need(open_page: Open) -> None:
 # Everywhere
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [390, 1440])
 def test_nothing_is_wider_than_the_screen(open_page: Open, width: int) -> None:
     long_ones = [row(f"https://{'long.' * 30}example/{'x' * 300}", similarity=0.6)]
@@ -421,6 +434,7 @@ def test_nothing_is_wider_than_the_screen(open_page: Open, width: int) -> None:
     assert seen.page.evaluate("() => document.querySelector('dialog').scrollWidth") <= width
 
 
+@pytest.mark.thorough
 def test_print_has_the_rows_one_below_the_other(open_page: Open) -> None:
     seen = open_page(report_of(*many(500)))
     seen.view("dropped")
@@ -433,6 +447,7 @@ def test_print_has_the_rows_one_below_the_other(open_page: Open) -> None:
     assert seen.page.locator("#list .row").count() < 40
 
 
+@pytest.mark.thorough
 def test_every_control_has_a_name_and_every_row_a_role(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS))
     seen.open_row(0)
@@ -450,6 +465,7 @@ def test_every_control_has_a_name_and_every_row_a_role(open_page: Open) -> None:
     assert "https://www.example/less" in seen.page.inner_text("dialog")
 
 
+@pytest.mark.thorough
 def test_data_that_is_not_whole_is_told(browser: Any, tmp_path: Path) -> None:
     path = write(tmp_path, report_of(*ROWS))
     html = path.read_text(encoding="utf-8")

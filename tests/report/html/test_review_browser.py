@@ -85,6 +85,7 @@ def copies(url: str) -> set[str]:
         return set(connection.scalars(select(documents.c.key).where(documents.c.leader_id.is_not(None))))
 
 
+@pytest.mark.thorough
 def test_whole_cluster_is_marked_at_once_and_taken_back_at_once(tmp_path: Path, browser: Any) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     crawls = Crawls(url)
@@ -109,6 +110,7 @@ EVIL = "<script>document.title='owned'</script><img src=x onerror=\"document.tit
 FIRST = f"{text_of(1)}.\n{EVIL} </script></p><!-- ]]> \u202egnp.exe\x1b[31m\x00 {{{{ 7*7 }}}} javascript:alert(1)"
 
 
+@pytest.mark.thorough
 def test_hostile_texts_are_text(tmp_path: Path, browser: Any) -> None:
     """What is stored, and what is only answered: either is text alone."""
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
@@ -174,6 +176,7 @@ ATTACK = """async (address) => {
 }"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["url", "other_url"])
 def test_page_of_another_origin_gets_nothing_even_where_it_knows_the_address(browser: Any, name: str) -> None:
     with serving() as (server, asked), LocalSite({"/": "<title>evil</title><body>"}) as evil:
@@ -188,6 +191,7 @@ def test_page_of_another_origin_gets_nothing_even_where_it_knows_the_address(bro
         page.close()
 
 
+@pytest.mark.thorough
 def test_rows_of_long_texts_are_made_as_they_are_seen(browser: Any) -> None:
     long = f"{'word ' * 200_000}{'x' * 1_000_000}"
     rows, is_compared = side_by_side(f"first {long}", long)

@@ -10,22 +10,24 @@ from typing import Any
 
 import pytest
 
-from dedup.rules.other_fields import ItemFields, have_changed, other_fields
+from dedup.rules.other_fields import FOR_ITS_KEY, MEDIUM, ItemFields, have_changed, other_fields
+from dedup.stage.distinct_fields import distinct_fields
 from dedup.stage.item_settings import ItemSettings, ItemView
-from dedup.stage.short_fields import short_fields
+from tests.texts import document
 
 
 class Size(enum.Enum):
     LARGE = "L"
 
 
+LONG = document(30, "long")
 itself: list[Any] = []
 itself.append(itself)
 
 
 def found(item: dict[str, Any], chosen: Any = None) -> dict[str, Any]:
     settings = ItemSettings.read({"DEDUP_DISTINCT_FIELDS": chosen}.get)
-    return dict(short_fields(ItemView(item), {"url", "title"}, settings.distinct_fields).values)
+    return dict(distinct_fields(ItemView(item), {"url", "title"}, settings.distinct_fields).values)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ def found(item: dict[str, Any], chosen: Any = None) -> dict[str, Any]:
         ("AB-1234", ["ab-1234"]),
         ("", None),
         (None, None),
-        (True, ["?True"]),
+        (True, [f"{FOR_ITS_KEY}True"]),
         ("€", ["€"]),
         ("★★★", ["★★★"]),
         ("Zu\u0308rich", ["zürich"]),
@@ -63,14 +65,59 @@ def found(item: dict[str, Any], chosen: Any = None) -> dict[str, Any]:
         (Decimal("sNaN"), ["snan"]),
         (itself, None),
         ("N/A", None),
-        (b"bytes", None),
-        ("word " * 30, None),
-        (["x"] * 21, None),
+        (b"", None),
+        (b"<html><body>a page", None),
+        ("<!doctype html><html>" + "a page " * 30, None),
+        ([{"a": 1}] * 21, None),
         (list("abcdef"), list("abcdef")),
     ],
 )
 def test_a_value_is_compared_as_people_read_it(value: Any, read: list[str] | None) -> None:
     assert found({"x": value}) == ({} if read is None else {"x": read})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (b"bytes", b"Bytes"),
+        ("1 egg, " * 30, "1 egg, " * 29 + "2 eggs, "),
+        (["an egg"] * 21, ["an egg"] * 20 + ["a pear"]),
+        ("https://cdn.example/ep1.mp3", "https://cdn.example/ep2.mp3"),
+        ("data:image/png;base64,AAAA", "data:image/png;base64,AAAB"),
+        ([{"path": "full/a", "checksum": "1" * 32}], [{"path": "full/a", "checksum": "2" * 32}]),
+    ],
+)
+def test_any_other_value_makes_another_thing_on_a_site(one: Any, other: Any) -> None:
+    ours, theirs = (ItemFields("city.example", found({"x": value})).packed() for value in (one, other))
+    assert ours == ItemFields("city.example", found({"x": one})).packed()
+    assert other_fields(ours, theirs) == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("image", "https://cdn.example/a/1.jpg?w=300&sig=x", "//img.example/a/1.jpg"),
+        ("image_urls", ["/a/1-300x200.jpg", "/a/2.jpg"], ["/mirror/a/1.jpg"]),
+        ("audio_url", "https://a.example/play?id=7&sessionid=1", "https://a.example/play?id=7"),
+        ("summary", f"{LONG} it was said on Monday", f"{LONG} it was announced on Monday"),
+        ("notes", f"  {LONG.upper()}", LONG),
+    ],
+)
+def test_a_copy_has_its_values_in_other_forms(name: str, one: Any, other: Any) -> None:
+    ours, theirs = (ItemFields("city.example", found({name: value})).packed() for value in (one, other))
+    assert ours
+    assert other_fields(ours, theirs) == []
+
+
+def test_what_stands_in_the_text_says_nothing_besides() -> None:
+    view, rule = ItemView({"lead": f"{LONG} ..."}), ItemSettings().distinct_fields
+    assert distinct_fields(view, (), rule, f"Before.\n{LONG} and more").values == {}
+    assert list(distinct_fields(view, (), rule, "Another text").values) == ["lead"]
+
+
+def test_files_are_told_by_their_checksums_and_not_by_where_they_came_from() -> None:
+    files = [{"url": "https://a.example/1.pdf", "path": "full/1.pdf", "checksum": "abc"}]
+    assert found({"file_urls": ["https://a.example/1.pdf"], "files": files}) == {"files": [f"{MEDIUM}abc"]}
 
 
 def test_values_are_found_below_others() -> None:
@@ -116,10 +163,9 @@ def test_the_moment_of_a_crawl_says_nothing(value: Any) -> None:
     "value",
     [
         "https://city.example/1",
-        "//cdn.example/1.png",
         "www.city.example",
         "/events/1",
-        "data:image/png;base64,AAAA",
+        "mailto:me@city.example",
         "d41d8cd98f00b204e9800998ecf8427e",
         "550e8400-e29b-41d4-a716-446655440000",
     ],
@@ -135,7 +181,7 @@ def test_today_tells_things_apart_and_is_no_change_of_one() -> None:
         ItemFields("city.example", found({"day": day})).packed() for day in (today, day_before, "2031-01-01")
     )
     assert other_fields(seen, before) == other_fields(seen, later) == ["day"]
-    assert other_fields(seen, seen.replace("@", "")) == []
+    assert other_fields(seen, seen.replace("\\u0002", "")) == []
     assert have_changed(before, seen)
     assert not have_changed(seen.replace(today, day_before), seen)
 
@@ -145,10 +191,11 @@ def test_an_item_as_large_as_a_file_is_read_in_part() -> None:
     assert 0 < len(found(large)) <= 100
     assert found({"x" * 200: "long"}) == {}
     assert found({"x": [{"a": 1}] * 100_000}) == {}
+    assert len(found({"x": list(map(str, range(100_000)))})["x"]) == 1
 
 
 def test_where_a_thing_stands_and_what_readers_did_with_it_says_nothing() -> None:
-    names = ("section", "Tags", "newsCategory", "rubrik", "栏目", "image_urls", "related", "slug")
+    names = ("section", "Tags", "newsCategory", "rubrik", "栏目", "related", "slug", "link", "permalink", "og_title")
     assert found(dict.fromkeys(names, "sport")) == {}
     assert found(dict.fromkeys(("view_count", "commentCount", "num_likes", "word_count", "阅读量"), "1,204")) == {}
     others = {"share_price": "3", "tag": "montag", "section": "§ 12", "page_id": "7", "photo": {"place": "bern"}}
@@ -156,7 +203,7 @@ def test_where_a_thing_stands_and_what_readers_did_with_it_says_nothing() -> Non
         **{name: [value] for name, value in others.items() if name != "photo"},
         "photo.place": ["bern"],
     }
-    assert found({"position": 3, "rank": "4"}) == {}
+    assert found({"position": 3, "rank": "4", "index": 7, "item_index": 8, "crawl_counter": 9}) == {}
     assert found({"position": "Gardener", "number": 3}) == {"position": ["gardener"], "number": ["3"]}
     assert found({"view": "the sea", "room_count": 3}) == {"view": ["the sea"], "room_count": ["3"]}
     content = {"url": "https://city.example/1", "title": "T", "html": "<p>" * 99, "name": "N"}
@@ -166,14 +213,15 @@ def test_where_a_thing_stands_and_what_readers_did_with_it_says_nothing() -> Non
 @pytest.mark.parametrize(
     ("chosen", "expected"),
     [
-        (None, {"place": ["bern"], "is_new": ["?True"]}),
-        ("*", {"place": ["bern"], "is_new": ["?True"]}),
+        (None, {"place": ["bern"], "is_new": [f"{FOR_ITS_KEY}True"]}),
+        ("*", {"place": ["bern"], "is_new": [f"{FOR_ITS_KEY}True"]}),
         ([], {}),
         ("section", {"section": ["sport"]}),
+        (["*", "section"], {"place": ["bern"], "is_new": [f"{FOR_ITS_KEY}True"], "section": ["sport"]}),
         (["section", "is_new", "missing"], {"section": ["sport"], "is_new": ["true"]}),
         ({"dict": ["title"]}, {"title": ["t"]}),
         ({"dict": None}, {}),
-        ({"Other": []}, {"place": ["bern"], "is_new": ["?True"]}),
+        ({"Other": []}, {"place": ["bern"], "is_new": [f"{FOR_ITS_KEY}True"]}),
     ],
 )
 def test_a_project_may_name_them(chosen: Any, expected: dict[str, Any]) -> None:

@@ -1,1 +1,0 @@
-"""Builds labelled sets from packages: pages of other people, in pairs of which it is known whether they are copies."""
