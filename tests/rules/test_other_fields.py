@@ -88,7 +88,7 @@ def test_on_one_site_any_other_value_makes_another_thing_between_sites_another_p
         ({"email_address": "a"}, {"email_address": "b"}, []),
     ],
 )  # fmt: skip
-def test_between_sites_another_place_or_day_makes_another_thing_unless_it_is_of_publishing(
+def test_between_sites_another_place_or_day_makes_another_thing(
     ours: dict[str, str], theirs: dict[str, str], names: list[str]
 ) -> None:
     assert other_fields(packed(**ours), packed(OTHER_SITE, **theirs)) == names

@@ -170,9 +170,11 @@ def test_sitemaps_that_never_end_do(arguments: dict[str, int], tmp_path: Path, m
     with LocalSite({"/": article("front"), **pages}) as site:
         outcome = crawl_site_here(tmp_path / "crawl.db", url=site.url + "/", sitemap=site.url + "/map1", **arguments)
         asked = [path for path in site.hits if path.startswith("/map")]
-    assert 5 < len(asked) <= 13
+    # One page may be all that is wanted before many of them are read.
+    assert (0 if arguments else 5) < len(asked) <= 13
     assert outcome.count("dedup/new") == 1
-    assert len([message for message in outcome.messages if "too many sitemaps" in message]) == 1
+    told = [message for message in outcome.messages if "too many sitemaps" in message]
+    assert len(told) == (len(asked) > 11 or not arguments)
 
 
 def test_sitemaps_are_counted_by_site_and_not_by_host() -> None:
