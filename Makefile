@@ -60,6 +60,8 @@ spark-demo: $(VENV)/spark
 # Else a command that a test starts would compile all of its modules anew.
 test test-all test-fast: export PYTHONDONTWRITEBYTECODE =
 
+# Many tests wait for a server or a clock: with as many workers as cores these would stand idle.
+test test-all: TESTERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 test: CHOSEN := -m "not thorough" --durations=25
 test-all: CHOSEN := --hypothesis-profile=thorough
 
@@ -69,7 +71,7 @@ test-all: $(VENV)/thorough
 test test-all:
 	@# Else each test that is the first to need something would wait until it is compiled.
 	@$(BIN)/dedup warm-up
-	$(BIN)/python -m pytest -n auto --dist loadscope $(CHOSEN) $(ARGS)
+	$(BIN)/python -m pytest -n $(TESTERS) --dist loadscope $(CHOSEN) $(ARGS)
 
 test-fast: $(VENV)/dev
 	@$(BIN)/dedup warm-up
