@@ -41,6 +41,7 @@ _MOST_VALUES = 20
 _DEEPEST = 5
 _MOST_LOOKED_AT = 2_000
 _DIGEST_DIGITS = 16
+_LONGEST_ADDRESS = 2_000
 # How a part of a text ends that goes on.
 _CUT_OFF = " .…[]"
 
@@ -251,7 +252,7 @@ def _medium(name: str, text: str) -> str:
     """Return what tells a medium from others by its address; empty: it is none, or no address."""
     if not _ADDRESS.match(text):
         return ""
-    if text[:5].lower() == "data:":
+    if text[:5].lower() == "data:" or len(text) > _LONGEST_ADDRESS:
         return _digest(text)
     path, _, query = _BEFORE_PATH.sub("", text, count=1).partition("#")[0].partition("?")
     if _MEDIA_FILE.search(path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
@@ -43,6 +44,7 @@ _LEAST = 100
 _CLEARLY = 2
 _DEEPEST = 3
 _FEWEST_WORDS = 6
+_MOST_NAMED = 10
 # What others have said of a thing, and what else may be long.
 _NO_TEXTS = frozenset(
     names_in(
@@ -192,7 +194,8 @@ class ItemReader:
             return next((found for found in texts if found.page), _NOTHING), ()
         first, *others = long
         if others and first.size < _CLEARLY * others[0].size:
-            return _NOTHING, tuple(found.field for found in long if _CLEARLY * found.size > first.size)
+            may_be_it = (found.field for found in long if _CLEARLY * found.size > first.size)
+            return _NOTHING, tuple(islice(may_be_it, _MOST_NAMED))
         # Items of the class may have their text in a field that is empty here.
         others_have = self._seen.get(type(view.item), set()) - {found.field for found in (*texts, usual)}
         return (_NOTHING if any(self._has(view, each) for each in others_have) else first), ()

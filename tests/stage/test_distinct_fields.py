@@ -192,6 +192,7 @@ def test_an_item_as_large_as_a_file_is_read_in_part() -> None:
     assert found({"x" * 200: "long"}) == {}
     assert found({"x": [{"a": 1}] * 100_000}) == {}
     assert len(found({"x": list(map(str, range(100_000)))})["x"]) == 1
+    assert len(found({"image": f"/a/{'-100x100' * 500_000}.jpg"})["image"][0]) < 100
 
 
 def test_where_a_thing_stands_and_what_readers_did_with_it_says_nothing() -> None:
