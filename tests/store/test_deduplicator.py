@@ -317,3 +317,9 @@ def test_pages_with_one_text_under_other_titles_are_not_dropped(
     # The same page under many addresses has one title, and another site has its own pages.
     assert crawl.show("https://radio.example/7?sid=1", TEXT, title="Story 0 - Radio").verdict is EXACT
     assert crawl.show("https://mirror.example/7", TEXT, title="Story 7 | Mirror").verdict is EXACT
+
+
+def test_a_decision_tells_the_size_of_the_text_even_if_it_is_known_by_its_bytes(crawl: Crawl) -> None:
+    documents = [crawl.document("a", TEXT, b"a"), crawl.document("b", None, b"a"), crawl.document("c", "", b"c")]
+    decisions = crawl.deduplicator.decide(documents, crawl.run)
+    assert [each and each.text_bytes for each in decisions] == [len(TEXT), len(TEXT), 0]
