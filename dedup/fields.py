@@ -71,14 +71,14 @@ Getter = Callable[[Mapping[Any, Any]], Any]
 
 
 @lru_cache(maxsize=256)
-def _actualnames_in(names: tuple[Any, ...]) -> dict[str, Any]:
+def _actual_names(names: tuple[Any, ...]) -> dict[str, Any]:
     # The first of those that differ in their case alone, but for the name itself.
     return {str(name).lower(): name for name in reversed(names)} | {name: name for name in names}
 
 
 def actual_name(fields: Iterable[Any], name: str) -> Any:
     """Return a field's name as it is written there, in upper or lower case; None if there is none."""
-    actual = _actualnames_in(tuple(fields))
+    actual = _actual_names(tuple(fields))
     return actual.get(name) or actual.get(name.lower())
 
 

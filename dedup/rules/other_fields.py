@@ -14,6 +14,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import NamedTuple
+from warnings import catch_warnings, simplefilter
 
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])")
 
@@ -278,7 +279,9 @@ def _days_in(values: list[str]) -> list[date]:
 
 @lru_cache(maxsize=4_096)
 def _day_of(value: str) -> date | None:
-    with suppress(ValueError, OverflowError, OSError):
+    # dateutil raises whatever its arithmetic does.
+    with suppress(ValueError, TypeError, OverflowError, ArithmeticError, OSError), catch_warnings():
+        simplefilter("ignore")
         if found := _DAY.search(value):
             return date(int(found["year"]), int(found["month"]), int(found["day"]))
         if _MOMENT.fullmatch(value):

@@ -98,8 +98,7 @@ _BEFORE_PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//[^/?#]*", re.IGNORECASE)
 # How a picture says that it is the same in another size: name-300x200.jpg, name@2x.png.
 _OF_ANOTHER_SIZE = re.compile(r"(?:[-_@](?:[0-9]{2,4}x[0-9]{2,4}|[0-9]x|scaled|thumb))+(?=\.\w+\Z)", re.IGNORECASE)
 _OF_A_VISIT = re.compile(
-    r"(?:\A|(?<=&))(?:utm_\w+|\w*sess\w*|sid|token|sig|signature|expires?|key-pair-id|policy|x-amz-[\w-]+|v|ver|w|h|width"
-    r"|height|size|quality|q|_|t|ts)=[^&]*(?:&|\Z)",
+    r"(?:\A|(?<=&))(?:utm_\w+|\w*sess\w*|sid|token|sig|signature|expires?|key-pair-id|policy|x-amz-[\w-]+|width|height)=[^&]*(?:&|\Z)",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//\S|(?:data|mailto|tel):\S|www\.\S+\Z|/[^\s/]+/\S*\Z", re.IGNORECASE)

@@ -114,6 +114,9 @@ class ItemReader:
             reading.html = self._find_page(view)[1]
         # Copies have other headlines now and then.
         used = {reading.key_field, title_field, *reading.source.removeprefix(_CHECKSUMS_OF).split(" + ")}
+        if reading.text and not self._is_named(view) and used.isdisjoint(ITEM_TEXT_FIELDS):
+            # What is merely the longest text may be what a site says of itself below each of its things.
+            used.discard(title_field)
         if reading.checksums:
             used |= {*URLS_OF_PIPELINES}
         reading.fields = distinct_fields(view, used, self._settings.distinct_fields, reading.text)

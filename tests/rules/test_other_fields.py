@@ -74,6 +74,8 @@ def test_on_one_site_any_other_value_makes_another_thing_between_sites_another_p
         ({"start": "2026-05-01"}, {"start": "may 1, 2026"}, []),
         ({"start": "2026-05-01t19:30:00z"}, {"start": "1777663800"}, []),
         ({"start": "soon"}, {"start": "2026-05-01"}, []),
+        ({"start": "1" * 29 + " m jan"}, {"start": "2026-05-01"}, []),
+        ({"start": "1 may 2026 19:30:00 pst"}, {"start": "2026-05-01"}, []),
         ({"event_date": "2026-05-01"}, {"event_date": "2026-05-08"}, ["event_date"]),
         ({"date": "2026-05-01"}, {"date": "2026-05-08"}, ["date"]),
         ({"date": "2026-05-01", "author": "ann"}, {"date": "2026-05-08", "author": "bob"}, []),

@@ -109,6 +109,13 @@ def test_a_copy_has_its_values_in_other_forms(name: str, one: Any, other: Any) -
     assert other_fields(ours, theirs) == []
 
 
+def test_films_at_one_address_are_told_by_their_query() -> None:
+    ours, theirs = (
+        ItemFields("a.example", found({"video_url": f"https://films.example/watch?v={n}"})).packed() for n in (1, 2)
+    )
+    assert other_fields(ours, theirs) == ["video_url"]
+
+
 def test_what_stands_in_the_text_says_nothing_besides() -> None:
     view, rule = ItemView({"lead": f"{LONG} ..."}), ItemSettings().distinct_fields
     assert distinct_fields(view, (), rule, f"Before.\n{LONG} and more").values == {}
