@@ -163,23 +163,19 @@ class SoftErrors:
             return None
         host = urlsplit(response.url).netloc
         answer = await self._answer_of(response, again=was_page and len(extraction.text) <= _LONGEST_WALL)
-        if answer is not None and self._is_answer(answer, extraction, response.url, has_led=bool(led_here)):
-            if was_page:
+        # Who redirects made-up addresses answers those it has a page for without.
+        if answer is not None and (led_here or not answer.is_elsewhere):
+            words, title = _besides_address(extraction, response.url)
+            is_answer = answer.is_like(words, title, _NEAR)
+            if is_answer and was_page:
                 return self._count_gone(host)
-            is_its_place = response.url == answer.url
-            if not is_its_place and (answer.says_so or self._is_shown_again(answer, extraction, response.url)):
+            if is_answer and response.url != answer.url and (answer.says_so or self._is_again(answer, words, title)):
                 return NOT_FOUND
         return self._wall(host, extraction.text, extraction.signature.text_digest, 1 if was_page else _MANY)
 
-    def _is_answer(self, answer: _Answer, extraction: Extraction, url: str, *, has_led: bool) -> bool:
-        """Return whether a page is what a made-up address is answered with; has_led: a redirect has led to it."""
-        if answer.is_elsewhere and not has_led:
-            return False
-        return answer.is_like(*_besides_address(extraction, url), _NEAR)
-
-    def _is_shown_again(self, answer: _Answer, extraction: Extraction, url: str) -> bool:
-        """Return whether a page has the text of an answer, and is not the first one; what is only near may be any."""
-        if not answer.is_like(*_besides_address(extraction, url), 1.0):
+    def _is_again(self, answer: _Answer, text: set[str], title: set[str]) -> bool:
+        """Return whether a page has the words of an answer, and is not the first one; what is only near may be any."""
+        if not answer.is_like(text, title, 1.0):
             return False
         origin = _origin_of(answer.url)
         was_shown = origin in self._shown

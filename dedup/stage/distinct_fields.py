@@ -44,6 +44,7 @@ _DIGEST_DIGITS = 16
 _LONGEST_ADDRESS = 2_000
 # How a part of a text ends that goes on.
 _CUT_OFF = " .…[]"
+_SUMMARY_WORD = re.compile(r"[\u3040-\u9fff]|[^\W\u3040-\u9fff]+")
 
 
 def _names(text: str) -> frozenset[str]:
@@ -62,6 +63,7 @@ _NOT_LOOKED_AT = _names(
 
 URLS_OF_PIPELINES = ("file_urls", "image_urls")
 """The fields from which Scrapy's media pipelines take what they fetch."""
+
 # Where a site shows a thing, if the value has no digit: § 12 is a section, too.
 _SECTIONS = _names(
     """
@@ -79,7 +81,6 @@ _COUNTED = _names(
     bytes char characters chars word wordcount words aufrufe klicks vues visitas просмотры 阅读量 浏览量 点赞
     """
 )
-_SUMMARY_WORD = re.compile(r"[\u3040-\u9fff]|[^\W\u3040-\u9fff]+")
 _OF_COUNTS = _names("count counts num number total crawl item items list scrape spider")
 # What a thing consists of besides its text: other addresses of the same picture are told by their ends.
 _MEDIA = _names(
@@ -98,7 +99,8 @@ _BEFORE_PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//[^/?#]*", re.IGNORECASE)
 # How a picture says that it is the same in another size: name-300x200.jpg, name@2x.png.
 _OF_ANOTHER_SIZE = re.compile(r"(?:[-_@](?:[0-9]{2,4}x[0-9]{2,4}|[0-9]x|scaled|thumb))+(?=\.\w+\Z)", re.IGNORECASE)
 _OF_A_VISIT = re.compile(
-    r"(?:\A|(?<=&))(?:utm_\w+|\w*sess\w*|sid|token|sig|signature|expires?|key-pair-id|policy|x-amz-[\w-]+|width|height)=[^&]*(?:&|\Z)",
+    r"(?:\A|(?<=&))(?:utm_\w+|\w*sess\w*|sid|token|sig|signature|expires?|key-pair-id|policy|x-amz-[\w-]+|width|height)"
+    r"=[^&]*(?:&|\Z)",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//\S|(?:data|mailto|tel):\S|www\.\S+\Z|/[^\s/]+/\S*\Z", re.IGNORECASE)

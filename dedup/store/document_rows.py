@@ -16,7 +16,6 @@ from sqlalchemy import (
     bindparam,
     delete,
     exists,
-    func,
     insert,
     literal_column,
     or_,
@@ -123,10 +122,7 @@ _SEEN_SINCE = (
     )
     .limit(1)
 )
-_SOME_LED = (
-    select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
-)
-_COUNT_LED = select(func.count()).select_from(_SOME_LED)
+_ANY_LED = select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(1)
 _WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
 _SOME_ERASED = select(erased.c.digest).limit(1)
 _ERASED = select(erased.c.digest).where(erased.c.digest.in_(bindparam("digests", expanding=True)))
@@ -354,9 +350,9 @@ def is_seen_since(session: Session, leader_id: int, run_id: int) -> bool:
     return session.execute(_SEEN_SINCE, {"leader": leader_id, "run": run_id}).first() is not None
 
 
-def count_led(session: Session, leader_id: int, most: int) -> int:
-    """Return how many duplicates a leader has, counted up to `most`."""
-    return session.scalar(_COUNT_LED, {"leader": leader_id, "most": most}) or 0
+def leads_any(session: Session, document_id: int) -> bool:
+    """Return whether a document has duplicates."""
+    return session.scalar(_ANY_LED, {"leader": document_id}) is not None
 
 
 def change_document(session: Session, document_id: int, values: Mapping[str, Any]) -> None:

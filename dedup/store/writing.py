@@ -308,7 +308,7 @@ def take_back(database: Database, pairs: Iterable[tuple[str, str]]) -> list[str]
 
 
 def _take_back(session: Session, document: StoredDocument, original: str) -> bool:
-    leads = document_rows.count_led(session, document.id, 1)
+    leads = document_rows.leads_any(session, document.id)
     of_document = select(verdicts).where(verdicts.c.document_id == document.id)
     last = session.execute(of_document.order_by(verdicts.c.id.desc()).limit(1)).first()
     if document.leader_id is not None or document.text_digest is None or leads or last is None:
