@@ -102,7 +102,10 @@ def read_sitemap(body: bytes, url: str, max_size: int) -> Sitemap:
     try:
         if body.startswith(_GZIP):
             body, is_whole = decode_body(body, ["gzip"], max_size or sys.maxsize)
-            damage = "" if is_whole else "its compressed body is damaged"
+            if not is_whole:
+                damage = "its compressed body is damaged"
+                # An address that is cut off is another one.
+                body = body[: max(map(body.rfind, (b">", b"\n"))) + 1]
         start = body.lstrip(_BEFORE_XML)[:1]
         kind, found = {b"<": _read_xml, b"{": _read_json}.get(start, _read_text)(body, url)
     except (etree.LxmlError, OSError, RuntimeError, ValueError) as error:
@@ -135,7 +138,7 @@ def _read_json(body: bytes, url: str) -> tuple[str, Iterator[tuple[str, str]]]:
 
 def _read_xml(body: bytes, url: str) -> tuple[str, Iterator[tuple[str, str]]]:
     if b"\0" not in body[:64]:  # which UTF-16 has
-        body = _with_entities(body)
+        body = _with_entities(body[: body.rfind(b">") + 1])
     parser = etree.XMLParser(
         recover=True, remove_comments=True, remove_pis=True, resolve_entities=False, no_network=True
     )
@@ -160,7 +163,9 @@ def _with_entities(xml: bytes) -> bytes:
 
 def _addresses(root: etree._Element, entry: str, holders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield each address with the one that it is relative to."""
-    for element in root.iter(f"{{*}}{entry}"):
+    for element in root.iter(etree.Element):
+        if _name(element) != entry:
+            continue
         found = [(child.base, each) for child in element if _name(child) in holders and (each := _address(child))]
         yield from found or ((child.base, child.text) for child in element if _is_address(child))
 
@@ -177,8 +182,8 @@ def _is_address(child: etree._Element) -> bool:
 
 
 def _name(element: etree._Element) -> str:
-    # What is no name, such as a:b:c, is that of no entry; lxml's own splitting refuses it.
-    return str(element.tag).rpartition("}")[2]
+    # Of a namespace that is not declared the prefix is still there; lxml's own splitting refuses a:b:c.
+    return str(element.tag).rpartition("}")[2].rpartition(":")[2]
 
 
 class SitemapReader:
