@@ -42,7 +42,7 @@ from dedup.signature.tokens import Tokens
 _NEEDS_WORDS = (Rule.NO_KEY, Rule.NOT_ALIKE)
 _BEFORE_CHECK = (Rule.SAME_TEXT, Rule.TOO_SHORT, Rule.PAPER, Rule.TOO_FAR, Rule.NO_KEY)
 # What decides there is more than two texts.
-_BEYOND_TEXTS = (Rule.SAME_SHORT_TEXT.short, Rule.UPDATED.short)
+_BEYOND_TEXTS = (Rule.SAME_SHORT_TEXT.short, Rule.OTHER_FIELDS.short, Rule.UPDATED.short)
 
 _KEPT = {
     Kept.NEW_TEXT: "It was kept for new text: it has a passage found nowhere else.",
@@ -258,6 +258,8 @@ def _notes_of_record(dropped: Dropped) -> Iterator[str]:
     if record.distance != distance(dropped.original.signature.fingerprint, dropped.page.signature.fingerprint):
         other = "Its original" if record.verdict.is_duplicate else "What it resembles"
         yield f"{other} has changed since: distance and similarity are no longer those of the verdict."
+    if record.rule == Rule.OTHER_FIELDS.short and not other_fields(dropped.original.fields, dropped.page.fields):
+        yield "Several things have this text, and their fields do not tell which of them it is, if it is one of them."
 
 
 def as_object(explanation: Explanation) -> dict[str, Any]:

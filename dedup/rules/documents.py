@@ -220,12 +220,14 @@ class Match:
         member: the member of the cluster that it was found by.
         second: the leader of another cluster that the duplicate is a copy of, too.
         rule: what decided; None where that was in an earlier decision.
+        is_other: whether its fields say that it is another thing, or it is not clear which of several it is.
     """
 
     leader: StoredDocument
     member: StoredDocument
     second: StoredDocument | None = None
     rule: Rule | None = None
+    is_other: bool = False
 
 
 class Answer(NamedTuple):

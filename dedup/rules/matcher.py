@@ -253,7 +253,7 @@ def _are_called_otherwise(query: Query, match: Match) -> bool:
 
 
 def _is_other(query: Query, match: Match) -> bool:
-    return any(other_fields(query.fields, each.fields) for each in (match.member, match.leader))
+    return match.is_other or any(other_fields(query.fields, each.fields) for each in (match.member, match.leader))
 
 
 def _most_confirmed(tokens: int) -> int:

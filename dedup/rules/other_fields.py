@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from functools import lru_cache
@@ -27,26 +27,41 @@ def _words(text: str) -> frozenset[str]:
 _VARIANTS = _words(
     """
     price preis prix precio prezzo preço prijs cena цена 价格 價格 価格 가격
+    rent miete loyer alquiler aluguel affitto 租金 家賃
     variant variante color colour farbe couleur colore cor цвет 颜色
+    ean gtin isbn mpn upc
     """
 )
 _PLACES = _words(
     """
     address branch city coordinates country county district geo lat latitude lng locality location lon longitude
     municipality place plz postal postcode province region state street suburb town venue village zip zipcode
-    adresse bundesland kanton land ort plz stadt strasse straße veranstaltungsort département lieu pays rue ville
-    calle ciudad dirección direccion lugar país pais provincia cidade endereço città indirizzo luogo адрес город место
-    улица 地址 地点 城市 省份 地区 所在地 住所 場所 都道府県
+    adresse arbeitsort bundesland einsatzort gemeinde kanton land ort plz stadt standort strasse straße
+    veranstaltungsort commune département lieu localité pays rue ville
+    calle ciudad dirección direccion localidad lugar municipio país pais población provincia cidade endereço
+    città comune indirizzo località luogo gemeente plaats адрес город место улица
     """
 )
+# Between which there is no space, nor before what comes with them: 工作地点.
+_PLACE = re.compile("地址|地点|地區|城市|省份|地区|所在地|住所|場所|勤務地|都道府県|장소|지역|주소")
 _NO_PLACES = _words("email ip mac mail page web")
-_DAYS = _words(
+# At which nothing tells two things apart; and what else a state may be.
+_COUNTRIES = _words("country land pays país pais страна 国家")
+_ANYWHERE = _words(
     """
-    arrival begin begins closes closing date day days deadline departure due end ends event expires expiry kickoff
-    opening opens start starts termin time until valid when beginn datum ende uhrzeit début fin heure jour fecha
-    inicio data fine inizio início дата начало 日期 开始 时间 結束 開始 日時
+    online remote virtual webinar zoom anywhere worldwide international homeoffice
+    open closed active inactive new used draft published sold pending available
     """
 )
+# When it happens; and what may be that, or the day on which somebody wrote of it.
+_EVENTS = _words(
+    """
+    arrival begin begins closes closing deadline departure due end ends event expires expiry kickoff opening opens start
+    starts termin until beginn ende début fin inicio fine inizio início начало
+    """
+)
+_DAYS = _words("date day days time when datum uhrzeit heure jour fecha data дата")
+_EVENT, _SOME_DAY = re.compile("开始|结束|結束|開始|截止|活动"), re.compile("日期|时间|時間|日時")
 # When somebody has written of it, and who: copies have another of either.
 _OF_PUBLISHING = _words(
     """
@@ -63,16 +78,21 @@ _OF_ARTICLES = _words(
     """
 )
 _DAY = re.compile(r"(?P<year>[12][0-9]{3})[-/.年](?P<month>[0-9]{1,2})[-/.月](?P<day>[0-9]{1,2})(?![0-9])")
-_WITH_YEAR_OR_MONTH = re.compile(
-    r"\b(?:19|20)[0-9]{2}\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE
-)
+_YEAR = re.compile(r"\b(?:19|20)[0-9]{2}\b")
+_MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)")
+_DAY_FIRST = re.compile(r"[0-9]{1,2}\.\s*[0-9]")
+_DEFAULTS = (datetime(2000, 1, 1), datetime(2001, 2, 2))  # noqa: DTZ001 -- any two that have nothing in common
 _MOMENT = re.compile(r"[0-9]{9,10}(?:[0-9]{3})?")
 _MILLISECONDS = 10
-_BETWEEN_PARTS = re.compile(r"\s*[,;/|(]\s*|\s+[-–—]\s+")
+_BETWEEN_PARTS = re.compile(r"\s*[,;/|]\s*|\s+[-–—]\s+")
+_NUMBER = re.compile(r"[0-9]+")
 
 FOR_ITS_KEY, BETWEEN_KEYS, MEDIUM, SUMMARY = "\x01", "\x02", "\x03", "\x04"
 """Begin values that tell only whether an item has changed; only whether it is another one; which medium it has; and the
-sketch of a summary."""
+sketch of a summary, behind its numbers."""
+
+BEHIND_NUMBERS = "\n"
+"""Stands between the numbers of a summary and its sketch."""
 
 SKETCHED = 12
 """The least digests of its words that the sketch of a summary has, between spaces."""
@@ -130,15 +150,21 @@ def other_fields(ours: str, theirs: str) -> list[str]:
     if ours == theirs or not (ours and theirs):
         return []
     one, other = unpacked(ours), unpacked(theirs)
-    shared = [name for name in one.values if name in other.values]
-    differing = [name for name in shared if _differ(one.values[name], other.values[name])]
-    if one.site == other.site:
+    first, second = _values(ours), _values(theirs)
+    differing = [name for name in first if name in second and first[name].differs_from(second[name])]
+    if one.site == other.site or not differing:
         return differing
     named = {*one.named} & {*other.named}
-    places = _other_places(one.values, other.values, shared)
-    days = [] if places is not None else _other_days(one.values, other.values, differing)
-    is_another = {*(places or ()), *days, *named}
-    return [name for name in differing if name in is_another or _is_variant(name)]
+    is_at_one_place = _is_at_one_place(first, second)
+    is_article = any(not _OF_ARTICLES.isdisjoint(words_of(name)) for name in (*first, *second))
+    return [
+        name
+        for name in differing
+        if name in named
+        or _is_variant(name)
+        or _is_other_place(name, first[name], second[name])
+        or _is_other_day(name, first[name], second[name], is_told=is_at_one_place or is_article)
+    ]
 
 
 def have_changed(before: str, now: str) -> bool:
@@ -157,50 +183,56 @@ def have_changed(before: str, now: str) -> bool:
     )
 
 
-def are_one(ours: str, theirs: str, names: Sequence[str]) -> bool:
-    """Return whether two items that no field makes two are one thing by those that tell one of them from a third.
-
-    Between sites one field is enough that makes two things there.
-
-    Args:
-        ours: the fields of an item, packed.
-        theirs: those of the other one.
-        names: the fields by which one of them is another thing than a third item of that text.
-    """
-    one, other = unpacked(ours), unpacked(theirs)
-    agreeing = [name for name in names if _agree(name, one.values.get(name, []), other.values.get(name, []))]
-    if len(agreeing) == len(names):
-        return bool(names)
-    is_between = one.site != other.site
-    return is_between and any(_is_place(name) or _is_day(name) or _is_variant(name) for name in agreeing)
-
-
 @lru_cache(maxsize=4_096)
 def words_of(name: str) -> frozenset[str]:
     """Return the words of a name: `currentPrice`, `offers.current_price`."""
     return frozenset(word.lower() for word in _WORD.findall(name))
 
 
-def _differ(ours: list[str], theirs: list[str]) -> bool:
-    """Return whether what two items have in one field makes them two things."""
-    if _compared(ours) != _compared(theirs):
-        return True
-    summaries = [[each[1:].split() for each in values if each.startswith(SUMMARY)] for values in (ours, theirs)]
-    if all(summaries) and not all(map(_are_near, *summaries)):
-        return True
-    media = [[each[1:] for each in values if each.startswith(MEDIUM)] for values in (ours, theirs)]
-    # A copy may have fewer pictures.
-    return all(media) and not (_are_among(*media) or _are_among(*reversed(media)))
+class _Values:
+    """What an item has in one field, by its kinds."""
+
+    def __init__(self, values: list[str]) -> None:
+        self.plain = [each.removeprefix(BETWEEN_KEYS) for each in values if each[:1] not in _KINDS]
+        self._summaries = [each[1:].partition(BEHIND_NUMBERS) for each in values if each.startswith(SUMMARY)]
+        # By the last of their parts: what has another one is another medium.
+        self._media: dict[str, list[str]] = {}
+        for medium in (each[1:] for each in values if each.startswith(MEDIUM)):
+            self._media.setdefault(medium.rpartition("/")[2], []).append(medium)
+
+    def differs_from(self, other: _Values) -> bool:
+        """Return whether what two items have in one field makes them two things."""
+        if self.plain != other.plain:
+            return True
+        if self._summaries and other._summaries and not all(map(_are_near, self._summaries, other._summaries)):
+            return True
+        # A copy may have fewer pictures.
+        return bool(self._media and other._media) and not (self._is_among(other) or other._is_among(self))
+
+    def _is_among(self, other: _Values) -> bool:
+        return all(
+            any(_is_same_medium(each, their) for their in other._media.get(name, ()))
+            for name, media in self._media.items()
+            for each in media
+        )
 
 
-def _are_near(one: list[str], other: list[str]) -> bool:
-    """Return whether two summaries are alike: a copy has another word here and there."""
-    least = sorted({*one, *other})[:SKETCHED]
-    return sum(each in one and each in other for each in least) >= _SAME_SUMMARY * len(least)
+_KINDS = (FOR_ITS_KEY, MEDIUM, SUMMARY)
 
 
-def _are_among(some: list[str], others: list[str]) -> bool:
-    return all(any(_is_same_medium(each, other) for other in others) for each in some)
+@lru_cache(maxsize=4_096)
+def _values(packed: str) -> Mapping[str, _Values]:
+    return {name: _Values(values) for name, values in unpacked(packed).values.items()}
+
+
+def _are_near(one: tuple[str, str, str], other: tuple[str, str, str]) -> bool:
+    """Return whether two summaries are alike: a copy has another word here and there, or leaves numbers out."""
+    numbers, others = ({*each[0].split()} for each in (one, other))
+    if not (numbers <= others or others <= numbers):
+        return False
+    ours, theirs = one[2].split(), other[2].split()
+    least = sorted({*ours, *theirs})[:SKETCHED]
+    return sum(each in ours and each in theirs for each in least) >= _SAME_SUMMARY * len(least)
 
 
 def _is_same_medium(one: str, other: str) -> bool:
@@ -208,89 +240,109 @@ def _is_same_medium(one: str, other: str) -> bool:
     return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
 
 
-def _compared(values: list[str]) -> list[str]:
-    return [each.removeprefix(BETWEEN_KEYS) for each in values if not each.startswith((FOR_ITS_KEY, MEDIUM, SUMMARY))]
-
-
 def _is_of_its_day(values: list[str] | None) -> bool:
     return values is None or all(each.startswith(BETWEEN_KEYS) for each in values)
 
 
-def _other_places(
-    ours: Mapping[str, list[str]], theirs: Mapping[str, list[str]], shared: Iterable[str]
-) -> list[str] | None:
-    """Return which fields say that two items are at other places; None: they do not say where both are."""
-    found = [name for name in shared if _is_place(name) and _compared(ours[name]) and _compared(theirs[name])]
-    if not found:
-        return None
-    return [name for name in found if not _is_same_place(_compared(ours[name]), _compared(theirs[name]))]
+def _is_at_one_place(ours: Mapping[str, _Values], theirs: Mapping[str, _Values]) -> bool:
+    """Return whether two items say that both are at one place; a country is none."""
+    shared = [name for name in ours if name in theirs and _is_place(name) and _COUNTRIES.isdisjoint(words_of(name))]
+    places = [(ours[name].plain, theirs[name].plain) for name in shared]
+    return any(_is_somewhere(one) and _is_somewhere(other) and _is_same_place(one, other) for one, other in places)
 
 
-def _other_days(ours: Mapping[str, list[str]], theirs: Mapping[str, list[str]], differing: Iterable[str]) -> list[str]:
-    """Return which fields say that what two items tell of happens on other days; those of articles say nothing."""
-    if any(not _OF_ARTICLES.isdisjoint(words_of(name)) for name in (*ours, *theirs)):
-        return []
-    found = []
-    for name in differing:
-        days = [_days_in(_compared(values[name])) for values in (ours, theirs)] if _is_day(name) else []
-        if days and all(days) and days[0] != days[1]:
-            found.append(name)
-    return found
+def _is_other_place(name: str, ours: _Values, theirs: _Values) -> bool:
+    one, other = ours.plain, theirs.plain
+    is_known = _is_place(name) and _is_somewhere(one) and _is_somewhere(other)
+    return is_known and not _is_same_place(one, other)
 
 
-def _agree(name: str, ours: list[str], theirs: list[str]) -> bool:
-    """Return whether two items have the same in one field, in whatever form."""
-    if not (ours and theirs):
+def _is_other_day(name: str, ours: _Values, theirs: _Values, *, is_told: bool) -> bool:
+    """Return whether what two items tell of happens on other days; when somebody wrote of it says nothing.
+
+    Args:
+        name: the field.
+        ours: what one item has there.
+        theirs: what the other one has there.
+        is_told: whether one thing may be told of on several days, as it is by articles, and at one place.
+    """
+    words = words_of(name)
+    if not _OF_PUBLISHING.isdisjoint(words):
         return False
-    one, other = _compared(ours), _compared(theirs)
-    if _is_place(name):
-        return _is_same_place(one, other)
-    if one != other and _is_day(name):
-        return bool(_days_in(one)) and _days_in(one) == _days_in(other)
-    return not _differ(ours, theirs)
+    is_of_event = not _EVENTS.isdisjoint(words) or _EVENT.search(name) is not None
+    if not is_of_event and (is_told or (_DAYS.isdisjoint(words) and not _SOME_DAY.search(name))):
+        return False
+    one, other = ([_days_of(value) for value in each.plain] for each in (ours, theirs))
+    if one and other and all(one) and all(other):
+        return not (_are_days_of(one, other) or _are_days_of(other, one))
+    # What is not read as a day may be any, but for other numbers written in one way.
+    return is_of_event or (not any((*one, *other)) and _are_other_days(ours.plain, theirs.plain))
+
+
+def _are_days_of(some: list[frozenset[date]], others: list[frozenset[date]]) -> bool:
+    return all(any(day & other for other in others) for day in some)
+
+
+def _are_other_days(ours: list[str], theirs: list[str]) -> bool:
+    one, other = ([*map(_NUMBER.findall, values)] for values in (ours, theirs))
+    have_years = all(_YEAR.search(value) for value in (*ours, *theirs))
+    return have_years and one != other
 
 
 def _is_variant(name: str) -> bool:
     return not _VARIANTS.isdisjoint(words_of(name))
 
 
-def _is_day(name: str) -> bool:
-    words = words_of(name)
-    return not _DAYS.isdisjoint(words) and _OF_PUBLISHING.isdisjoint(words)
-
-
 @lru_cache(maxsize=4_096)
 def _is_place(name: str) -> bool:
     words = words_of(name)
-    return not _PLACES.isdisjoint(words) and _NO_PLACES.isdisjoint(words)
+    return (not _PLACES.isdisjoint(words) and _NO_PLACES.isdisjoint(words)) or _PLACE.search(name) is not None
+
+
+def _is_somewhere(values: list[str]) -> bool:
+    return any(value not in _ANYWHERE for value in values)
 
 
 def _is_same_place(ours: list[str], theirs: list[str]) -> bool:
-    """Return whether two places are one: one says less than the other, or both begin alike."""
-    one, other = ({*re.findall(r"\w+", " ".join(values))} for values in (ours, theirs))
-    first, second = (_BETWEEN_PARTS.split(" ".join(values), maxsplit=1)[0] for values in (ours, theirs))
-    return one <= other or other <= one or first == second
-
-
-def _days_in(values: list[str]) -> list[date]:
-    """Return the days that values name; of what is no day nothing is known."""
-    return [day for day in map(_day_of, values) if day is not None]
+    """Return whether two places are one: one says no more than the other."""
+    one, other = ({part for value in values for part in _BETWEEN_PARTS.split(value)} for values in (ours, theirs))
+    return one <= other or other <= one
 
 
 @lru_cache(maxsize=4_096)
-def _day_of(value: str) -> date | None:
-    # dateutil raises whatever its arithmetic does.
+def _days_of(value: str) -> frozenset[date]:
+    """Return the days that a value may name: by its own clock or that of Greenwich, before or after the month."""
+    if _MOMENT.fullmatch(value):
+        seconds = int(value) / (1 if len(value) <= _MILLISECONDS else 1_000)
+        return _days_at(datetime.fromtimestamp(seconds, UTC))
+    if found := _DAY.search(value):
+        with suppress(ValueError):
+            return _days_at(datetime.fromisoformat(value.upper()))
+        with suppress(ValueError):
+            return frozenset({date(int(found["year"]), int(found["month"]), int(found["day"]))})
+    if not (_YEAR.search(value) or _MONTH.search(value)):
+        return frozenset()
+    orders = (True,) if _DAY_FIRST.match(value) else (False, True)
+    return frozenset().union(*(_days_at(_read(value, day_first=each)) for each in orders))
+
+
+def _days_at(moment: datetime | None) -> frozenset[date]:
+    if moment is None:
+        return frozenset()
+    with suppress(OverflowError):
+        return frozenset({moment.date(), (moment.astimezone(UTC) if moment.tzinfo else moment).date()})
+    return frozenset({moment.date()})
+
+
+def _read(value: str, *, day_first: bool) -> datetime | None:
+    """Return the time that a value names; None where it does not name day, month and year."""
+    # It reads most of what people write, and takes a while to load.
+    from dateutil.parser import parse  # noqa: PLC0415
+
+    # It raises whatever its arithmetic does, and takes from a default what is not said.
     with suppress(ValueError, TypeError, OverflowError, ArithmeticError, OSError), catch_warnings():
         simplefilter("ignore")
-        if found := _DAY.search(value):
-            return date(int(found["year"]), int(found["month"]), int(found["day"]))
-        if _MOMENT.fullmatch(value):
-            seconds = int(value) / (1 if len(value) <= _MILLISECONDS else 1_000)
-            return datetime.fromtimestamp(seconds, UTC).date()
-        if _WITH_YEAR_OR_MONTH.search(value):
-            # It reads most of what people write, and takes a while to load.
-            from dateutil.parser import parse  # noqa: PLC0415
-
-            read: date = parse(value).date()
+        read, again = (parse(value.upper(), dayfirst=day_first, default=default) for default in _DEFAULTS)
+        if isinstance(read, datetime) and read.date() == again.date():
             return read
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as time_of_day
@@ -13,6 +13,7 @@ from decimal import Decimal, InvalidOperation
 from email.utils import parsedate_to_datetime
 from enum import Enum
 from functools import cached_property, lru_cache
+from hashlib import blake2b
 from itertools import islice
 from numbers import Number
 from typing import Any
@@ -22,6 +23,7 @@ import mmh3
 
 from dedup.fields import HTML_FIELDS, TEXT_FIELDS, is_whole_page
 from dedup.rules.other_fields import (
+    BEHIND_NUMBERS,
     BETWEEN_KEYS,
     FOR_ITS_KEY,
     MEDIUM,
@@ -31,6 +33,7 @@ from dedup.rules.other_fields import (
     ItemFields,
     words_of,
 )
+from dedup.rules.scope import domain_of
 from dedup.signature.markup import without_markup
 from dedup.signature.signature import Signature, digest
 from dedup.stage.item_settings import ALL_FIELDS, FieldRule, ItemView, as_item
@@ -38,10 +41,13 @@ from dedup.stage.item_settings import ALL_FIELDS, FieldRule, ItemView, as_item
 _LONGEST_VALUE = _LONGEST_NAME = 100
 _MOST_FIELDS = 100
 _MOST_VALUES = 20
+_MOST_OF_FIELD = 100
 _DEEPEST = 5
+_MOST_NESTED = 20
 _MOST_LOOKED_AT = 2_000
 _DIGEST_DIGITS = 16
-_LONGEST_ADDRESS = 2_000
+_MORE = "..."
+_LONGEST_ADDRESS = 500
 # How a part of a text ends that goes on.
 _CUT_OFF = " .…[]"
 _SUMMARY_WORD = re.compile(r"[\u3040-\u9fff]|[^\W\u3040-\u9fff]+")
@@ -56,7 +62,7 @@ def _names(text: str) -> frozenset[str]:
 _NOT_LOOKED_AT = _names(
     """
     url link canonical canonical_url page_url source_url article_url news_url product_url permalink href amp_url
-    print_url short_url share_url related slug path filename referer referrer body_digest headers meta cookies request
+    print_url short_url share_url related slug path filename referer referrer body_digest headers cookies request
     html_title og_title meta_title page_title seo_title twitter_title
     """
 ) | frozenset(HTML_FIELDS)
@@ -76,8 +82,8 @@ _OF_SECTIONS = _names("article item main name names news page path post primary 
 # What readers have done with it, how long it is and where it stood in a list, if the value is a number.
 _COUNTED = _names(
     """
-    click clicks comment comments download downloads hit hits like likes reaction reactions replies reply share shares
-    upvote upvotes view views visit visits vote votes page position rank index idx counter seq sequence ordinal depth
+    click clicks comment comments downloads hit hits like likes reaction reactions replies reply share shares
+    upvote upvotes view views visit visits vote votes page position rank index idx counter seq sequence ordinal
     bytes char characters chars word wordcount words aufrufe klicks vues visitas просмотры 阅读量 浏览量 点赞
     """
 )
@@ -85,9 +91,10 @@ _OF_COUNTS = _names("count counts num number total crawl item items list scrape 
 # What a thing consists of besides its text: other addresses of the same picture are told by their ends.
 _MEDIA = _names(
     """
-    artwork attachment attachments audio cover document download enclosure episode file files image images img media
-    mp3 pdf photo photos picture pictures pic pics podcast poster stream thumb thumbnail thumbnails track video videos
-    bild bilder foto fotos imagen imágenes imagem vídeo vidéo audios 图片 图像 视频 音频 附件 画像 動画
+    artwork attachment attachments audio cover document download embed enclosure episode file files iframe image images
+    img media mp3 pdf photo player photos picture pictures pic pics podcast poster stream thumb thumbnail thumbnails
+    track video videos bild bilder foto fotos imagen imágenes imagem vídeo vidéo audios 图片 图像 视频 音频 附件
+    画像 動画
     """
 )
 _MEDIA_FILE = re.compile(
@@ -98,18 +105,34 @@ _MEDIA_FILE = re.compile(
 _BEFORE_PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//[^/?#]*", re.IGNORECASE)
 # How a picture says that it is the same in another size: name-300x200.jpg, name@2x.png.
 _OF_ANOTHER_SIZE = re.compile(r"(?:[-_@](?:[0-9]{2,4}x[0-9]{2,4}|[0-9]x|scaled|thumb))+(?=\.\w+\Z)", re.IGNORECASE)
-_OF_A_VISIT = re.compile(
-    r"(?:\A|(?<=&))(?:utm_\w+|\w*sess\w*|sid|token|sig|signature|expires?|key-pair-id|policy|x-amz-[\w-]+|width|height)"
-    r"=[^&]*(?:&|\Z)",
-    re.IGNORECASE,
+# In the query of an address: what says who asks for it, when, and in which size; and, if it is so long, a session.
+_OF_A_VISIT = _names("expire expires height key-pair-id policy width")
+_OF_A_SESSION = _names("sid sig signature token")
+_SESSION = 16
+# Behind the name of a file all but its number is of a visit or of a size.
+_NUMBERS_OF_FILES = _names("id doc document file item key n name no nr num number p page part track v")
+_ADDRESS = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*:)?//\S+\s*\Z|data:[a-z]+/\S|www\.\S+\s*\Z|/(?=\S*[a-z])[^\s/]+/\S+\s*\Z", re.IGNORECASE
 )
-_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//\S|(?:data|mailto|tel):\S|www\.\S+\Z|/[^\s/]+/\S*\Z", re.IGNORECASE)
+# What is said of how a page was shown, and not of what it shows.
+_OF_SHOWING = _names(
+    """
+    ad ads amp cached canonical duplicate free full https mobile more new paid paywall paywalled premium print printable
+    secure seen sponsored subscription success truncated updated visited
+    """
+)
+# How Scrapy names what it knows of a request.
+_OF_REQUESTS = frozenset({"download_latency", "download_slot", "download_timeout", "depth"})
 # A hash, a UUID: a thing that people have numbered has a shorter number.
 _MADE_BY_MACHINE = re.compile(
     r"(?=.*[0-9])(?=.*[a-f])[0-9a-f]{32,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 )
 _NOTHING = _names("null none nil nan n/a na undefined unknown - -- --- – — . ... ?")
 _NUMBER = re.compile(r"#?[+-]?[0-9]{1,30}(?:[.,'\u202f ][0-9]{1,30})*", re.ASCII)
+_DECIMAL = re.compile(r"(?:0|[1-9][0-9]{0,14})\.[0-9]{1,14}", re.ASCII)
+_DIGITS = re.compile(r"[0-9]+")
+# An object of which Python says no more than that it is there.
+_SAYS_NOTHING = re.compile(r"<.*>\Z", re.DOTALL)
 _SECONDS = re.compile(r"[0-9]:[0-9]{2}:[0-9]{2}")
 _COMPACT = re.compile(r"[12][0-9]{3}[01][0-9][0-3][0-9]T?[0-2][0-9]{5}Z?")
 _YEAR = re.compile(r"[12][0-9]{3}")
@@ -117,30 +140,42 @@ _MOMENT = 60.0
 _STARTED = time.time()
 
 
-def distinct_fields(view: ItemView, used: Collection[str], chosen: FieldRule, text: str = "") -> ItemFields:
-    """Return the fields by which an item may be another thing than one of its text; no site is named.
+def distinct_fields(
+    view: ItemView,
+    used: Collection[str],
+    chosen: FieldRule,
+    text: str = "",
+    site: str = "",
+    *,
+    is_guessed: bool = False,
+) -> ItemFields:
+    """Return the fields by which an item may be another thing than one of its text.
 
     Any value counts, long ones and bytes by their digest, but for what says nothing of the thing by its kind: addresses
-    of pages, pages, what stands in the text, sections and tags, what readers have done with it, its place in a list,
-    the moment at which it was crawled, and numbers that machines have made. Of media it is their addresses, and the
-    checksums that Scrapy's media pipelines have made.
+    of pages of its site, pages, what stands in the text, sections and tags, what readers have done with it, its place
+    in a list, the moment at which it was crawled, and numbers that machines have made. Of media it is their addresses,
+    and the checksums that Scrapy's media pipelines have made.
 
     Args:
         view: the item.
         used: the fields that its text, title and key are from.
         chosen: finds those that the project has named, in which anything counts; `*` among them stands for all others.
         text: the text of the item.
+        site: the site that it is from.
+        is_guessed: whether the text is merely the longest one. It may be what a site says of itself below each of its
+            things, so that a summary is the thing's own.
     """
     rule = chosen.rule_for(type(view.item))
     if rule is None:
         return NO_FIELDS
-    named = _Fields(rule.find(view), text, is_named=True) if rule.names != ALL_FIELDS else None
+    named = _Fields(rule.find(view), text, site, is_named=True) if rule.names != ALL_FIELDS else None
     if named is not None and ALL_FIELDS[0] not in rule.names:
-        return ItemFields("", named.values, tuple(named.values))
-    found = _Fields(((name, value) for name, value in view.fields.items() if name not in used), text)
+        return ItemFields(site, named.values, tuple(named.values))
+    pairs = ((name, value) for name, value in view.fields.items() if name not in used)
+    found = _Fields(pairs, text, site, is_guessed=is_guessed)
     if named is None:
-        return ItemFields("", found.values)
-    return ItemFields("", found.values | named.values, tuple(named.values))
+        return ItemFields(site, found.values)
+    return ItemFields(site, found.values | named.values, tuple(named.values))
 
 
 def is_address(text: str) -> bool:
@@ -151,66 +186,104 @@ def is_address(text: str) -> bool:
 class _Fields:
     """Collects values by name; of an item as large as a file only so many."""
 
-    def __init__(self, pairs: Iterable[tuple[Any, Any]], text: str, *, is_named: bool = False) -> None:
+    def __init__(
+        self,
+        pairs: Iterable[tuple[Any, Any]],
+        text: str,
+        site: str,
+        *,
+        is_named: bool = False,
+        is_guessed: bool = False,
+    ) -> None:
         self._is_named = is_named
+        self._is_guessed = is_guessed
         self._text = text
+        self._site = site
         self._left = _MOST_LOOKED_AT
         self.values: dict[str, list[str]] = {}
-        self._has_checksums = False
+        # What is too much to be kept by its names.
+        self._more = blake2b(digest_size=_DIGEST_DIGITS // 2)
+        self._has_more = self._has_checksums = False
         for name, value in pairs:
             self._add(str(name), value, 1)
         if self._has_checksums:
             # A file is the same wherever it came from.
             for name in URLS_OF_PIPELINES:
                 self.values.pop(name, None)
+        if self._has_more:
+            self.values[_MORE] = [self._more.hexdigest()]
 
     def _add(self, name: str, value: Any, depth: int) -> None:
         self._left -= 1
-        if self._left < 0 or depth > _DEEPEST or len(name) > _LONGEST_NAME or isinstance(value, Signature):
+        if isinstance(value, Signature) or (not self._is_named and name in _NOT_LOOKED_AT):
             return
-        if not self._is_named and name in _NOT_LOOKED_AT:
-            return
-        if isinstance(value, (list, tuple, set, frozenset)):
+        if self._left < 0 or depth > _MOST_NESTED:
+            self._note_more(name, _written(value))
+        elif isinstance(value, (list, tuple, set, frozenset)):
             self._add_several(name, value, depth)
-        elif not isinstance(value, (str, bytes, Number)) and (fields := as_item(value)) is not None:
-            if not self._is_named and (checksum := _checksum_of(fields)):
-                self._has_checksums = True
-                self._note(name, checksum)
-                return
-            for below, each in islice(fields.items(), self._left):
-                self._add(f"{name}.{below}", each, depth + 1)
-        elif told := self._told(name, value):
-            self._note(name, told)
+        elif not isinstance(value, (str, bytes, bytearray, Number)) and (fields := as_item(value)) is not None:
+            self._add_fields(name, fields, depth)
+        else:
+            value = bytes(value) if isinstance(value, bytearray) else value
+            told = _named(value) if self._is_named else self._told(name, value, is_alone=depth == 1)
+            if told:
+                self._note(name, told, depth)
 
-    def _note(self, name: str, told: str) -> None:
-        if name in self.values or len(self.values) < _MOST_FIELDS:
+    def _add_fields(self, name: str, fields: Mapping[Any, Any], depth: int) -> None:
+        if not self._is_named:
+            if checksum := _checksum_of(fields):
+                self._has_checksums = True
+                self._note(name, checksum, depth)
+                return
+            if name == "meta" and not _OF_REQUESTS.isdisjoint(fields):
+                return
+        for below, each in fields.items():
+            self._add(f"{name}.{below}", each, depth + 1)
+
+    def _note(self, name: str, told: str, depth: int) -> None:
+        is_known = name in self.values
+        is_small = depth <= _DEEPEST and len(name) <= _LONGEST_NAME and (is_known or len(self.values) < _MOST_FIELDS)
+        if is_small and len(self.values.get(name, ())) < _MOST_OF_FIELD:
             self.values.setdefault(name, []).append(told)
+        else:
+            self._note_more(name, told)
+
+    def _note_more(self, name: str, told: str) -> None:
+        self._has_more = True
+        self._more.update(f"{name}\0{told}\0".encode("utf-8", "replace"))
 
     def _add_several(self, name: str, values: Collection[Any], depth: int) -> None:
+        if len(values) == 1:
+            # Item loaders make a list of everything.
+            only = next(iter(values))
+            self._add(name, only, depth + isinstance(only, (list, tuple)))
+            return
         ordered = sorted(values, key=str) if isinstance(values, (set, frozenset)) else values
-        if len(values) <= _MOST_VALUES or self._is_named:
-            for each in islice(ordered, self._left):
+        if len(values) <= _MOST_VALUES or self._is_named or not all(isinstance(each, (str, Number)) for each in values):
+            for each in ordered:
                 self._add(name, each, depth + 1)
             return
-        # Many items are a list of other things; many values are compared as one.
-        told = [self._told(name, each) for each in islice(ordered, self._left) if isinstance(each, (str, Number))]
+        # Many values are compared as one.
+        told = [self._told(name, each) for each in islice(ordered, max(self._left, 0))]
         self._left -= len(told)
-        for medium in [each for each in told if each.startswith(MEDIUM)][:_MOST_VALUES]:
-            self._note(name, medium)
+        if len(told) < len(values):
+            self._note_more(name, _written([*islice(ordered, len(told), None)]))
+        for medium in [each for each in told if each.startswith(MEDIUM)]:
+            self._note(name, medium, depth)
         if others := [each for each in told if each and not each.startswith(MEDIUM)]:
-            self._note(name, _digest("\n".join(others)))
+            self._note(name, _digest("\n".join(others)), depth)
 
-    def _told(self, name: str, value: Any) -> str:
+    def _told(self, name: str, value: Any, *, is_alone: bool = False) -> str:
         """Return a value as it is compared; empty where it is irrelevant."""
-        if self._is_named:
-            return "" if value is None else _named(value)
         if isinstance(value, bool):
-            return f"{FOR_ITS_KEY}{value}"
+            return f"{FOR_ITS_KEY}{value}" if _is_of_showing(name) else str(value).casefold()
         text = _text_of(value)
         if medium := _medium(name, text):
             return f"{MEDIUM}{medium}"
         if isinstance(value, bytes) or len(text) > _LONGEST_VALUE:
             return self._long(name, value if isinstance(value, bytes) else text)
+        if is_address(text):
+            return _elsewhere(text, self._site) if is_alone else ""
         if not text or _is_irrelevant(name, text) or _is_moment(value):
             return ""
         return f"{BETWEEN_KEYS}{_plain(text)}" if _is_of_today(value) else _plain(text)
@@ -218,15 +291,16 @@ class _Fields:
     def _long(self, name: str, text: bytes | str) -> str:
         """Return the digest of a long text or of bytes, unless that is a page, or stands in the text of the item.
 
-        Of what may be a summary it is a sketch: copies have edited that, too.
+        Of what may be a summary it is its numbers and a sketch: copies have edited that, too.
         """
         if not text or is_whole_page(text) or (isinstance(text, str) and is_address(text)):
             return ""
         if isinstance(text, bytes):
             return _digest(text)
         plain = _plain(without_markup(text))
-        if name.rpartition(".")[2] in TEXT_FIELDS:
-            return f"{SUMMARY}{_sketch(plain)}"
+        if name.rpartition(".")[2] in TEXT_FIELDS and not self._is_guessed:
+            numbers = " ".join(sorted({*_DIGITS.findall(plain)})[:_MOST_VALUES])
+            return f"{SUMMARY}{numbers}{BEHIND_NUMBERS}{_sketch(plain)}"
         return "" if plain.rstrip(_CUT_OFF) in self._plain_text else _digest(plain)
 
     @cached_property
@@ -256,13 +330,33 @@ def _medium(name: str, text: str) -> str:
     if text[:5].lower() == "data:" or len(text) > _LONGEST_ADDRESS:
         return _digest(text)
     path, _, query = _BEFORE_PATH.sub("", text, count=1).partition("#")[0].partition("?")
-    if _MEDIA_FILE.search(path):
-        # Behind the name of a file stand sizes and signatures.
-        return _OF_ANOTHER_SIZE.sub("", path).strip("/")
-    if _MEDIA.isdisjoint(words_of(name)):
+    is_file = _MEDIA_FILE.search(path) is not None
+    if is_file:
+        path = _OF_ANOTHER_SIZE.sub("", path)
+    elif _MEDIA.isdisjoint(words_of(name)):
         return ""
-    query = _OF_A_VISIT.sub("", query).rstrip("&")
+    query = "&".join(each for each in query.split("&") if _is_of_medium(each, is_file=is_file))
     return path.strip("/") + (f"?{query}" if query else "")
+
+
+def _is_of_medium(part: str, *, is_file: bool) -> bool:
+    """Return whether a part of the query of an address says which medium it leads to."""
+    name, _, value = part.lower().partition("=")
+    if is_file:
+        return name in _NUMBERS_OF_FILES
+    is_of_visit = name in _OF_A_VISIT or name.startswith(("utm_", "x-amz-")) or "sess" in name
+    return part != "" and not is_of_visit and not (name in _OF_A_SESSION and len(value) >= _SESSION)
+
+
+def _elsewhere(text: str, site: str) -> str:
+    """Return host and path of an address at another site than the item's, whose form does not depend on its page's."""
+    if not (site and text[:4].lower() == "http") or domain_of(text) in ("", site):
+        return ""
+    return text.strip().partition("#")[0].partition("?")[0].partition("//")[2].rstrip("/").casefold()
+
+
+def _is_of_showing(name: str) -> bool:
+    return not _OF_SHOWING.isdisjoint(words_of(name.rpartition(".")[2]))
 
 
 def _text_of(value: Any) -> str:
@@ -271,10 +365,23 @@ def _text_of(value: Any) -> str:
         return str(value.value) if isinstance(value, Enum) else str(value)
     if isinstance(value, Number):
         return _number(value)
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return _number(value) if _DECIMAL.fullmatch(value) else value
+    return "" if value is None or isinstance(value, bytes) else _written(value)
+
+
+def _written(value: Any) -> str:
+    """Return what Python writes for a value; empty where that is only that it is there."""
+    try:
+        text = str(value)
+    except RecursionError:
+        return ""
+    return "" if _SAYS_NOTHING.match(text) else text
 
 
 def _named(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, bytes):
         return digest(value).hex()
     text = _plain(_number(value) if isinstance(value, Number) and not isinstance(value, bool) else str(value))
@@ -297,12 +404,14 @@ def _number(value: Any) -> str:
 
 def _is_irrelevant(name: str, text: str) -> bool:
     plain = text.strip().casefold()
-    if plain in _NOTHING or not plain or _ADDRESS.match(plain) or _MADE_BY_MACHINE.fullmatch(plain):
+    if plain in _NOTHING or not plain or _MADE_BY_MACHINE.fullmatch(plain):
         return True
     shows_section, shows_count = _kinds_of(name)
     if shows_section:
         return not any(map(str.isdigit, plain))
-    return shows_count and _NUMBER.fullmatch(plain) is not None
+    # Also: 1,200 views.
+    counted = _NUMBER.match(plain) if shows_count else None
+    return counted is not None and words_of(plain[counted.end() :]) <= _COUNTED
 
 
 @lru_cache(maxsize=4_096)

@@ -44,6 +44,7 @@ _LEAST = 100
 _CLEARLY = 2
 _DEEPEST = 3
 _FEWEST_WORDS = 6
+_MOST_WORDS = 100
 _MOST_NAMED = 10
 # What others have said of a thing, and what else may be long.
 _NO_TEXTS = frozenset(
@@ -52,8 +53,8 @@ _NO_TEXTS = frozenset(
         "headers meta cookies request extruct jsonld json_ld schema metadata"
     )
 )
-
-
+# How far the spider went to an item.
+_DEPTH = "depth"
 _CHECKSUMS_OF = "checksums of "
 
 
@@ -114,16 +115,18 @@ class ItemReader:
             reading.html = self._find_page(view)[1]
         # Copies have other headlines now and then.
         used = {reading.key_field, title_field, *reading.source.removeprefix(_CHECKSUMS_OF).split(" + ")}
-        if reading.text and not self._is_named(view) and used.isdisjoint(ITEM_TEXT_FIELDS):
-            # What is merely the longest text may be what a site says of itself below each of its things.
+        is_guessed = bool(reading.text) and not self._is_named(view) and used.isdisjoint(ITEM_TEXT_FIELDS)
+        if is_guessed:
             used.discard(title_field)
         if reading.checksums:
             used |= {*URLS_OF_PIPELINES}
-        reading.fields = distinct_fields(view, used, self._settings.distinct_fields, reading.text)
-        if reading.fields.values:
-            # Towns, and shops for phones, have hosts of their own.
-            site = domain_of(reading.key) or domain_of(page) or self._spider
-            reading.fields = reading.fields._replace(site=site)
+        if response is None or response.request is None or response.meta.get(_DEPTH) == view.fields.get(_DEPTH):
+            # Of a lake it is the lake's.
+            used.add(_DEPTH)
+        # Towns, and shops for phones, have hosts of their own.
+        site = domain_of(reading.key) or domain_of(page) or self._spider
+        chosen = self._settings.distinct_fields
+        reading.fields = distinct_fields(view, used, chosen, reading.text, site, is_guessed=is_guessed)
         return reading
 
     def is_exempt(self, view: ItemView) -> bool:
@@ -253,9 +256,10 @@ def _texts_in(fields: Mapping[Any, Any], known: Container[str], path: str = "", 
 
 
 def _is_prose(text: str) -> bool:
-    if not text or text[0] in "{[" or is_address(text):
+    if not text or f"{text[0]}{text[-1]}" in ("{}", "[]"):
         return False
-    return len(text.split(None, _FEWEST_WORDS)) >= _FEWEST_WORDS or not text.isascii()
+    words = (word for word in text.split(None, _MOST_WORDS) if not is_address(word))
+    return len([*islice(words, _FEWEST_WORDS)]) == _FEWEST_WORDS or not (text.isascii() or is_address(text))
 
 
 def _html(value: Any) -> bytes | str:

@@ -135,13 +135,13 @@ class ItemMonitor:
         self._behind = behind
         # By the classes of items or their sites, and by the originals whose text they have with other fields.
         self._items: Counter[str] = Counter()
-        self._examined: Counter[str] = Counter()
         self._equal: Counter[tuple[str, str]] = Counter()
         self._clusters: Counter[str] = Counter()
         self._documents: Counter[str] = Counter()
         self._duplicates: Counter[str] = Counter()
         self._of_earlier_runs = 0
         # By classes of items, and by their originals.
+        self._examined: Counter[str] = Counter()
         self._dropped: dict[str, dict[str, _Dropped]] = {}
         self._sources: set[tuple[str, str, str]] = set()
         # What was warned of, each with its kind.
@@ -175,7 +175,7 @@ class ItemMonitor:
         if decision.rule is not Rule.ERASED:
             self._note_crowd(decision)
         self._note_earlier(decision)
-        self._note_dropped(pending.reading.item_class, decision)
+        self._note_dropped(pending.reading, decision)
         self._note_text(pending.reading, decision, is_short=is_short(document, self._settings.short_tokens))
         self._log_source(pending.reading)
 
@@ -218,31 +218,33 @@ class ItemMonitor:
                 *(logged(decision.key), logged(str(decision.original))),
             )
 
-    def _note_dropped(self, item_class: str, decision: Decision) -> None:
+    def _note_dropped(self, reading: Reading, decision: Decision) -> None:
         """Count what an original has taken of its class; warn once some are counted, see `warn_at_the_end`."""
-        self._examined[item_class] += 1
+        # Dicts are of one class, whatever they are.
+        kind = f" of {reading.item_class}" if reading.item_class else f" (text: {reading.source})"
+        self._examined[kind] += 1
         if not decision.is_dropped:
             return
-        by_original = self._dropped.setdefault(item_class, {})
+        by_original = self._dropped.setdefault(kind, {})
         dropped = by_original.setdefault(str(decision.original), _Dropped())
         dropped.note(decision.key)
         if len(by_original) > _MOST_COUNTED:
             most = sorted(by_original, key=lambda original: by_original[original].count)[_MOST_COUNTED // 2 :]
-            self._dropped[item_class] = {original: by_original[original] for original in most}
-        if self._examined[item_class] >= WARN_AFTER:
-            self._warn_of_taken(item_class, str(decision.original), dropped)
+            self._dropped[kind] = {original: by_original[original] for original in most}
+        if self._examined[kind] >= WARN_AFTER:
+            self._warn_of_taken(kind, str(decision.original), dropped)
 
-    def _warn_of_taken(self, item_class: str, original: str, dropped: _Dropped) -> None:
+    def _warn_of_taken(self, kind: str, original: str, dropped: _Dropped) -> None:
         """Warn where one original has taken more than half of a class: no run is emptied without a word."""
-        total = self._examined[item_class]
-        if total < _FEWEST_ITEMS or 2 * dropped.count <= total or not self._is_first("taken", item_class):
+        total = self._examined[kind]
+        if total < _FEWEST_ITEMS or 2 * dropped.count <= total or not self._is_first("taken", kind):
             return
         logger.warning(
             "%d of %s%s were dropped as copies of %s, such as %s; if they are other things, name a field that tells "
             "them apart: DEDUP_DISTINCT_FIELDS = ['*', 'NAME'], or the one with their own text: DEDUP_TEXT_FIELD%s",
             dropped.count,
             counted(total, "item"),
-            f" of {item_class}" if item_class else "",
+            kind,
             logged(original),
             " and ".join(map(logged, dropped.named)),
             self._stands_before("; if a pipeline makes that"),
@@ -258,9 +260,9 @@ class ItemMonitor:
     def warn_at_the_end(self) -> None:
         """Warn of what could not be examined, and of what has taken most of a class with few items."""
         self.unexamined.warn_at_the_end(self.examined)
-        for item_class, dropped in list(self._dropped.items()):
+        for kind, dropped in list(self._dropped.items()):
             original = max(dropped, key=lambda each: dropped[each].count)
-            self._warn_of_taken(item_class, original, dropped[original])
+            self._warn_of_taken(kind, original, dropped[original])
 
     def _note_text(self, reading: Reading, decision: Decision, *, is_short: bool) -> None:
         """Warn of a text that most items of a class have, or several pages of a site, and that is not their own."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, Rule, StoredDocument
 from dedup.rules.matcher import MOST_KEPT, Candidate, Matcher, Query
-from dedup.rules.other_fields import are_one, other_fields, unpacked
+from dedup.rules.other_fields import other_fields, unpacked
 from dedup.rules.scope import are_other_titles, may_have_moved, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens, similarity_of_words
@@ -131,7 +131,7 @@ def _with_same_fields(
 
     Where all have other fields, or none, return one of them, and whether it has others.
     """
-    if not content.fields or found.fields == content.fields:
+    if found.fields == content.fields:
         return found, False
     is_other = bool(other_fields(found.fields, content.fields))
     if not content.sketch.tokens or found.text_digest is None:
@@ -141,16 +141,24 @@ def _with_same_fields(
     for each in document_rows.find_by_text(unit, found.text_digest, content.fields):
         if own_id is None or own_id not in (each.id, each.leader_id):
             (differing if other_fields(each.fields, content.fields) else agreeing).append(each)
-    site, values, _ = unpacked(content.fields)
+    values = unpacked(content.fields).values
     # Of another host it may be the same item before its site has moved.
     same = next((each for each in agreeing if unpacked(each.fields).values == values), None)
-    # What has none of the fields that tell it from others of its site may be any of them.
-    here = [each for each in differing if unpacked(each.fields).site == site]
-    names = other_fields(here[0].fields, content.fields) if here else []
-    same = same or next((each for each in agreeing if not here or are_one(each.fields, content.fields, names)), None)
+    same = same or next((each for each in agreeing if _stands_like(each, agreeing, differing)), None)
     if same is not None:
         return same, False
-    return next(iter(here or differing), found), is_other or bool(differing)
+    return next(iter(differing), found), is_other or bool(agreeing or differing)
+
+
+def _stands_like(document: StoredDocument, agreeing: list[StoredDocument], differing: list[StoredDocument]) -> bool:
+    """Return whether a document agrees and differs with those that another one agrees and differs with.
+
+    What agrees with things of a site that differ from each other may be any of them.
+    """
+    site = unpacked(document.fields).site
+    here = (each for each in agreeing if unpacked(each.fields).site == site)
+    agrees = not any(other_fields(document.fields, each.fields) for each in here)
+    return agrees and all(other_fields(document.fields, each.fields) for each in differing)
 
 
 class _StoredDocuments:
@@ -192,10 +200,10 @@ class _StoredDocuments:
             wanted = self._leaders if self._stored else [number]
             self._stored |= document_rows.find_with_leaders(self._unit, wanted)
         member = self._stored[number]
-        same, _ = _with_same_fields(self._unit, member, self._content, self._own_id)
+        same, is_other = _with_same_fields(self._unit, member, self._content, self._own_id)
         if same is not member:
-            return Match(document_rows.leader_of(self._unit, same), same)
-        return Match(self._stored[member.leader_id] if member.leader_id else member, member)
+            return Match(document_rows.leader_of(self._unit, same), same, is_other=is_other)
+        return Match(self._stored[member.leader_id] if member.leader_id else member, member, is_other=is_other)
 
     def leader_of(self, number: int) -> int:
         """Return the id of the leader of a candidate's cluster."""

@@ -149,27 +149,8 @@ def prints(_: int) -> list[Item]:
     ]
 
 
-def recipes(_: int) -> list[Item]:
-    """Recipes that are made in one way of other things, each with its page for printing."""
-    parts = [", ".join(f"{n + part} g of {words(part, 2)}" for part in range(12)) for n in range(6)]
-    return [
-        {"url": f"{_url(n)}{form}", "text": words("method", 80), "ingredients": parts[n], "thing": n}
-        for n in range(6)
-        for form in ("", "/print")
-    ]
-
-
-def scans(_: int) -> list[Item]:
-    """Cards of a catalogue with bytes, each at two addresses."""
-    return [
-        {"url": f"{_url(n)}{form}", "text": words("card", 60), "scan": b"%d" % n, "thing": n}
-        for n in range(10)
-        for form in ("", "?view=full")
-    ]
-
-
 def fetched(_: int) -> list[Item]:
-    """The same with pictures that a pipeline has fetched from two addresses."""
+    """Cards of a catalogue with pictures that a pipeline has fetched from two addresses."""
     return [
         {"url": f"{_url(n)}{form}", "text": words("card", 60), "image_urls": [f"/{form}{n}.jpg"], "thing": n}
         | {"images": [{"url": f"/{form}{n}.jpg", "path": f"full/{form}{n}.jpg", "checksum": f"{n:032x}"}]}
@@ -178,44 +159,69 @@ def fetched(_: int) -> list[Item]:
     ]
 
 
-def long_lists(_: int) -> list[Item]:
-    """Timetables whose lists of stops differ in one of thirty."""
-    return [
-        {
-            "url": f"{_url(n)}{form}",
-            "text": words("line", 50),
-            "stops": [f"stop {k + n * (k == 20)}" for k in range(30)],
-        }
-        | {"thing": n}
-        for n in range(6)
-        for form in ("", "?print=1")
-    ]
-
-
 # Between sites
 
 
-def clubs(_: int) -> list[Item]:
-    """Clubs of one founder on domains of their own, with another town; each is listed by a portal as well."""
+# What other value a thing of each kind has.
+VALUES: dict[str, Callable[[int], Any]] = {
+    "ingredients": lambda n: ", ".join(f"{n + part} g of {words(part, 2)}" for part in range(12)),
+    "scan": lambda n: b"%d" % n,
+    "stops": lambda n: [f"stop {k + n * (k == 20)}" for k in range(30)],
+    "departures": lambda n: [{"stop": k, "minute": k + n * (k == 20)} for k in range(25)],
+    "specs": lambda n: {f"part {k}": k + n * (k == 110) for k in range(120)},
+    "ld": lambda n: {"a": {"b": [{"c": {"d": {"e": {"seat": n}}}}]}},
+    "video_url": lambda n: f"https://films.example/watch?v={n}",
+    "minutes_pdf": lambda n: f"https://city.example/download.pdf?doc={n}",
+    "embed": lambda n: f"https://films.example/embed/{n}",
+    "website": lambda n: f"https://shop{n}.example/",
+    "phone": lambda n: f"tel:+4144123456{n}",
+    "note": lambda n: f"https://t.example/rooms Room {n}",
+    "summary": lambda n: f"Course number {n} for all who want to swim. {words('course', 20)}",
+    "depth": lambda n: n + 1,
+}
+
+
+def told_by_a_value(_: int) -> list[Item]:
+    """Things of one text that one value of any kind tells apart, each at two addresses."""
     return [
-        {
-            "url": f"https://{site}.example/{path}",
-            "title": "The club",
-            "text": words("club", 60),
-            "city": f"{town}{more}",
-        }
-        | {"thing": n}
-        for n, town in enumerate(("Bern", "Basel", "Chur", "Biel", "Thun", "Brig"))
-        for site, path, more in ((f"club-{town}", "", ""), ("portal", town, ", Switzerland"))
+        {"url": f"{_url(name)}/{n}{form}", "text": words(name, 60), name: value(n), "thing": f"{name} {n}"}
+        for name, value in VALUES.items()
+        for n in range(4)
+        for form in ("", "/print")
     ]
 
 
-def concerts(_: int) -> list[Item]:
-    """Concerts of one programme that their organisers announce, each also at the ticket office, in another form."""
+TOWNS = ("Bern", "Basel", "Chur", "Biel", "York", "New York")
+# What another thing has in a field at its own site, and on a portal.
+VALUES_BETWEEN_SITES: dict[str, Callable[[int], tuple[Any, Any]]] = {
+    "city": lambda n: (TOWNS[n], f"{TOWNS[n]}, Switzerland"),
+    "address": lambda n: (f"Bahnhofstrasse 1, {TOWNS[n]}",) * 2,
+    "standort": lambda n: (TOWNS[n], TOWNS[n]),
+    "工作地点": lambda n: ("北京上海广州成都武汉西安"[2 * n : 2 * n + 2],) * 2,
+    "date": lambda n: (f"2026-05-{n + 1:02}", f"{n + 1} May 2026, 19:30"),
+    "start": lambda n: (f"2026-05-{n + 1:02}", f"{n + 1:02}.05.2026"),
+    "startTime": lambda n: (f"2026-05-{n + 2:02}T00:30:00+02:00", f"2026-05-{n + 1:02}T22:30:00Z"),
+    "deadline": lambda n: (f"{n + 1}. Mai 2026",) * 2,
+    "rent": lambda n: (900 + n, 900 + n),
+}
+
+
+def told_between_sites(_: int) -> list[Item]:
+    """Things of one text on sites of their own, each also on a portal."""
     return [
-        {"url": f"https://{site}.example/{n}", "text": words("concert", 90), "date": day, "thing": n}
-        for n in range(12)
-        for site, day in ((f"hall{n}", f"2026-05-{n + 1:02}"), ("tickets", f"{n + 1} May 2026, 19:30"))
+        {"url": f"https://{site}.example/{name}/{n}", "title": "The club", "text": words(name, 60), name: value}
+        | {"country": "Switzerland", "thing": f"{name} {n}"}
+        for name, values in VALUES_BETWEEN_SITES.items()
+        for n in range(6)
+        for site, value in zip((f"club{n}", "portal"), values(n), strict=True)
+    ]
+
+
+def masters(_: int) -> list[Item]:
+    """Sizes of a shirt, and the shirt, which has none."""
+    return [
+        {"url": f"{_url('shirt')}?{size}", "text": words("shirt", 60), "thing": size} | ({"size": size} if size else {})
+        for size in ("S", "M", "L", "")
     ]
 
 
@@ -291,6 +297,25 @@ def one_headline(name: str) -> Callable[[int], list[Item]]:
     return articles
 
 
+def mugs(_: int) -> list[Item]:
+    """Mugs whose short descriptions differ in a word, with the policy of the shop, which is longer."""
+    return [
+        {"url": _url(n), "description": f"A mug with a {words(n, 1)}, {words('mug', 20)}", "returns": words("shop", 90)}
+        | {"thing": n}
+        for n in range(6)
+    ]
+
+
+def posts_with_links(_: int) -> list[Item]:
+    """Posts that begin with an address, each on two pages, with what the author says of herself."""
+    return [
+        {"url": _url(f"{page}/{n}"), "post": f"https://t.example/{n} {words(n, 60)}", "bio": words("bio", 25)}
+        | {"thing": n}
+        for n in range(6)
+        for page in range(2)
+    ]
+
+
 def quoting_oneself(_: int) -> list[Item]:
     """Posts, some of them posted again under another number of the page."""
     return [
@@ -354,16 +379,16 @@ SHAPES = {
     "stories at four sites": Shape(syndicated),
     "episodes of a podcast": Shape(podcast),
     "prints without a title": Shape(prints),
-    "recipes of other things": Shape(recipes),
-    "bytes": Shape(scans),
+    "things told by a value": Shape(told_by_a_value),
+    "things told between sites": Shape(told_between_sites),
+    "a thing that may be any of several": Shape(masters),
     "checksums of pictures": Shape(fetched),
-    "long lists": Shape(long_lists),
-    "clubs on domains of their own": Shape(clubs),
-    "concerts on domains of their own": Shape(concerts),
     "a company and a job board": Shape(vacancies),
     "agency stories": Shape(agency_stories),
     "print, amp, session and mirror": Shape(other_forms),
     "redirects with another slug": Shape(redirected),
+    "descriptions below a policy": Shape(mugs),
+    "posts that begin with an address": Shape(posts_with_links),
     "posts on two pages": Shape(quoting_oneself),
     **{f"text named {name}": Shape(one_headline(name)) for name in ("paragraphs", "story", "report", "parts")},
 }

@@ -248,7 +248,7 @@ def test_of_equal_items_one_is_kept_and_a_run_that_is_emptied_says_so_once(count
     warnings = [message for message in outcome.messages if "were dropped as copies of" in message]
     assert len(warnings) == (count > 4)
     for warning in warnings:
-        counted = f"{min(count, 20) - 1} of {min(count, 20)} items were dropped as copies of {url('00')}"
+        counted = f"{min(count, 20) - 1} of {min(count, 20)} items (text: text) were dropped as copies of {url('00')}"
         assert warning.startswith(f"{counted}, such as {url('01')} and {url('02')}; if they are other things")
         assert "DEDUP_DISTINCT_FIELDS = ['*', 'NAME']" in warning
 
