@@ -8,7 +8,7 @@ import pytest
 
 from tests.commands import run_dedup
 from tests.files.test_files_command import FORM, LINES, OTHER, TEXT, write
-from tests.report.html.test_model import data_in
+from tests.report.renderings import data_in
 from tests.texts import filled_in
 
 pytestmark = pytest.mark.slow

@@ -18,7 +18,7 @@ from dedup.rules.documents import Document
 from dedup.store.deduplicator import Deduplicator
 from tests.commands import run_dedup, run_in_process
 from tests.crawling import run
-from tests.report.html.test_model import data_in
+from tests.report.renderings import data_in
 
 TEXT = " ".join(f"word{number}" for number in range(100))
 DROPPED = "https://news.example/%E6%B8%AF?copy"

@@ -14,7 +14,7 @@ from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
 from tests.files.test_files_verdicts import corpus
 from tests.files.test_reading import warc_record
-from tests.report.html.test_model import data_in, keys_of
+from tests.report.renderings import data_in, keys_of
 from tests.spark.test_spark_command import rows
 from tests.texts import document
 

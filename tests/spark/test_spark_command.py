@@ -15,7 +15,7 @@ import pytest
 
 from tests.commands import run_dedup
 from tests.files.test_files_verdicts import corpus
-from tests.report.html.test_model import data_in
+from tests.report.renderings import data_in
 from tests.spark.properties import PROPERTIES
 from tests.texts import ENGLISH, document
 from tests.waiting import HANG
