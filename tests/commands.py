@@ -1,4 +1,8 @@
-"""The commands of `dedup` in this process, where what they need is loaded; other code in one of its own."""
+"""The commands of `dedup` in this process, where what they need is loaded; other code in one of its own.
+
+Forked ones, as in `tests.forking`, would take twice as long: each `dedup files` starts the server of its worker
+processes, and in this process one serves all.
+"""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ def _become(request: dict[str, object], stdout: int, stderr: int) -> list[str]:
     os.environ.update(request["environment"])  # type: ignore[arg-type]
     folder = str(request["folder"])
     os.chdir(folder)
-    sys.path[0] = folder
+    sys.path[:1] = [folder, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     for name, value in request["constants"].items():  # type: ignore[attr-defined]
         where, _, constant = name.rpartition(".")
         setattr(resolve_name(where), constant, resolve_name(value) if isinstance(value, str) else value)

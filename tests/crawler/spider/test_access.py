@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.crawling import Crawl, crawl, crawl_command, finish, start
+from tests.forking import ForkedProcess
 from tests.localsite import Asked, LocalSite, Page, Reply, article, redirect
 from tests.waiting import wait_until
 
@@ -93,21 +94,21 @@ def test_certificates_are_checked_where_that_is_asked_for(
 # Proxies
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_on_this_machine_that_asks_for_a_password(
-    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_on_this_machine_that_asks_for_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with LocalSite({f"http://shop.example{path}": page for path, page in PAGES.items()}) as proxy:
-        for name in ("no_proxy", "NO_PROXY", f"{scheme.upper()}_PROXY"):
+        for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY", "HTTPS_PROXY"):
             monkeypatch.delenv(name, raising=False)
-        monkeypatch.setenv(f"{scheme}_proxy", f"http://me:p%40ss@127.0.0.1:{proxy.port}")
-        result = crawl(tmp_path / "crawl.db", url=f"{scheme}://shop.example/")
+        for name in ("http", "https"):
+            monkeypatch.setenv(f"{name}_proxy", f"http://{name}:p%40ss@127.0.0.1:{proxy.port}")
+        result = crawl(tmp_path / "crawl.db", url="http://shop.example/,https://bank.example/")
         asked = {(each.path, each.headers.get("Proxy-Authorization")) for each in proxy.asked}
+    kept = ["http://shop.example/", "http://shop.example/a"]
+    assert sorted(result.pages) == kept
+    by_name = {name: f"Basic {b64encode(f'{name}:p@ss'.encode()).decode()}" for name in ("http", "https")}
     # The site of https cannot be reached through this one, which makes no tunnel.
-    expected = ["http://shop.example/", "http://shop.example/a"] if scheme == "http" else []
-    assert sorted(result.pages) == expected
-    addresses = [*expected, "http://shop.example/robots.txt"] if expected else ["shop.example:443"]
-    assert asked == {(address, f"Basic {b64encode(b'me:p@ss').decode()}") for address in addresses}
+    assert asked == {("bank.example:443", by_name["https"])} | {
+        (address, by_name["http"]) for address in (*kept, "http://shop.example/robots.txt")
+    }
 
 
 # Logins
@@ -175,16 +176,13 @@ class Members:
         self.file = folder / "crawl.db"
         self.database = f"sqlite:///{self.file}"
 
-    def start(self, source: str, command: str = "crawl", **arguments: object) -> Popen[str]:
+    def start(self, source: str, command: str = "crawl", **arguments: object) -> Popen[str] | ForkedProcess:
         self._spider.write_text(source, encoding="utf-8")
         words = crawl_command(arguments, {"SPIDER_MODULES": "members", "DEDUP_DATABASE_URL": self.database})
         words[words.index("site")] = "members"
         if command == "continue":
             words = [*words[:3], "continue", "-s", f"DEDUP_DATABASE_URL={self.database}"]
-        # A process of its own, which finds the file.
-        process = start(words, before=lambda: None)
-        assert isinstance(process, Popen)
-        return process
+        return start(words)
 
     def run(self, source: str, command: str = "crawl", **arguments: object) -> Crawl:
         return finish(self.start(source, command, **arguments), database_url=self.database)

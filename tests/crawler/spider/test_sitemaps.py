@@ -19,8 +19,9 @@ from crawler.spider.sitemaps import (
     has_feed,
     read_sitemap,
 )
+from tests.crawler.conftest import Crawling
 from tests.crawling import crawl_site_here
-from tests.localsite import LocalSite, Reply, article, redirect
+from tests.localsite import HTML, LocalSite, Reply, article, redirect
 
 HERE = "https://example.com/maps/all.xml"
 ONE = "https://example.com/one"
@@ -200,26 +201,31 @@ def test_chain_of_sitemaps_is_read_to_a_bound(tmp_path: Path) -> None:
     assert outcome.count("crawler/sitemaps_not_read") == 1
 
 
-@pytest.mark.parametrize(
-    ("feed", "kind", "argument"),
-    [
-        (RSS, "application/rss+xml", "url"),
-        (RSS_1, "text/xml", "sitemap"),
-        (ATOM, "application/atom+xml", "url"),
-        (ATOM, "text/html; charset=utf-8", "url"),
-        (JSON, "application/feed+json", "url"),
-    ],
-)
-def test_feed_starts_a_crawl(feed: str, kind: str, argument: str, tmp_path: Path) -> None:
-    # Too long for what brings no page.
-    long = feed + " " * 100_000
-    with LocalSite(
-        {"/one": article("one", ["/three"]), "/two?a=1&b=2": article("two"), "/three": article("3")}
-    ) as site:
-        body = long.replace("https://example.com", site.url).encode()
-        site.pages |= {"/feed": redirect("/feed.xml"), "/feed.xml": Reply(body, headers={"Content-Type": kind})}
-        outcome = crawl_site_here(tmp_path / "crawl.db", **{argument: f"{site.url}/feed"})
-    assert (outcome.count("dedup/new"), outcome.count("crawler/fetched")) == (3, 3)
+FEEDS = {
+    "rss": (RSS, "application/rss+xml"),
+    "atom": (ATOM, "application/atom+xml"),
+    "html": (ATOM, HTML),
+    "json": (JSON, "application/feed+json"),
+    "map": (RSS_1, "text/xml"),
+}
+
+
+def test_feed_starts_a_crawl(crawling: Crawling) -> None:
+    with LocalSite() as site:
+        for name, (feed, kind) in FEEDS.items():
+            pages = {"one": article(f"{name} 1", [f"/{name}/three"]), "two?a=1&b=2": article(f"{name} 2")}
+            site.pages |= {f"/{name}/{path}": page for path, page in pages.items()}
+            # Too long for what brings no page.
+            body = (feed + " " * 100_000).replace("https://example.com", f"{site.url}/{name}").encode()
+            site.pages |= {
+                f"/{name}": redirect(f"/{name}.xml"),
+                f"/{name}.xml": Reply(body, 200, {"Content-Type": kind}),
+            }
+            site.pages[f"/{name}/three"] = article(f"{name} 3")
+        *urls, sitemap = (f"{site.url}/{name}" for name in FEEDS)
+        outcome = crawling(site, url=",".join(urls), sitemap=sitemap)
+    assert crawling.kept == sorted(f"/{name}/{path}" for name in FEEDS for path in ("one", "three", "two?a=1&b=2"))
+    assert outcome.count("crawler/fetched") == 3 * len(FEEDS)
     assert not any(name.startswith("crawler/skipped") for name in outcome.stats)
 
 
