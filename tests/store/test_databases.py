@@ -1,26 +1,30 @@
-"""The databases: transactions, several who write, and those that cannot be used."""
+"""The databases: transactions, several who write, those that cannot be used, and those that are away for a while."""
 
 from __future__ import annotations
 
+import re
 import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import Connection, text
 
-from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, LockedError, SettingsError
+from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, LockedError, OutageError, SettingsError
 from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signature import digest
-from dedup.store.database import open_dedup_database, open_existing_database
+from dedup.store import database as outages_module
+from dedup.store.database import Database, Outages, open_dedup_database, open_existing_database
 from dedup.store.deduplicator import Deduplicator
+from tests.crawling import ask
 from tests.deciding import Crawl
 from tests.texts import document, edited
 from tests.waiting import HANG
@@ -28,6 +32,11 @@ from tests.waiting import HANG
 NEW, UNCHANGED, EXACT = Verdict.NEW, Verdict.UNCHANGED, Verdict.EXACT_DUPLICATE
 TEXT, OTHER_TEXT = document(300, "text"), document(300, "other")
 NEAR_TEXT = edited(TEXT, 5)
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outages_module, "FIRST_PAUSE", 0.001)
 
 
 # Transactions
@@ -282,3 +291,115 @@ def test_the_database_of_another_program_is_no_report_and_left_as_it_is(tmp_path
         open_existing_database(f"sqlite:///{path}")
     one_line(caught)
     assert path.read_bytes() == before
+
+
+# Outages
+
+
+class Work:
+    """Work that fails so many times, while time goes by."""
+
+    def __init__(self, failures: int, seconds: float = 1.0) -> None:
+        self.failures = failures
+        self.tried = 0
+        self.now = 0.0
+        self._seconds = seconds
+
+    def __call__(self) -> str:
+        self.tried += 1
+        if self.tried <= self.failures:
+            self.now += self._seconds
+            raise OutageError("cannot write database x: gone", "x")
+        return "done"
+
+
+def outages_for(work: Work, limit: float) -> Outages:
+    return Outages(limit, clock=lambda: work.now)
+
+
+def test_work_is_repeated_until_it_succeeds(caplog: pytest.LogCaptureFixture) -> None:
+    work = Work(failures=5)
+    assert outages_for(work, 60).survive(work) == "done"
+    assert work.tried == 6
+    assert [record.getMessage() for record in caplog.records] == [
+        "cannot write database x: gone; trying again for 60 seconds",
+        "database x is back after 4.0 seconds",
+    ]
+
+
+def test_what_is_tried_again_may_differ_from_what_was_tried_first() -> None:
+    work = Work(failures=1)
+    assert outages_for(work, 60).survive(work, lambda: "again") == "again"
+    assert work.tried == 1
+
+
+@pytest.mark.parametrize(("limit", "is_stopped", "tried"), [(60, False, 7), (0, False, 1), (60, True, 1)])
+def test_outage_is_final_when_it_takes_too_long_or_nobody_has_patience_or_the_crawl_is_stopped_by_force(
+    limit: float, is_stopped: bool, tried: int
+) -> None:
+    work = Work(failures=100, seconds=10)
+    outages = outages_for(work, limit)
+    if is_stopped:
+        outages.abandon()
+    # Nobody else waits for it.
+    for times in (tried, tried + 1):
+        with pytest.raises(OutageError):
+            outages.survive(work)
+        assert work.tried == times
+
+
+# Which errors are outages
+
+
+def end_connections(database_url: str) -> None:
+    with closing(psycopg.connect(re.sub("[+]psycopg", "", database_url), autocommit=True)) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+@pytest.mark.slow
+def test_lost_connection_is_an_outage_and_what_was_not_committed_is_not_there(postgresql_url: str) -> None:
+    tried = []
+    with closing(Database(postgresql_url)) as database:
+        with database.write() as connection:
+            connection.execute(text("CREATE TABLE numbers (number integer)"))
+
+        def insert() -> None:
+            tried.append(1)
+            with database.write() as connection:
+                connection.execute(text("INSERT INTO numbers VALUES (7)"))
+                if len(tried) == 1:
+                    end_connections(postgresql_url)
+
+        Outages(60).survive(insert)
+    assert len(tried) == 2
+    assert ask(postgresql_url, "SELECT number FROM numbers") == [{"number": 7}]
+
+
+def fail_by_syntax(connection: Connection) -> None:
+    connection.execute(text("SELECT nonsense"))
+
+
+def fail_by_lock(connection: Connection) -> None:
+    other = Database(str(connection.engine.url.render_as_string(hide_password=False)), lock_timeout=0.5)
+    with closing(other), other.write():
+        pass
+
+
+@pytest.mark.parametrize("fail", [fail_by_syntax, fail_by_lock])
+def test_errors_that_would_come_again_are_not_outages_and_not_repeated(
+    fail: Callable[[Connection], None], database_url: str
+) -> None:
+    tried = []
+    with closing(Database(database_url)) as database:
+
+        def work() -> None:
+            tried.append(1)
+            with database.write() as connection:
+                fail(connection)
+
+        with pytest.raises(DatabaseError) as failed:
+            Outages(60).survive(work)
+    assert (isinstance(failed.value, OutageError), len(tried)) == (False, 1)
