@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,53 +51,50 @@ def test_similar_pages_are_kept_stored_and_counted(tmp_path: Path) -> None:
 
 def test_pages_are_counted_where_the_stage_is_off(tmp_path: Path) -> None:
     with LocalSite(PAGES) as site:
-        result = crawl(tmp_path / "crawl.db", {"DEDUP_ENABLED": False}, url=f"{site.url}/")
+        result = crawl(tmp_path / "crawl.db", {"DEDUP_ENABLED": False}, ["-L", "WARNING"], url=f"{site.url}/")
     assert result.summary["kept"] == "3 pages"
     assert result.paths(site.url) == ["/", "/copy", "/form"]
 
 
-def block(result: Crawl) -> list[str]:
-    """The lines about skipped pages."""
-    lines = result.stdout.split("\n\n")[0].splitlines()
-    return lines[next(at for at, line in enumerate(lines) if line.endswith("linked from")) + 1 :]
-
-
-def test_screen_and_report_name_skipped_pages_and_where_they_are_linked_from(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def skipping(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Crawl]]:
+    """A crawl that skips pages of several kinds, and then more of one kind."""
     pages = {
-        "/": article("front", ["/list", "/forbidden"]),
-        "/list": article("list", ["/gone", "/moved", "/%E6%A1%A5"]),
+        "/": article("front", ["/list", "/forbidden", "/gone", "/moved", "/%E6%A1%A5"]),
+        "/list": article("list", [f"/{number}" for number in range(5)]),
         "/moved": redirect("/nothing"),
         "/nothing": Reply(status=204),
         "/%E6%A1%A5": Reply(b"%PDF-1.4", headers={"Content-Type": "application/pdf"}),
         "/robots.txt": "User-agent: *\nDisallow: /forbidden\n",
     }
     with LocalSite(pages) as site:
-        result = crawl(tmp_path / "crawl.db", options=["-L", "WARNING"], url=f"{site.url}/")
-    command = [sys.executable, "-m", "scrapy", "duplicates", "--database", result.database_url, "--format", "json"]
-    report = json.loads(run(command).stdout)
-    told = {re.sub(" {2,}", "  ", line) for line in block(result)}
-    assert told == {
-        f"http 404  {site.url}/gone  /list",
-        f"empty  {site.url}/nothing  /moved",
-        f"not html  {site.url}/桥  /list",
-    }
-    reported = [(row["key"], row["reason"], row["detail"], row["referrer"]) for row in report["skipped"]]
-    assert sorted(reported) == [
-        (f"{site.url}/%E6%A1%A5", "not html", "", f"{site.url}/list"),
-        (f"{site.url}/forbidden", "robots txt", "Forbidden by robots.txt", f"{site.url}/"),
-        (f"{site.url}/gone", "http 404", "", f"{site.url}/list"),
-        (f"{site.url}/nothing", "empty", f"redirected from {site.url}/moved", f"{site.url}/moved"),
-    ]
+        database = tmp_path_factory.mktemp("skipping") / "crawl.db"
+        yield site.url, crawl(database, {"CONCURRENT_REQUESTS": 1}, url=f"{site.url}/typo,{site.url}/")
 
 
-def test_screen_names_five_and_counts_the_others(tmp_path: Path) -> None:
+def test_screen_names_five_and_where_they_are_linked_from_and_counts_the_others(skipping: tuple[str, Crawl]) -> None:
+    url, result = skipping
+    lines = [re.sub(" {2,}", "  ", line) for line in result.stdout.split("\n\n")[0].splitlines()]
+    first, *others, last = lines[lines.index("skipped  page  linked from") + 1 :]
     # What was asked for by name is linked from nowhere.
-    pages = {"/": article("front", [f"/{number}" for number in range(7)] + ["/old"]), "/old": redirect("/new")}
-    with LocalSite(pages) as site:
-        result = crawl(tmp_path / "crawl.db", {"CONCURRENT_REQUESTS": 1}, url=f"{site.url}/typo,{site.url}/")
-    lines = block(result)
-    assert lines[0] == f"http 404  {site.url}/typo"
-    assert len(lines) == 6
-    assert lines[-1].strip() == "and 4 more"
-    assert result.says(f"skipped {site.url}/6: http 404")
-    assert result.says(f"skipped {site.url}/new: http 404 (redirected from {site.url}/old)")
+    assert (first, last.strip()) == (f"http 404  {url}/typo", "and 4 more")
+    named = [f"http 404  {url}/gone  /", f"empty  {url}/nothing  /moved", f"not html  {url}/桥  /"]
+    assert sorted(others) == sorted([*named, f"http 404  {url}/0  /list"])
+
+
+def test_log_and_report_name_each_skipped_page(skipping: tuple[str, Crawl]) -> None:
+    url, result = skipping
+    assert result.says(f"skipped {url}/4: http 404")
+    assert result.says(f"skipped {url}/nothing: empty (redirected from {url}/moved)")
+    command = [sys.executable, "-m", "scrapy", "duplicates", "--database", result.database_url, "--format", "json"]
+    skipped = json.loads(run(command).stdout)["skipped"]
+    assert len(skipped) == 10
+    reported = {row["key"]: (row["reason"], row["detail"], row["referrer"]) for row in skipped}
+    assert reported == {
+        f"{url}/%E6%A1%A5": ("not html", "", f"{url}/"),
+        f"{url}/forbidden": ("robots txt", "Forbidden by robots.txt", f"{url}/"),
+        f"{url}/gone": ("http 404", "", f"{url}/"),
+        f"{url}/nothing": ("empty", f"redirected from {url}/moved", f"{url}/moved"),
+        f"{url}/typo": ("http 404", "", ""),
+        **{f"{url}/{number}": ("http 404", "", f"{url}/list") for number in range(5)},
+    }
