@@ -248,7 +248,8 @@ def start(
         require_crawler()
     # A copy of this project has modules of its own.
     is_loaded = folder == ROOT or not (folder / "crawler").exists()
-    if tuple(command[:3]) == (sys.executable, "-m", "scrapy") and is_loaded and before is None:
+    is_forked = tuple(command[:2]) == (sys.executable, "-m") and command[2] in ("dedup", "scrapy")
+    if is_forked and is_loaded and before is None:
         return ForkedProcess(command[2:], folder, environment(), {**_CONSTANTS, **(constants or {})})
     assert not constants, "only a forked process has constants of its own"
     return subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Processes of Scrapy's commands, forked from one that has loaded everything.
+"""Processes of the commands of Scrapy and of `dedup`, forked from one that has loaded everything.
 
 Loading takes a command longer than what most tests let it do. A forked process is like one of its own in all else:
 arguments, environment, folder, process group, output, signals and exit status.
@@ -43,8 +43,11 @@ _LOADED = (
     "crawler.runtime",
     "dedup.stage.addon",
     "dedup.report",
+    "dedup.cli.main",
+    "dedup.cli.explain",
+    "dedup.cli.runs",
     "dedup.warming",
-    "crawler.runtime",
+    "rich.table",
     "dedup.workers.preloaded",
     "crawler.pages.extraction",
     "psycopg",
@@ -64,6 +67,7 @@ class ForkedProcess:
         folder: where it runs.
         environment: its environment variables, all of them.
         constants: what else modules' names stand for there, by their full names; text is the full name of what they do.
+        stdout: where its output goes, such as a terminal; None: to who reads it here.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class ForkedProcess:
         folder: Path,
         environment: Mapping[str, str],
         constants: Mapping[str, object] | None = None,
+        stdout: int | None = None,
     ) -> None:
         pipes = [os.pipe() for _ in range(3)]
         request = {
@@ -80,7 +85,9 @@ class ForkedProcess:
             "environment": dict(environment),
             "constants": dict(constants or {}),
         }
-        socket.send_fds(_server(), [json.dumps(request).encode()], [write for _, write in pipes])
+        given = [write for _, write in pipes]
+        given[0] = given[0] if stdout is None else stdout
+        socket.send_fds(_server(), [json.dumps(request).encode()], given)
         for _, write in pipes:
             os.close(write)
         self.stdout, self.stderr = (
@@ -209,14 +216,15 @@ def _become(request: dict[str, object], stdout: int, stderr: int) -> list[str]:
     for descriptor, place in ((os.open(os.devnull, os.O_RDONLY), 0), (stdout, 1), (stderr, 2)):
         os.dup2(descriptor, place)
         os.close(descriptor)
-    # Those that were loaded know what the other process writes to.
-    sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = (
-        os.fdopen(0, encoding=sys.stdin.encoding, closefd=False),
-        os.fdopen(1, "w", encoding=sys.stdout.encoding, closefd=False),
-        os.fdopen(2, "w", encoding=sys.stderr.encoding, errors="backslashreplace", buffering=1, closefd=False),
-    )
     os.environ.clear()
     os.environ.update(request["environment"])  # type: ignore[arg-type]
+    encoding = os.environ.get("PYTHONIOENCODING", sys.stdout.encoding)
+    # Those that were loaded know what the other process writes to.
+    sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = (
+        os.fdopen(0, encoding=encoding, closefd=False),
+        os.fdopen(1, "w", encoding=encoding, closefd=False),
+        os.fdopen(2, "w", encoding=encoding, errors="backslashreplace", buffering=1, closefd=False),
+    )
     folder = str(request["folder"])
     os.chdir(folder)
     sys.path[:1] = [folder, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]

@@ -17,7 +17,7 @@ from dedup.rules.address_rules import PAIRS
 from dedup.rules.documents import Document
 from dedup.store.deduplicator import Deduplicator
 from tests.commands import run_dedup, run_in_process
-from tests.crawling import run
+from tests.crawling import Crawl, run
 from tests.report.renderings import data_in
 
 TEXT = " ".join(f"word{number}" for number in range(100))
@@ -45,8 +45,8 @@ def fill(url: str) -> None:
     deduplicator.database.close()
 
 
-def scrapy_duplicates(folder: Path, *options: str, **given: Any) -> subprocess.CompletedProcess[str]:
-    return run_in_process("-m", "scrapy", "duplicates", *options, cwd=folder, **given)
+def scrapy_duplicates(folder: Path, *options: str) -> Crawl:
+    return run([sys.executable, "-m", "scrapy", "duplicates", *options], folder=folder)
 
 
 def duplicates(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -58,10 +58,12 @@ def duplicates(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("encoding", "shown"), [("utf-8", "港"), ("ascii", r"\u6e2f")])
-def test_table_of_the_last_run_outside_a_project(encoding: str, shown: str, tmp_path: Path, database_url: str) -> None:
-    environment = {**os.environ, "PYTHONIOENCODING": encoding}
-    finished = scrapy_duplicates(tmp_path, "--database", database_url, env=environment)
-    assert (finished.stderr, finished.returncode) == ("", 0)
+def test_table_of_the_last_run_outside_a_project(
+    encoding: str, shown: str, tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    finished = scrapy_duplicates(tmp_path, "--database", database_url)
+    assert (finished.stderr, finished.status) == ("", 0)
     assert finished.stdout.startswith("news.example, run tuesday, ")
     assert f"exact    1.00  0 bits  same_text    /{shown}?copy\n" in finished.stdout
 
@@ -69,12 +71,12 @@ def test_table_of_the_last_run_outside_a_project(encoding: str, shown: str, tmp_
 @pytest.mark.slow
 def test_scrapy_has_the_same_command_with_the_settings_of_a_project(tmp_path: Path, database_url: str) -> None:
     options = ("--database", database_url, "--all-runs", "--format", "json")
-    done = run([sys.executable, "-m", "scrapy", "duplicates", *options], folder=tmp_path)
+    done = scrapy_duplicates(tmp_path, *options)
     assert (done.stdout, done.status) == (duplicates(tmp_path, *options).stdout, 0)
-    missing = run([sys.executable, "-m", "scrapy", "duplicates"], folder=tmp_path)
+    missing = scrapy_duplicates(tmp_path)
     assert (missing.stderr, missing.status) == (MISSING, 1)
-    named = [sys.executable, "-m", "scrapy", "duplicates", "-s", f"DEDUP_DATABASE_URL={database_url}"]
-    assert run(named, folder=tmp_path).stdout.startswith("news.example, run tuesday, ")
+    named = scrapy_duplicates(tmp_path, "-s", f"DEDUP_DATABASE_URL={database_url}")
+    assert named.stdout.startswith("news.example, run tuesday, ")
     fill(f"sqlite:///{tmp_path / 'project.db'}")
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n")
     (tmp_path / "project_settings.py").write_text("DEDUP_DATABASE_URL = 'sqlite:///project.db'\n")
@@ -93,7 +95,7 @@ def test_scrapy_has_the_same_command_with_the_settings_of_a_project(tmp_path: Pa
 def test_wrong_use_of_scrapys_command_is_one_line_and_status_2(
     tmp_path: Path, options: list[str], message: str
 ) -> None:
-    finished = run([sys.executable, "-m", "scrapy", "duplicates", *options], folder=tmp_path)
+    finished = scrapy_duplicates(tmp_path, *options)
     assert finished.stderr.startswith(f"error: {message}")
     assert finished.stderr.count("\n") == 1
     assert (finished.stdout, finished.status) == ("", 2)
@@ -106,7 +108,8 @@ def test_reader_that_has_gone_ends_it_quietly(tmp_path: Path, database_url: str)
     # Without a buffer there would be nothing left to fail when the interpreter ends.
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     try:
-        finished = scrapy_duplicates(tmp_path, "--database", database_url, env=buffered, stdout=writer)
+        command = ("-m", "scrapy", "duplicates", "--database", database_url)
+        finished = run_in_process(*command, cwd=tmp_path, env=buffered, stdout=writer)
     finally:
         os.close(writer)
     assert (finished.stderr, finished.returncode) == ("", 0)

@@ -7,13 +7,13 @@ import io
 import json
 import os
 import pty
-import subprocess
 import sys
 from urllib.parse import unquote
 
 import pytest
 
-from tests.crawling import Crawl, crawl, run
+from tests.crawling import ROOT, Crawl, crawl, environment, run
+from tests.forking import ForkedProcess
 from tests.localsite import Asked, LocalSite, Reply, article
 from tests.terminals import links_in, seen
 from tests.texts import document
@@ -65,11 +65,9 @@ def command(crawled: Crawl, program: str, *options: str) -> str:
 def on_terminal(crawled: Crawl, program: str, *options: str) -> str:
     """Return what a command sends to a terminal."""
     ours, its = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", *program.split(), *options, "--database", crawled.database_url],
-        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"},
-        stdout=its,
-    ):
+    words = [*program.split(), *options, "--database", crawled.database_url]
+    terminal = {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
+    with ForkedProcess(words, ROOT, environment() | terminal, stdout=its):
         os.close(its)
         sent = b""
         while True:
