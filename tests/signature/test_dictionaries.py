@@ -6,7 +6,6 @@ import io
 import json
 import pickle
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,8 +42,8 @@ from dedup.signature.dictionaries import (
 from dedup.signature.schemes import SCHEMES, scheme_named
 from dedup.signature.segmenter import cut_run, load_dictionary
 from dedup.signature.signing import tokenise
+from tests.crawling import Crawl, finish, start
 from tests.texts import chinese, chinese_words
-from tests.waiting import HANG
 
 TEXT = "我在云计算平台上学习自然语言处理，北京大学的学生来到江南水乡。"
 # As in jieba's own example: with and without frequency and tag, words of two scripts, a word with a space.
@@ -292,19 +291,17 @@ def test_who_compares_a_text_with_a_page_names_the_file(tmp_path: Path, write: C
         deduplicator.decide("page", TEXT)
 
     # This process knows the words.
-    def explained(*options: str) -> subprocess.CompletedProcess[str]:
+    def explained(*options: str) -> Crawl:
         words = [sys.executable, "-m", "dedup", "explain", "page", f"text:{TEXT}", "--database", "dedup.db", *options]
-        return subprocess.run(
-            words, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", timeout=HANG, check=False
-        )
+        return finish(start(words, folder=tmp_path))
 
     refused, done = explained(), explained("--dictionary", path)
-    assert (refused.returncode, refused.stdout) == (2, "")
+    assert (refused.status, refused.stdout) == (2, "")
     assert re.fullmatch(
         r"error: the word list [0-9a-f]{16} is not known here; name its file: --dictionary, or DEDUP_DICTIONARY\n",
         refused.stderr,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.status, done.stderr) == (0, "")
     assert "exact duplicate" in done.stdout
 
 
