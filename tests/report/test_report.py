@@ -191,11 +191,13 @@ def test_only_so_many_are_named_but_all_are_counted(runs: Database, monkeypatch:
     assert len(in_one_go) == 2
 
 
-def test_cluster_names_the_first_three_members_each_once(crawls: Crawls, runs: Database, database: Database) -> None:
+def test_cluster_names_the_first_three_members(runs: Database) -> None:
     [cluster] = facts_of(runs, run="many")["clusters"]
     assert cluster["duplicates"] == 6
     assert cluster["members"] == [f"https://many.example/{name}" for name in ("1", "part", "2")]
-    # Dropped twice.
+
+
+def test_page_that_is_dropped_twice_is_one_member(crawls: Crawls, database: Database) -> None:
     crawls.run("wednesday", ("https://old.example/budget", text_of(2)))
     facts = facts_of(database, all_runs=True, host="old.example")
     [cluster] = facts["clusters"]
@@ -203,7 +205,7 @@ def test_cluster_names_the_first_three_members_each_once(crawls: Crawls, runs: D
     assert facts["totals"]["exact duplicate"]["documents"] == 2
 
 
-def test_what_is_similar_is_listed_with_what_it_resembles_and_is_no_member(crawls: Crawls, runs: Database) -> None:
+def test_what_is_similar_is_listed_with_what_it_resembles_and_is_no_member(runs: Database) -> None:
     facts = facts_of(runs, run="forms")
     [found] = facts["similar"]
     assert "dropped" not in found
@@ -219,6 +221,9 @@ def test_what_is_similar_is_listed_with_what_it_resembles_and_is_no_member(crawl
     # What resembles one without copies makes no cluster.
     alone = facts_of(runs, run="alike")
     assert (alone["cluster_count"], alone["clusters"], len(alone["similar"])) == (0, [], 1)
+
+
+def test_update_that_is_similar_to_another_page_is_listed_with_it(crawls: Crawls) -> None:
     crawls.run("first", (FORM, text_of(3)), (BUDGET, text_of(2)))
     crawls.run("updates", (BUDGET, form_of(3)))
     updated = facts_of(crawls.deduplicator.database)
