@@ -1,32 +1,92 @@
-"""A deduplicator that is shown documents, and its database as it lies there."""
+"""A deduplicator that is shown documents, and what can be asked of it."""
 
 from __future__ import annotations
 
-import zlib
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-from sqlalchemy import func, select, update
-
-from dedup.rules.documents import Decision, Document, Rule
+from dedup.report.contents import Row, Selection
+from dedup.report.queries import open_report
+from dedup.report.texts import find_page
+from dedup.rules.documents import ERASED, Decision, Document
+from dedup.rules.scope import Scope
 from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.verification import check, is_comparable, is_near_leader, is_thin, keys_of
-from dedup.signature.signature import Signature, Sketch, compare, digest
-from dedup.signature.signing import bands_of_words, make_signature
-from dedup.store import schema
+from dedup.rules.verification import check, is_near_leader
+from dedup.signature.signature import Signature, compare, digest
+from dedup.signature.signing import make_signature
 from dedup.store.deduplicator import Deduplicator
+from dedup.store.runs import read_runs
+from tests import databases
 
 signature_of = cache(make_signature)
 
 
+class Place(NamedTuple):
+    """Where a document is known: under a key, of a spider and in a run where these do not meet others."""
+
+    key: str
+    spider: str
+    run: int
+
+
+class FailingDocument(Document):
+    """A document on which a batch fails."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise InterruptedError
+
+
+class Shown(NamedTuple):
+    """A document as it was shown last, its signature where more than its bytes was shown, and in which run."""
+
+    document: Document
+    signature: Signature | None
+    run: int
+
+
+class Watched(Deduplicator):
+    """A deduplicator of which is known what it has decided.
+
+    Args:
+        settings: its settings.
+        shown: what was shown last, which it adds to; None where a key was that of two classes.
+    """
+
+    def __init__(self, settings: DedupSettings, shown: dict[Place, Shown | None]) -> None:
+        super().__init__(settings)
+        self._shown = shown
+        self._is_of_spider, self._is_of_run = settings.scope is Scope.SPIDER, settings.memory.of_run
+
+    def decide(
+        self, documents: Sequence[Document], run_id: int, withdrawn: Collection[int] = ()
+    ) -> list[Decision | None]:
+        decisions = super().decide(documents, run_id, withdrawn)
+        for document, decision in zip(documents, decisions, strict=True):
+            if decision is None or decision == ERASED:
+                continue
+            spider, run = document.spider if self._is_of_spider else "", run_id if self._is_of_run else 0
+            place = Place(decision.key, spider, run)
+            known = self._shown.get(place)
+            if known is not None and known.document.item_class != document.item_class:
+                self._shown[place] = None
+            elif place not in self._shown or known is not None:
+                self._shown[place] = Shown(document, document.signature, run_id)
+        return decisions
+
+
 class Crawl:
-    """A deduplicator and a run, and its database as it lies there."""
+    """A deduplicator and a run.
+
+    Attributes:
+        shown: what it was shown last; None where a key was that of two classes.
+    """
 
     def __init__(self, url: str, **values: Any) -> None:
         self.settings = DedupSettings(database_url=url, **values)
-        self.deduplicator = Deduplicator(self.settings)
+        self.shown: dict[Place, Shown | None] = {}
+        self.deduplicator: Deduplicator = Watched(self.settings, self.shown)
         self.run = self.deduplicator.open_run("test")
         self.database = self.deduplicator.database
 
@@ -60,6 +120,10 @@ class Crawl:
             None if body is None else digest(body),
         )
 
+    def close(self) -> None:
+        """Close the database."""
+        self.deduplicator.close()
+
     def next_run(self, name: str = "next") -> None:
         """Begin another run, or go on with one of before."""
         self.run = self.deduplicator.open_run(name)
@@ -69,108 +133,71 @@ class Crawl:
         if after is not None:
             self.deduplicator.close_run(self.run, after)
         self.deduplicator.close()
-        self.deduplicator = Deduplicator(self.settings)
+        self.deduplicator = Watched(self.settings, self.shown)
         self.database = self.deduplicator.database
         self.next_run(run)
 
-    def query(self, statement: Any) -> list[Any]:
-        with self.database.read() as connection:
-            return list(connection.execute(statement))
+    def undecided(self) -> set[str]:
+        """Return the keys of the documents whose content has to be seen again."""
+        found: list[tuple[int, str]] = []
+        while some := self.deduplicator.find_undecided(found[-1][0] if found else 0, 1000, None):
+            found += some
+        return {key for _, key in found}
 
-    def count(self, table: Any) -> int:
-        return int(self.query(select(func.count()).select_from(table))[0][0])
+    def there(self) -> set[str]:
+        """Return those of the keys that were shown whose documents the database has."""
+        return {key for key, *_ in self.shown if find_page(self.database, key) is not None}
 
-    def verdicts(self) -> list[Any]:
-        """Return the rows of all verdicts, in their order."""
-        return self.query(select(schema.verdicts).order_by(schema.verdicts.c.id))
+    def runs(self) -> dict[str, int]:
+        """Return how many verdicts each run has, the first run first."""
+        return {run.name: sum(run.documents.values()) for run in read_runs(self.database)}
 
-    def stored(self) -> dict[str, Any]:
-        """Return the rows by their keys; those of a key that others have too, in another space, by key and id."""
-        rows: dict[str, Any] = {}
-        for row in self.query(select(schema.documents).order_by(schema.documents.c.id)):
-            rows[f"{row.key} #{row.id}" if row.key in rows else row.key] = row
-        return rows
+    def told(self, **selection: Any) -> list[Row]:
+        """Return the rows of the report on all runs, or on those that are selected, without times."""
+        with open_report(self.database, Selection(**(selection or {"all_runs": True}))) as report:
+            return [row._replace(decided=0.0) for row in (*report.duplicates, *report.similar)]
 
-    def indexed(self) -> dict[str, int]:
-        """Return the fingerprint of every document that has keys, after a look at all its keys."""
-        stored, words = self.stored(), self.words()
-        names = {row.id: key for key, row in stored.items()}
-        found: dict[str, dict[int, int]] = {}
-        for row in self.query(select(schema.fingerprints)):
-            own = found.setdefault(names[row.document_id], {})
-            assert row.number not in own, "two keys of one number"
-            own[row.number] = schema.to_unsigned(row.value)
-        keys, fingerprints = keys_of(self.settings), {}
-        for key, own in found.items():
-            row = stored[key]
-            fingerprint = schema.to_unsigned(row.fingerprint)
-            mask = self.deduplicator.scopes.mask(row.key, row.space)
-            bands = bands_of_words(words.get(row.text_digest, b"")) ^ np.uint64(mask)
-            [expected] = keys.of(np.array([fingerprint ^ mask], np.uint64), bands[np.newaxis]).tolist()
-            if is_thin(Sketch.from_bytes(bytes(row.sketch)), words.get(row.text_digest, b"")):
-                # Its bands are those of the text that was found, and the words those of all its page.
-                expected = expected[: self.settings.tables.table_count]
-            assert expected == [own[number] for number in range(len(expected))], f"{key} has other keys than its text"
-            assert len(own) == keys.count
-            fingerprints[key] = fingerprint
-        return fingerprints
-
-    def words(self) -> dict[bytes, bytes]:
-        """Return the stored words by the digests of their texts."""
-        return {row.text_digest: zlib.decompress(row.words) for row in self.query(select(schema.words))}
+    def find_copy(self, key: str, shown: Shown) -> Decision:
+        """Look up what was shown last under a key, beside it."""
+        document = {name: getattr(shown.document, name) for name in ("spider", "item_class", "fields", "title")}
+        return self.deduplicator.find(Document(f"{key}#copy", shown.signature, **document), shown.run)
 
     def assert_consistent(self) -> None:
-        """Check what holds in every database, whatever was seen."""
-        stored, indexed = self.stored(), self.indexed()
-        assert {key for key, row in stored.items() if row.indexed} == indexed.keys()
-        by_id = {row.id: row for row in stored.values()}
-        texts_indexed = [bytes(stored[key].text_digest) for key in indexed]
-        words = self.words()
-        if self.settings.mode is Mode.CHECKED:
-            assert words.keys() == set(texts_indexed), "the words of other texts are stored than those in the tables"
-        else:
-            assert words == {}
-        clusters: dict[bytes, int] = {}
-        # Of those each is a document of its own.
-        kept_apart = {Rule.SAME_SHORT_TEXT.short, Rule.OTHER_FIELDS.short}
-        has_placeholders = any(each.rule in kept_apart for each in self.verdicts())
-        for row in stored.values():
-            sketch = Sketch.from_bytes(bytes(row.sketch))
-            if row.leader_id is not None:
-                leader = by_id[row.leader_id]
-                assert leader.leader_id is None, "a leader is led by another"
-                assert leader.id != row.id
-                similarity = compare(sketch, Sketch.from_bytes(bytes(leader.sketch)))
-                assert (
-                    self.settings.mode is Mode.PAPER
-                    or row.text_digest == leader.text_digest
-                    or check(
-                        words.get(row.text_digest, b""), words.get(leader.text_digest, b""), self.settings
-                    ).rule.is_duplicate
-                    or is_near_leader(similarity, self.settings)
-                ), "a member is unlike its leader"
-            is_wanted = is_comparable(sketch.tokens, self.settings)
-            if row.text_digest is not None and sketch.tokens and not has_placeholders:
-                cluster = clusters.setdefault(bytes(row.text_digest), row.leader_id or row.id)
-                assert cluster == (row.leader_id or row.id), "one text is in two clusters"
-            if row.text_digest is None:
-                assert row.body_digest is None
-                assert not row.indexed
-            elif self.settings.mode is Mode.CHECKED or row.leader_id is None:
-                times = texts_indexed.count(bytes(row.text_digest))
-                assert times == is_wanted, f"a text of {sketch.tokens} tokens is in the tables {times} times"
-            else:
-                assert not row.indexed, "the paper's crawler forgets duplicates"
+        """Check what holds whatever was seen: copies of it are found, and it is like what leads them."""
+        waiting = self.undecided()
+        runs = (0, self.run)
+        known = {
+            each: shown for each, shown in self.shown.items() if shown and each.key not in waiting and each.run in runs
+        }
+        for place, shown in known.items():
+            key = place.key
+            ours = shown.signature
+            # What has no words is told by its bytes.
+            if ours is None or not ours.sketch.tokens:
+                continue
+            found = self.find_copy(key, shown)
+            if found.original is None:
+                assert find_page(self.database, key) is None, f"a copy of {key} is not found"
+                continue
+            of = place._replace(key=found.original)
+            if self.shown.get(of) is None:
+                continue
+            assert of.key not in waiting, f"a copy of {key} is one of {of.key}, which is undecided"
+            leader = known.get(of)
+            if leader is None or leader.signature is None or not found.verdict.is_duplicate:
+                continue
+            theirs = leader.signature
+            assert self.find_copy(found.original, leader).original == found.original, "a leader is led by another"
+            assert (
+                self.settings.mode is Mode.PAPER
+                or ours.text_digest == theirs.text_digest
+                or check(ours.words, theirs.words, self.settings).rule.is_duplicate
+                or is_near_leader(compare(ours.sketch, theirs.sketch), self.settings)
+            ), f"{key} is unlike its leader {found.original}"
 
 
 def empty(crawl: Crawl) -> None:
     """Make a crawl forget everything."""
-    with crawl.database.write() as connection:
-        of_documents = (schema.fingerprints, schema.words)
-        of_runs = (schema.verdicts, schema.unexamined, schema.skipped)
-        for table in (*of_documents, *of_runs):
-            connection.execute(table.delete())
-        connection.execute(update(schema.documents).values(leader_id=None))
-        for table in (schema.documents, schema.runs):
-            connection.execute(table.delete())
-    crawl.run = crawl.deduplicator.open_run("test")
+    databases.empty(crawl.database)
+    crawl.shown.clear()
+    crawl.next_run("test")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
 
 import psutil
 
@@ -30,6 +32,14 @@ def brief_pause(patience: float, pauses: int, requested: float | None, chance: f
 def same_pace(delay: float) -> float:
     """Return the seconds between two requests to a host that sends some away: as many as before."""
     return delay
+
+
+@contextmanager
+def days_from_now(days: float) -> Iterator[None]:
+    """Let the clock of this process show another day; a negative number: an earlier one."""
+    now = time.time
+    with patch("time.time", lambda: now() + days * 86_400):
+        yield
 
 
 def left_over(group: int) -> list[psutil.Process]:

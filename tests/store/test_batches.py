@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import accumulate, pairwise
+from dataclasses import replace
+from itertools import accumulate, cycle, pairwise, product
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
 
 import dedup.keys
 from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import keys_of
 from dedup.signature.signature import digest
-from dedup.store import schema
-from tests.deciding import Crawl, empty, signature_of
+from tests.databases import sizes
+from tests.deciding import Crawl, FailingDocument, empty, signature_of
 from tests.texts import all_pairs, document, edited, extended, filled_in, form
 
 NEAR = Verdict.NEAR_DUPLICATE
@@ -32,13 +32,6 @@ TEXTS = [
     *(document(40), edited(document(40), 1), document(5), ""),
 ]
 URLS = [f"http://{host}.example/{number}" for host in "ab" for number in range(4)]
-
-
-class FailingDocument(Document):
-    """A document on which a batch fails."""
-
-    def __getattribute__(self, name: str) -> Any:
-        raise InterruptedError
 
 
 @st.composite
@@ -70,16 +63,12 @@ def decided(crawl: Crawl, some: list[Document], cuts: list[int], *, with_failure
 
 
 def written(crawl: Crawl) -> list[Any]:
-    """Return what the database holds, but for times and the numbers of runs and batches."""
-    rows = crawl.query(select(schema.documents).order_by(schema.documents.c.id))
-    places = {row.id: place for place, row in enumerate(rows)} | {None: None}
-    told = [(row.key_digest, row.text_digest, row.body_digest, row.indexed, places[row.leader_id]) for row in rows]
-    told += [
-        (row.verdict, *(places[row[name]] for name in ("document_id", "original_id", "matched_id")), row.rule, row.kept)
-        for row in (each._mapping for each in crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id)))
-    ]
-    found = crawl.query(select(schema.fingerprints))
-    return [told, sorted((row.number, row.value, places[row.document_id]) for row in found), crawl.words()]
+    """Return what is known of all that was seen, and how much the database holds."""
+    places = zip(TEXTS, cycle(product(("a", "b"), ("one", "two"))), strict=False)
+    copies = [Document(f"http://{host}.example/", signature_of(text), spider=name) for text, (host, name) in places]
+    found = [replace(crawl.deduplicator.find(each, crawl.run), document_id=0) for each in copies]
+    bodies = crawl.deduplicator.stored_bodies([digest(text.encode() + body) for text in TEXTS for body in (b"1", b"2")])
+    return [crawl.told(), found, bodies, crawl.undecided(), sizes(crawl.database)]
 
 
 @pytest.mark.parametrize("most_read", [2, dedup.keys.MOST_READ])

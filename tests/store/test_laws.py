@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from dedup.rules.documents import Decision, Document
 from dedup.rules.settings import Mode
 from dedup.signature.signature import digest
+from dedup.store.cancelling import cancel_run
+from tests.databases import left_in
 from tests.deciding import Crawl, empty, signature_of
 from tests.store.model import Expected, Model
 from tests.texts import all_pairs, document, edited, extended, filled_in, form
@@ -111,6 +113,9 @@ def law(crawl: Crawl, families: list[list[str]]) -> None:
     def holds(seed: int, length: int) -> None:
         empty(crawl)
         assert_decided_as_by_the_model(crawl, history(families, seed, length))
+        crawl.assert_consistent()
+        cancel_run(crawl.database, "test", force=True)
+        assert left_in(crawl.database) == {}
 
     holds()
 

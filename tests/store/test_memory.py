@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select, update
 
 from dedup.rules.documents import Verdict
-from dedup.store import schema, writing
 from dedup.store.cancelling import cancel_run
+from tests.databases import few_at_once
 from tests.deciding import Crawl
 from tests.texts import document, edited
+from tests.waiting import days_from_now
 
 NEW, UNCHANGED = Verdict.NEW, Verdict.UNCHANGED
 EXACT, NEAR = Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
-DAY = 86_400
 TEXT, OTHER = document(120, "memory"), document(120, "other")
 COPY = edited(TEXT, 3)
 
@@ -31,8 +30,7 @@ class Times(Crawl):
         """End the run and start another one, or go on with one, by another process."""
         if ends:
             self.deduplicator.close_run(self.run, "finished")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dedup.store.document_rows.time.time", lambda: 1_000_000_000.0 + day * DAY)
+        with days_from_now(day):
             self.reopen(run)
 
 
@@ -100,24 +98,20 @@ def test_a_run_that_goes_on_forgets_nothing_of_its_own(start: Callable[..., Time
 
 
 @pytest.mark.parametrize("at_once", [1, 500])
-def test_a_cluster_goes_with_its_leader_and_an_old_member_alone(
-    start: Callable[..., Times], at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writing, "LEADERS_AT_ONCE", at_once)
-    monkeypatch.setattr(writing, "MEMBERS_AT_ONCE", at_once)
+def test_a_cluster_goes_with_its_leader_and_an_old_member_alone(start: Callable[..., Times], at_once: int) -> None:
     crawl = start()
     for key, text in (("a", TEXT), ("a copy", COPY), ("b", OTHER), ("b copy", OTHER), ("b twin", OTHER)):
         crawl.show(key, text)
     crawl.on_day(20, "second")
     crawl.show("a copy", COPY)
     crawl.show("b", OTHER)
-    crawl.on_day(40, "third")
+    with few_at_once(at_once):
+        crawl.on_day(40, "third")
     crawl.assert_consistent()
-    stored = crawl.stored()
-    assert {key for key, row in stored.items() if row.text_digest is not None} == {"b"}
+    assert crawl.there() - crawl.undecided() == {"b"}
     assert crawl.show("a copy", COPY).verdict is NEW
     # The verdicts that speak of them stand.
-    assert crawl.count(schema.verdicts) == 8
+    assert crawl.runs() == {"test": 0, "first": 5, "second": 2, "third": 1}
     crawl.deduplicator.close_run(crawl.run, "finished")
     for run in ("second", "third", "first"):
         cancel_run(crawl.database, run)
@@ -136,19 +130,18 @@ def test_whatever_is_forgotten_what_is_left_holds_together(
 ) -> None:
     folder = tmp_path_factory.mktemp("memory")
     crawl = Times(f"sqlite:///{folder / 'test.db'}", memory="30d")
-    with crawl.database.write() as connection:
-        connection.execute(update(schema.runs).values(started=1_000_000_000.0))
     today = 0
+    # Which run has seen a document last, and on which day it began.
+    last: dict[str, tuple[int, int]] = {}
+    ended: set[int] = set()
     for number, (days_later, ends, documents) in enumerate(days):
         today += days_later
+        ended |= {number - 1} if ends else set()
         crawl.on_day(today, f"run {number}", ends=ends)
         crawl.assert_consistent()
-        runs = {row.id: row for row in crawl.query(select(schema.runs))}
-        for row in crawl.stored().values():
-            run = runs[row.last_run_id]
-            is_old = run.finished is not None and run.started < 1_000_000_000.0 + (today - 30) * DAY
-            assert not (is_old and row.text_digest is not None)
+        assert crawl.undecided() >= {key for key, (run, day) in last.items() if run in ended and day < today - 30}
         for key, text in documents:
             crawl.show(key, text, size=ord(key))
+            last[key] = number, today
         crawl.assert_consistent()
     crawl.database.close()

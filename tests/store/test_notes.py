@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
-from dedup.store import schema
 from dedup.store.cancelling import cancel_run
 from dedup.store.database import open_existing_database
 from dedup.store.notes import Skipped, note_skipped, note_unexamined, summarise
+from dedup.store.runs import read_runs
 from tests.commands import run_dedup
+from tests.databases import few_at_once
 from tests.deciding import Crawl
 from tests.texts import document
 
@@ -44,13 +44,18 @@ def written(crawl: Crawl, output_format: Format = Format.TABLE, **selection: Any
     return stream.getvalue()
 
 
+def skipped(crawl: Crawl, **selection: Any) -> list[tuple[str, str, str]]:
+    found = json.loads(written(crawl, Format.JSON, **selection))["skipped"]
+    return [(each["run"], each["key"], each["reason"]) for each in found]
+
+
 def test_items_that_were_not_examined_are_counted_by_class_and_reason(crawl: Crawl) -> None:
     noted = [("Quote", ("author", "tags"), "no text", 20), ("Quote", ("author",), "no key", 1), ("", (), "no text", 2)]
     note_unexamined(crawl.database, crawl.run, noted)
     note_unexamined(crawl.database, crawl.run, [("Quote", ("author", "likes"), "no text", 5)] * 2)
     note_unexamined(crawl.database, crawl.run, [])
-    rows = crawl.query(select(schema.unexamined).order_by(schema.unexamined.c["items"].desc()))
-    assert [(row.item_class, row.reason, row.fields, row[4]) for row in rows] == [
+    noted = json.loads(written(crawl, Format.JSON))["not_examined"]
+    assert [tuple(each[name] for name in ("item_class", "reason", "fields", "count")) for each in noted] == [
         ("Quote", "no text", "author, likes", 30),
         ("", "no text", "", 2),
         ("Quote", "no key", "author", 1),
@@ -62,12 +67,8 @@ def test_a_page_that_is_noted_again_is_one_page(crawl: Crawl) -> None:
     other = crawl.deduplicator.open_run("other")
     note_skipped(crawl.database, other, [GONE])
     note_skipped(crawl.database, crawl.run, [GONE._replace(reason="timed out", detail="")])
-    rows = crawl.query(select(schema.skipped).order_by(schema.skipped.c.id))
-    assert [(row.run_id, row.key, row.reason) for row in rows] == [
-        (crawl.run, GONE.key, "timed out"),
-        (crawl.run, SLOW.key, "timed out"),
-        (other, GONE.key, "not found"),
-    ]
+    assert skipped(crawl, run="test") == [("test", GONE.key, "timed out"), ("test", SLOW.key, "timed out")]
+    assert skipped(crawl, run="other") == [("other", GONE.key, "not found")]
 
 
 def test_what_sites_and_items_bring_cannot_upset_a_database(crawl: Crawl) -> None:
@@ -78,24 +79,24 @@ def test_what_sites_and_items_bring_cannot_upset_a_database(crawl: Crawl) -> Non
 
 
 def test_what_a_database_remembers(crawl: Crawl) -> None:
-    started = crawl.query(select(schema.runs.c.started))[0][0]
-    assert summarise(crawl.database) == (0, 1, 0, started)
+    [run] = read_runs(crawl.database)
+    assert summarise(crawl.database) == (0, 1, 0, run.started)
     crawl.show(KEY, TEXT)
     crawl.deduplicator.close_run(crawl.deduplicator.open_run("second"), "finished")
-    assert summarise(crawl.database) == (1, 2, 1, started)
+    assert summarise(crawl.database) == (1, 2, 1, run.started)
 
 
 @pytest.mark.parametrize("at_once", [1, 1000])
-def test_notes_go_with_their_run(crawl: Crawl, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dedup.store.notes.ROWS_AT_ONCE", at_once)
+def test_notes_go_with_their_run(crawl: Crawl, at_once: int) -> None:
     other = crawl.deduplicator.open_run("other")
     for run_id in (crawl.run, other):
         note_skipped(crawl.database, run_id, [GONE, SLOW])
         note_unexamined(crawl.database, run_id, [NOTED])
     crawl.deduplicator.close_run(crawl.run, "finished")
-    cancel_run(crawl.database, "test")
-    assert {row.run_id for row in crawl.query(select(schema.skipped))} == {other}
-    assert {row.run_id for row in crawl.query(select(schema.unexamined))} == {other}
+    with few_at_once(at_once):
+        cancel_run(crawl.database, "test")
+    assert {run for run, *_ in skipped(crawl, all_runs=True)} == {"other"}
+    assert [each["count"] for each in json.loads(written(crawl, Format.JSON, all_runs=True))["not_examined"]] == [3]
 
 
 # The report

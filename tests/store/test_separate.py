@@ -15,8 +15,8 @@ from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.other_fields import ItemFields
 from dedup.rules.scope import host_of
 from dedup.signature.signature import digest
-from dedup.store import schema
 from dedup.store.cancelling import cancel_run
+from tests.databases import left_in
 from tests.deciding import Crawl, empty, signature_of
 from tests.texts import document, extended
 
@@ -69,9 +69,8 @@ def test_the_same_text_again_is_a_duplicate_of_itself_and_not_led_by_itself(craw
     [again, other] = decide(crawl, item(A), item(B))
     assert (again.verdict, again.original, again.matched, again.distance, again.similarity) == (EXACT, PAGE, PAGE, 0, 1)
     assert (other.verdict, other.original) == (EXACT, own_key(B))
-    assert {row.leader_id for row in crawl.stored().values()} == {None}
-    told = [(row.verdict, row.document_id == row.original_id) for row in crawl.verdicts()]
-    assert told == [(NEW, False), (NEW, False), (EXACT, True), (EXACT, True)]
+    assert [(row.verdict, row.dropped == row.original) for row in crawl.told()] == [(EXACT, True)] * 2
+    assert crawl.runs() == {"test": 4}
 
 
 def test_a_text_that_was_a_duplicate_is_that_duplicate_again(crawl: Crawl) -> None:
@@ -103,7 +102,7 @@ def test_another_process_of_the_run_passes_on_once_more_what_was_under_way(crawl
     decide(crawl, item(A), item(B))
     crawl.reopen()
     assert [each.verdict for each in decide(crawl, item(B), item(A))] == [UNCHANGED, UNCHANGED]
-    assert crawl.count(schema.verdicts) == 2
+    assert crawl.runs() == {"test": 2}
     # And from then on this process has decided them, too.
     assert [each.verdict for each in decide(crawl, item(A), item(SHORT_A))] == [EXACT, NEW]
 
@@ -140,7 +139,7 @@ def test_a_batch_that_is_repeated_after_an_outage_loses_nothing(
     decisions = deduplicator.decide(documents, crawl.run)
     assert [each and each.verdict for each in decisions] == [UNCHANGED if is_written else NEW] * 3
     monkeypatch.undo()
-    assert crawl.count(schema.verdicts) == 3
+    assert crawl.runs() == {"test": 3}
     assert [each.verdict for each in decide(crawl, *documents)] == [EXACT] * 3
 
 
@@ -167,7 +166,8 @@ def test_a_page_that_is_gone_takes_all_its_items_along(crawl: Crawl) -> None:
     decide(crawl, item(A), item(B), item(extended(B, 2, "more")))
     crawl.deduplicator.forget([PAGE])
     crawl.assert_consistent()
-    assert {row.text_digest for row in crawl.stored().values()} == {None}
+    assert len(crawl.undecided()) == 3
+    assert crawl.undecided() == crawl.there()
     assert [each.verdict for each in decide(crawl, item(B), item(A))] == [NEW, NEW]
 
 
@@ -175,7 +175,7 @@ def test_a_run_with_items_of_one_key_is_taken_back(crawl: Crawl) -> None:
     decide(crawl, item(A), item(B), item(A), item(B))
     crawl.deduplicator.close_run(crawl.run, "finished")
     cancel_run(crawl.database, "test")
-    assert crawl.stored() == {}
+    assert left_in(crawl.database) == {}
 
 
 # Whatever comes

@@ -9,15 +9,13 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from dedup.report.texts import find_dropped, find_page
 from dedup.rules.documents import Decision, Document, Verdict
 from dedup.signature.signature import digest
-from dedup.store import schema
 from dedup.store.cancelling import cancel_run
 from dedup.store.database import open_existing_database
-from tests.deciding import Crawl, signature_of
+from tests.deciding import Crawl, FailingDocument, signature_of
 from tests.texts import document, edited
 from tests.waiting import HANG
 
@@ -80,8 +78,10 @@ def test_documents_of_two_runs_never_meet_where_memory_is_that_of_a_run(start: C
     assert see(crawl, KEY, TEXT).verdict is UNCHANGED
     crawl.deduplicator.close_run(crawl.run, "finished")
     cancel_run(crawl.database, "test")
-    crawl.assert_consistent()
-    assert [row.key for row in crawl.stored().values()] == ["b", KEY]
+    crawl.next_run("second")
+    assert [see(crawl, key, text).verdict for key, text in (("b", COPY), (KEY, TEXT))] == [UNCHANGED, NEAR]
+    crawl.next_run("test")
+    assert see(crawl, KEY, TEXT).verdict is NEW
 
 
 def test_for_ever_does_not_meet_what_runs_kept_to_themselves(start: Callable[..., Crawl]) -> None:
@@ -96,8 +96,7 @@ def test_a_page_that_is_gone_is_let_go_in_all_spaces(start: Callable[..., Crawl]
     for spider in ("one", "two"):
         see(crawl, KEY, TEXT, spider=spider)
     crawl.deduplicator.forget([KEY])
-    assert {row.text_digest for row in crawl.stored().values()} == {None}
-    crawl.assert_consistent()
+    assert [see(crawl, KEY, TEXT, spider=spider).verdict for spider in ("one", "two")] == [NEW, NEW]
 
 
 # Classes
@@ -114,26 +113,19 @@ def test_keys_of_two_item_classes_do_not_meet_and_their_texts_do(start: Callable
     assert see(crawl, "7", SHORT, item_class="").verdict is NEW
 
 
-def test_the_first_class_has_plain_keys_for_ever(start: Callable[..., Crawl]) -> None:
-    first = start()
-    see(first, "7", TEXT, item_class="Article")
-    for crawl in (first, start()):
-        see(crawl, "9", SHORT, item_class="Review")
-        assert see(crawl, "7", TEXT, item_class="Article").verdict is UNCHANGED
-    plain = {row.key for row in first.stored().values() if row.given_digest is None}
-    assert plain == {"7"}
-
-
-def test_a_batch_that_is_not_written_makes_no_class_the_first(
-    start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("first", ["Article", "Review"])
+@pytest.mark.parametrize("fails", [False, True])
+def test_keys_of_a_class_are_the_same_whichever_class_was_the_first(
+    start: Callable[..., Crawl], first: str, *, fails: bool
 ) -> None:
-    crawl = start()
-    with monkeypatch.context() as patch:
-        patch.setattr("dedup.store.unit_of_work.UnitOfWork.finish", lambda _: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            see(crawl, "1", TEXT, item_class="Review")
-    see(crawl, "7", TEXT, item_class="Article")
-    assert crawl.stored()["7"].given_digest is None
+    for crawl in (start(), start()):
+        if fails:
+            batch = [Document("1", signature_of(TEXT), item_class=first), FailingDocument("", None)]
+            with pytest.raises(InterruptedError):
+                crawl.see_all(batch)
+        is_first = crawl.runs() == {"test": 0}
+        for key, text, name in (("9", SHORT, "Review"), ("7", TEXT, "Article"), ("9", OTHER, "Article")):
+            assert see(crawl, key, text, item_class=name).verdict is (NEW if is_first else UNCHANGED)
 
 
 _RACE = """
@@ -157,9 +149,9 @@ def test_of_processes_that_start_at_once_one_class_is_the_first(start: Callable[
     names = ("Article", "Review")
     jobs = [subprocess.Popen([sys.executable, "-c", _RACE, database_url, name]) for name in names]
     assert [job.wait(HANG) for job in jobs] == [0, 0]
-    rows = crawl.query(select(schema.documents))
-    assert len(rows) == 20
-    assert len([row for row in rows if row.given_digest is None]) == 10
+    assert crawl.runs() == {"test": 20}
+    again = [Document(f"{n}", signature_of(f"{name} {n}"), item_class=name) for name in names for n in range(10)]
+    assert [each and each.verdict for each in crawl.see_all(again)] == [UNCHANGED] * 20
 
 
 # Looking for a document by its key
@@ -190,4 +182,5 @@ def test_pages_of_others_stay_with_a_document_that_stands_in_another_space(start
     crawl.deduplicator.close_run(crawl.run, "finished")
     taken = cancel_run(crawl.database, "test")
     assert (taken.removed, taken.kept) == (1, 0)
-    assert [row.space for row in crawl.stored().values()] == ["spider two"]
+    crawl.next_run()
+    assert [see(crawl, KEY, TEXT, spider=spider).verdict for spider in ("one", "two")] == [NEW, UNCHANGED]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event, inspect, text
+from sqlalchemy import Engine, event
 
 from crawler.frontier import schema as frontier
 from crawler.frontier.store import FrontierStore
@@ -18,6 +18,7 @@ from dedup.errors import IncompatibleDatabaseError
 from dedup.rules.documents import Verdict
 from dedup.store.database import Database, Outages, TableSet, open_existing_database, open_tables
 from tests.commands import run_dedup
+from tests.databases import change_version, everything
 from tests.deciding import Crawl
 from tests.texts import document, edited
 
@@ -54,24 +55,6 @@ def statements() -> Iterator[list[str]]:
     event.remove(Engine, "before_cursor_execute", note)
 
 
-def change(url: str, *changes: str) -> None:
-    with closing(Database(url)) as database, database.write() as connection:
-        for each in changes:
-            connection.exec_driver_sql(each)
-
-
-def everything(url: str) -> dict[str, list[str]]:
-    """Return the rows of all tables, by their columns, as they lie there."""
-    with closing(Database(url)) as database, database.read() as connection:
-        looked_at = inspect(connection)
-        return {
-            f"{table} {[column['name'] for column in looked_at.get_columns(table)]}": sorted(
-                str(tuple(row)) for row in connection.execute(text(f'SELECT * FROM "{table}"'))
-            )
-            for table in looked_at.get_table_names()
-        }
-
-
 def open_set(url: str, tables: TableSet) -> None:
     with closing(Database(url)) as database:
         open_tables(database, tables)
@@ -84,7 +67,7 @@ OTHER = "made by another version of this program (this one has tables of version
     "version", ["value = '2'", "value = '0'", "value = 'x'", "name = 'schema version'"], ids=["later", "0", "x", "none"]
 )
 def test_a_database_of_another_version_is_refused_and_left_alone(version: str, filled_url: str) -> None:
-    change(filled_url, f"UPDATE dedup_properties SET {version} WHERE name = 'schema'")
+    change_version(filled_url, version)
     before = everything(filled_url)
     for attempt in (open_existing_database, Crawl):
         with pytest.raises(IncompatibleDatabaseError) as refused:
@@ -97,7 +80,7 @@ def test_a_database_of_another_version_is_refused_and_left_alone(version: str, f
 def test_commands_refuse_it_in_one_line(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     Crawl(url).deduplicator.close()
-    change(url, "UPDATE dedup_properties SET value = '2' WHERE name = 'schema'")
+    change_version(url, "value = '2'")
     refused = run_dedup("runs", "--database", "sqlite:///crawl.db", folder=tmp_path)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == f"error: database sqlite:///crawl.db was {OTHER}install that one\n"
@@ -106,8 +89,8 @@ def test_commands_refuse_it_in_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tables", SETS, ids=lambda tables: tables.name)
 def test_a_set_of_tables_of_another_version_is_refused_and_left_alone(tables: TableSet, database_url: str) -> None:
     open_set(database_url, tables)
-    for other in ("UPDATE dedup_properties SET value = '[2, []]'", "DELETE FROM dedup_properties"):
-        change(database_url, other)
+    for version in ("value = '[2, []]'", ""):
+        change_version(database_url, version, of_all=True)
         before = everything(database_url)
         with pytest.raises(IncompatibleDatabaseError) as refused:
             open_set(database_url, tables)
