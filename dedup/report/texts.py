@@ -328,7 +328,7 @@ def find_dropped(database: Database, key: str) -> Dropped:
         if page is None:
             raise InputError(f"database {database.name} knows no page {plain(key)}")
         found = _telling_verdict(connection, page)
-        record = next(read_rows(connection, verdicts.c.id == found.id))
+        [record] = read_rows(connection, verdicts.c.id == found.id)
         others = document_rows.find_with_leaders(connection, [found.original_id, found.matched_id])
         original, member = others[found.original_id], others[found.matched_id]
         made_with = read_made_with(connection, database.name)
