@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -29,6 +29,8 @@ from scrapy.settings import Settings, default_settings
 from sqlalchemy import create_engine, text
 from twisted.internet import asyncioreactor
 
+from dedup.store.database import open_existing_database
+from dedup.store.runs import Run, read_runs
 from tests.forking import ForkedProcess
 from tests.waiting import HANG
 
@@ -152,6 +154,22 @@ def ask(database_url: str, query: str) -> list[dict[str, Any]]:
             return [dict(row) for row in connection.execute(text(query)).mappings()]
     finally:
         engine.dispose()
+
+
+def pages_in(database_url: str) -> list[dict[str, Any]]:
+    """Return the stored pages, those that are gone too, in the order of their addresses."""
+    return ask(database_url, "SELECT * FROM pages ORDER BY url")
+
+
+def versions_in(database_url: str) -> list[dict[str, Any]]:
+    """Return what pages have held before, in the order of their addresses and then of time."""
+    return ask(database_url, "SELECT * FROM page_versions ORDER BY url, id")
+
+
+def runs_in(database_url: str) -> list[Run]:
+    """Return the runs of a database, the earliest first."""
+    with closing(open_existing_database(database_url)) as database:
+        return read_runs(database)
 
 
 def verdicts_in(database_url: str, *, of_last_run: bool = False) -> list[dict[str, Any]]:

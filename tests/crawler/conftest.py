@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.crawling import Crawl, Outcome, ask, crawl, crawl_site_here
+from tests.crawling import Crawl, Outcome, ask, crawl, crawl_site_here, pages_in
 from tests.localsite import LocalSite
 
 
@@ -34,13 +34,17 @@ class Crawling:
         return outcome
 
     def ask(self, query: str) -> list[dict[str, Any]]:
-        return ask(f"sqlite:///{self.database}", query)
+        return ask(self.database_url, query)
+
+    @property
+    def database_url(self) -> str:
+        return f"sqlite:///{self.database}"
 
     @property
     def kept(self) -> list[str]:
         """The paths of the stored pages that are not gone, on the site that was crawled last."""
-        rows = self.ask("SELECT url FROM pages WHERE gone IS NULL")
-        return sorted(row["url"].removeprefix(self.site_url) for row in rows)
+        pages = pages_in(self.database_url)
+        return sorted(page["url"].removeprefix(self.site_url) for page in pages if page["gone"] is None)
 
 
 def count_rows(database: Path, rows: str) -> int:

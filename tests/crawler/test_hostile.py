@@ -13,7 +13,7 @@ from threading import Lock
 import pytest
 
 from benchmarks.processes import run_measured
-from tests.crawling import ROOT, ask, crawl_command
+from tests.crawling import ROOT, crawl_command, pages_in
 from tests.localsite import Asked, LocalSite, Page, Reply, article, gzipped, redirect
 from tests.report.html.browsing import needs_chromium
 
@@ -262,7 +262,7 @@ def test_no_page_of_content_is_lost(make: Callable[[], Kind], tmp_path: Path) ->
         usage = run_measured(command, ROOT, {"COLUMNS": "80"}, memory_every=2, is_quiet=True)
         assert inner.asked == []
         refused, requests = site.statuses[429], site.statuses.total()
-    stored = [row["url"].removeprefix(url) for row in ask(database_url, "SELECT url FROM pages")]
+    stored = [row["url"].removeprefix(url) for row in pages_in(database_url)]
     content = [path for path in stored if not path or "p/" in path]
     assert len(content) == (kind.content or sum(path == "/" or path.startswith("/p/") for path in kind.pages))
     assert usage.peak_bytes <= MOST_MEMORY

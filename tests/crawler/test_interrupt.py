@@ -12,7 +12,7 @@ from subprocess import Popen
 import pytest
 
 from tests.crawler.conftest import count_rows
-from tests.crawling import Crawl, crawl_command, finish, run, start
+from tests.crawling import Crawl, crawl_command, finish, run, runs_in, start
 from tests.feeds import read_feed
 from tests.localsite import EndlessSite, LocalSite, Page, article
 from tests.waiting import HANG, left_over, wait_until
@@ -45,8 +45,8 @@ def test_crawl_that_is_stopped_ends_in_order_and_all_that_it_says_agrees(tmp_pat
     items = read_feed(feed)
     assert sorted(item["url"] for item in items) == sorted(crawl.pages)
     assert all(item["text"] for item in items)
-    [row] = crawl.rows("SELECT * FROM dedup_runs")
-    assert (row["outcome"], row["finished"] is None) == ("shutdown", False)
+    [interrupted] = runs_in(crawl.database_url)
+    assert (interrupted.outcome, interrupted.finished is None) == ("shutdown", False)
     command = [sys.executable, "-m", "scrapy", "duplicates", "--format", "json", "--database", database_url]
     report = json.loads(run(command).stdout)
     totals = {verdict: total["documents"] for verdict, total in report["totals"].items()}

@@ -18,9 +18,9 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from tests.crawler.conftest import count_rows
-from tests.crawler.spider.test_recrawl import after, before, site_of
+from tests.crawler.recrawling import after, before, site_of
 from tests.crawler.warc.archives import read_warc
-from tests.crawling import Crawl, crawl_command, finish, start
+from tests.crawling import Crawl, crawl_command, finish, pages_in, runs_in, start, versions_in
 from tests.feeds import READERS, read_feed, urls_of
 from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redirect
 from tests.waiting import left_over, wait_until
@@ -86,13 +86,13 @@ def left_by(result: Crawl) -> dict[str, object]:
     last = {row["key"]: row["verdict"] for row in result.verdicts}
     copies = sum("duplicate" in verdict for verdict in last.values())
     told = {label: result.summary.get(label) for label in ("kept", "continue", "stopped")}
-    [run] = result.rows("SELECT count(*) AS runs, max(outcome) AS outcome FROM dedup_runs WHERE name = 'run'")
+    outcomes = [run.outcome for run in runs_in(result.database_url) if run.name == "run"]
     return {
         "texts": sorted(page["text"] for page in pages),
         "feed": sorted((row["text"], row["verdict"]) for row in feed),
         "decided": sorted(last),
         "copies": copies,
-        "run": run,
+        "runs": outcomes,
         **told,
     }
 
@@ -195,12 +195,14 @@ def test_a_recrawl(seed: int, tmp_path: Path) -> None:
         result = crawls[1].killed(hold, let_go, chance)
     assert left_by(result) == left_by(alone)
     is_archived(result)
-    for query in (
-        "SELECT url, text FROM pages WHERE gone IS NULL",
-        "SELECT url FROM pages WHERE gone IS NOT NULL",
-        "SELECT url, reason, text FROM page_versions",
-    ):
-        assert sorted(map(str, result.rows(query))) == sorted(map(str, alone.rows(query)))
+    assert stored(result) == stored(alone)
+
+
+def stored(crawl: Crawl) -> list[tuple[object, ...]]:
+    """Return the pages, which of them are gone, and what they held before."""
+    pages = [(each["url"], each["text"] if each["gone"] is None else None) for each in pages_in(crawl.database_url)]
+    versions = [(each["url"], each["reason"], each["text"]) for each in versions_in(crawl.database_url)]
+    return [*pages, *sorted(versions)]
 
 
 def write_archive(path: Path, pages: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
@@ -27,8 +26,8 @@ from scrapy.settings import Settings
 from dedup import make_signature
 from dedup.rules.settings import DedupSettings
 from dedup.store.database import open_existing_database, url_of
-from dedup.store.runs import Run, read_runs
-from tests.crawling import NO_NETWORK, ExitedError, Outcome, crawl_here, run
+from dedup.store.deduplicator import Deduplicator
+from tests.crawling import NO_NETWORK, ExitedError, Outcome, crawl_here, run, runs_in
 from tests.crawls import report_on
 from tests.localsite import Asked, LocalSite, article
 from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls
@@ -48,9 +47,12 @@ def keeps_the_first_two(outcome: Outcome) -> None:
     assert (outcome.failed, outcome.tracebacks) == (0, [])
 
 
-def runs_in(database_url: str) -> list[Run]:
-    with closing(open_existing_database(database_url)) as database:
-        return read_runs(database)
+def end_no_run(database_url: str) -> None:
+    """Leave all runs as a kill leaves them."""
+    deduplicator = Deduplicator(DedupSettings(database_url=database_url))
+    with closing(deduplicator.database):
+        for run in runs_in(database_url):
+            deduplicator.open_run(run.name)
 
 
 @dataclass
@@ -204,8 +206,7 @@ def test_second_crawl_passes_what_is_unchanged_and_drops_the_same_duplicates(pas
     keeps_the_first_two(outcome)
     assert outcome.count("dedup/unchanged") == 2
     # Those of a killed crawl pass once more even where unchanged ones are dropped: they may never have been stored.
-    with closing(sqlite3.connect(tmp_path / "dedup.db")) as database, database:
-        database.execute("UPDATE dedup_runs SET finished = NULL, outcome = NULL")
+    end_no_run(f"sqlite:///{tmp_path / 'dedup.db'}")
     keeps_the_first_two(pass_on(four(), {"DEDUP_DROP_UNCHANGED": True}))
     assert urls(pass_on(four(), {"DEDUP_DROP_UNCHANGED": True})) == []
 
@@ -396,9 +397,7 @@ def test_database_is_in_the_folder_of_the_project_under_its_name(
     assert path.is_file()
     assert any("my_shop.db knows no documents yet" in message for message in first.messages)
     assert any("knows 4 documents of 1 run since 20" in message for message in pass_on(four(), settings).messages)
-    # As a kill leaves them.
-    with sqlalchemy.create_engine(url_of(str(path))).begin() as connection:
-        connection.exec_driver_sql("UPDATE dedup_runs SET finished = NULL")
+    end_no_run(url_of(str(path)))
     assert any(", 2 of them not ended (dedup runs)" in message for message in pass_on(four(), settings).messages)
 
 

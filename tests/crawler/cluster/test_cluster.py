@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from tests.crawler.demo.truth import expected_totals
 from tests.crawler.frontier.driving import unfinished
-from tests.crawling import NO_NETWORK, ROOT, Crawl, ExitedError, ask, crawl_site_here, environment, finish
+from tests.crawling import NO_NETWORK, ROOT, Crawl, ExitedError, crawl_site_here, environment, finish, pages_in, runs_in
 from tests.waiting import HANG, wait_until
 
 pytestmark = pytest.mark.slow
@@ -53,7 +53,7 @@ def test_two_parts_crawl_the_demo_site_as_one_process_does_and_one_of_them_tells
     assert told == {"kept": truth["kept"], "dropped": dropped, "skipped": truth["skipped"], "parts": 2}
     assert f"{truth['exact']} exact, {truth['near']} near" in result.stdout
     assert result.stdout.count("fetched") == 1
-    assert result.rows("SELECT name, outcome FROM dedup_runs") == [{"name": "x", "outcome": "finished"}]
+    assert [(run.name, run.outcome) for run in runs_in(result.database_url)] == [("x", "finished")]
     assert unfinished(postgresql_url) == {}
     # The URL of the database, with its password, is in no line.
     assert result.stdout.startswith("while it runs, too: make cluster-report\n")
@@ -83,6 +83,6 @@ def test_a_part_that_was_killed_is_started_again_and_nothing_is_lost(postgresql_
 
 def count_pages(database_url: str) -> int:
     try:
-        return int(ask(database_url, "SELECT count(*) AS n FROM pages")[0]["n"])
+        return len(pages_in(database_url))
     except DBAPIError:  # its tables are not there yet
         return 0

@@ -20,7 +20,7 @@ from crawler.secrets import without_password
 from tests.crawler.conftest import count_rows
 from tests.crawler.demo.truth import expected_totals
 from tests.crawler.frontier.driving import unfinished
-from tests.crawling import Crawl, ask, crawl, crawl_command, crawl_site_here, finish, run, scrapy, start
+from tests.crawling import Crawl, crawl, crawl_command, crawl_site_here, finish, pages_in, run, runs_in, scrapy, start
 from tests.feeds import read_feed
 from tests.localsite import EndlessSite, LocalSite, Page, article
 from tests.waiting import wait_until
@@ -42,7 +42,7 @@ def go_on(database: Path, *words: str) -> Crawl:
 
 
 def kept(database: Path) -> list[str]:
-    return sorted(row["url"] for row in ask(url_of(database), "SELECT url FROM pages"))
+    return sorted(page["url"] for page in pages_in(url_of(database)))
 
 
 def interrupt(process: Popen[str], site: LocalSite, condition: Callable[[], bool], number: int) -> Crawl:
@@ -81,7 +81,7 @@ def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_lef
     assert sorted(row["url"] for row in read_feed(feed)) == kept(database)
     assert 0 < left <= len(again.keys() - {"/robots.txt"})
     assert not stored & again.keys()
-    assert len(ask(url_of(database), "SELECT run_id FROM dedup_verdicts GROUP BY run_id")) == 1
+    assert len([run for run in runs_in(url_of(database)) if any(run.documents.values())]) == 1
 
 
 @contextmanager
@@ -124,8 +124,8 @@ def test_continue_writes_the_feed_of_a_run_that_was_killed_before_it(
     assert len(kept(database)) == pages
     assert again.total() - again["/robots.txt"] <= requests
     assert ("continue" in result.summary) == bool(limit)
-    [run] = ask(url_of(database), "SELECT outcome FROM dedup_runs")
-    assert run["outcome"] == ("max_pages" if limit else "finished")
+    [run] = runs_in(url_of(database))
+    assert run.outcome == ("max_pages" if limit else "finished")
     assert go_on(database).status == (2 if limit else 1)
 
 
@@ -200,7 +200,7 @@ def test_a_run_that_can_never_end_is_given_up_and_its_pages_stay(tmp_path: Path)
     assert str(urls) in failed.stderr.splitlines()[-1]
     assert (given_up.status, given_up.stdout, kept(database)) == (0, "", pages)
     assert "scrapy export new -o FILE" in given_up.stderr
-    assert ask(url_of(database), "SELECT name FROM dedup_runs WHERE outcome = 'given up'") == [{"name": "new"}]
+    assert [each.name for each in runs_in(url_of(database)) if each.outcome == "given up"] == ["new"]
     assert (other.status, "run old has kept the 3 pages" in other.stderr) == (2, True)
     assert unfinished(url_of(database)).keys() == {"old"}
 
@@ -291,5 +291,4 @@ def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> Non
     assert abs(len(kept(database)) - expected_totals()["kept"]) <= 2
     assert "connection" not in result.summary["skipped"]
     assert "continue" not in result.summary
-    [runs] = ask(url_of(database), "SELECT count(*) AS runs, max(outcome) AS outcome FROM dedup_runs")
-    assert runs == {"runs": 1, "outcome": "finished"}
+    assert [each.outcome for each in runs_in(url_of(database))] == ["finished"]

@@ -11,6 +11,7 @@ from crawler.demo import site as demo_site
 from crawler.demo.site import DemoServer
 from tests.crawler.conftest import Demo
 from tests.crawler.demo.truth import NOT_COMPARED, TRUTH, Expectation, expected_totals
+from tests.crawling import runs_in
 
 pytestmark = pytest.mark.slow
 
@@ -40,10 +41,10 @@ KEPT = {each.path for each in having("kept")}
 def test_both_crawls_succeed_and_close_their_runs(demo: Demo) -> None:
     assert (demo.first.status, demo.second.status) == (0, 0)
     assert demo.first.errors == demo.second.errors == []
-    runs = demo.second.rows("SELECT * FROM dedup_runs ORDER BY id")
-    assert [run["outcome"] for run in runs] == ["finished", "finished"]
-    assert all(run["finished"] >= run["started"] for run in runs)
-    assert {page["run"] for page in demo.first.pages.values()} == {runs[0]["name"]}
+    runs = runs_in(demo.second.database_url)
+    assert [run.outcome for run in runs] == ["finished", "finished"]
+    assert all(run.finished and run.finished >= run.started for run in runs)
+    assert {page["run"] for page in demo.first.pages.values()} == {runs[0].name}
 
 
 def test_every_page_gets_the_verdict_that_it_should_and_the_kept_ones_are_stored(demo: Demo) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.crawling import Crawl, crawl, crawl_site_here
+from tests.crawling import Crawl, crawl, crawl_site_here, pages_in
 from tests.localsite import HTML, LocalSite, Page, Reply, article, gzipped
 from tests.texts import chinese, chinese_words, document
 from tests.waiting import HANG
@@ -272,7 +272,7 @@ def test_page_that_kills_its_worker_is_stored_without_text_and_analysed_next_tim
         assert zlib.decompress(row["html"]).decode() == KILLER
         assert result.stats["crawler/extraction_failed"] == 1
         crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/killer")
-    [row] = result.rows("SELECT * FROM pages")
+    [row] = pages_in(result.database_url)
     assert (row["problem"], row["text"][:9]) == (None, "word word")
 
 
@@ -282,7 +282,7 @@ def test_html_is_stored_byte_by_byte(bad: BadPages) -> None:
 
 
 def test_no_string_holds_what_upsets_databases_and_terminals(bad: BadPages) -> None:
-    tables = [*bad.crawl.pages.values(), *bad.crawl.rows("SELECT key FROM dedup_documents")]
+    tables = [*bad.crawl.pages.values(), *bad.crawl.verdicts]
     strings = [value for row in tables for value in row.values() if isinstance(value, str)]
     assert [value[:80] for value in strings if re.search(f"[\0{re.escape(CONTROLS)}\ud800-\udfff]", value)] == []
     assert set(bad.crawl.stderr + bad.crawl.stdout) & set("\0\x1b\x9b\u202e\u2066") == set()

@@ -15,7 +15,7 @@ from crawler.politeness import robots
 from crawler.politeness.hosts import Hosts
 from settings import default
 from tests.crawler.conftest import Crawling
-from tests.crawling import crawl, crawl_site_here
+from tests.crawling import crawl, crawl_site_here, pages_in
 from tests.localsite import Asked, LocalSite, Reply, article, gzipped, redirect
 
 pytestmark = pytest.mark.slow
@@ -106,7 +106,7 @@ def test_rules_that_are_not_kept_are_fetched_again_and_obeyed(
     monkeypatch.setattr(robots, "_IN_A_MOMENT", 0)  # nor are they read at once
     site.pages["/robots.txt"] = rules("User-agent: *\nDisallow: /private\n")
     crawling(site, url=f"{site.url}/,{site.other_url}/")
-    assert {each["url"].rpartition("/")[2] for each in crawling.ask("SELECT url FROM pages")} == {"", "page"}
+    assert {each["url"].rpartition("/")[2] for each in pages_in(crawling.database_url)} == {"", "page"}
     assert site.hits["/robots.txt"] > 2
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.crawler.frontier.driving import unfinished
-from tests.crawling import Outcome, ask, crawl, crawl_site_here, scrapy
+from tests.crawling import Outcome, crawl, crawl_site_here, pages_in, scrapy
 from tests.localsite import Asked, LocalSite, Reply, article
 
 pytestmark = pytest.mark.slow
@@ -41,7 +41,7 @@ class FailingSite(LocalSite):
 
 
 def kept(database: Path) -> int:
-    return int(ask(f"sqlite:///{database}", "SELECT count(*) AS n FROM pages")[0]["n"])
+    return len(pages_in(f"sqlite:///{database}"))
 
 
 def crawl_one_by_one(database: Path, site: LocalSite, **settings: Any) -> Outcome:

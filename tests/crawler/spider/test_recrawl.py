@@ -2,264 +2,42 @@
 
 from __future__ import annotations
 
-import signal
+import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from hashlib import md5
+from collections.abc import Iterator
+from contextlib import closing
 from random import Random
-from typing import Any
 
 import pytest
-from sqlalchemy import text as sql
 
+from dedup.rules.documents import Document
+from dedup.rules.settings import DedupSettings
 from dedup.stage.pipelines import NearDuplicatePipeline
-from dedup.store.database import Database
-from tests.consistency import inconsistencies
-from tests.crawling import Outcome, ask, crawl_command, crawl_site_here, finish, start, verdicts_in
+from dedup.store.deduplicator import Deduplicator
+from tests.crawler.recrawling import (
+    CONCURRENT,
+    GONE,
+    MARKED_AFTER,
+    NOT_FOUND,
+    STORED_AFTER,
+    VERSIONS_AFTER,
+    Known,
+    a_week_after,
+    after,
+    before,
+    crawled,
+    late,
+    page,
+    site_of,
+    tagged,
+    text,
+)
+from tests.crawling import pages_in
+from tests.deciding import signature_of
 from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redirect
-from tests.texts import document, edited
+from tests.texts import edited
 
 pytestmark = pytest.mark.slow
-
-# One page after the other, each settled before the next one is asked for.
-SETTINGS = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "RETRY_TIMES": 3}
-CONCURRENT = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
-NOT_FOUND, GONE = Reply(b"", 404), Reply(b"", 410)
-
-
-def validated(html: str, header: str, condition: str, value: str) -> Callable[[Asked], Reply]:
-    """A page as it is served by a server that knows what of it a client has seen."""
-
-    def answer(asked: Asked) -> Reply:
-        headers = {"Content-Type": HTML, header: value}
-        is_known = asked.headers.get(condition) == value
-        return Reply(status=304, headers=headers) if is_known else Reply(html.encode(), headers=headers)
-
-    return answer
-
-
-def tagged(html: str) -> Callable[[Asked], Reply]:
-    etag = f'"{md5(html.encode(), usedforsecurity=False).hexdigest()}"'
-    return validated(html, "ETag", "If-None-Match", etag)
-
-
-def dated(html: str) -> Callable[[Asked], Reply]:
-    return validated(html, "Last-Modified", "If-Modified-Since", "Mon, 02 Mar 2026 08:00:00 GMT")
-
-
-def late(page: Page) -> Callable[[Asked], Any]:
-    """A page whose server is busy at first, so that it comes after all other known ones."""
-    asked_before: list[bool] = []
-
-    def answer(asked: Asked) -> Any:
-        asked_before.append(True)
-        if len(asked_before) < 4:
-            return Reply(b"", 503)
-        return page(asked) if callable(page) else page
-
-    return answer
-
-
-def change(database_url: str, statement: str) -> None:
-    """Change what is in a database."""
-    with closing(Database(database_url)) as database, database.write() as connection:
-        connection.execute(sql(statement))
-
-
-def text(seed: str) -> str:
-    return document(240, seed)
-
-
-def page(content: str) -> Callable[[Asked], Reply]:
-    return tagged(article("", text=content, title=f"About {content[:20]}"))
-
-
-def site_of(pages: Mapping[str, Page]) -> LocalSite:
-    return LocalSite({"/": tagged(article("front", sorted(pages))), **pages})
-
-
-class Known:
-    """The database of a crawl, its addresses without the host."""
-
-    def __init__(self, database_url: str, site: LocalSite) -> None:
-        self.database_url = database_url
-        self._site = site
-
-    def crawl(
-        self, settings: Mapping[str, Any] | None = None, *, is_consistent: bool = True, **arguments: object
-    ) -> Outcome:
-        self._site.asked.clear()
-        given = {"DEDUP_RUN": f"run {len(self.runs) + 1}", **SETTINGS, **(settings or {})}
-        outcome = crawl_site_here(self.database_url, given, **{"url": f"{self._site.url}/", **arguments})
-        assert outcome.tracebacks == []
-        assert outcome.stats["finish_reason"] == "finished"
-        assert not is_consistent or inconsistencies(self.database_url) == []
-        return outcome
-
-    def crawl_and_die(self, moment: str) -> None:
-        """Crawl again in a process that dies at a moment of tests/crawler/dying.py."""
-        settings = {"DEDUP_DATABASE_URL": self.database_url, "DEDUP_RUN": "killed", **SETTINGS}
-        command = crawl_command({"url": f"{self._site.url}/", "recrawl": "true"}, settings)
-        constants = {"crawler.pages.store.PageStore.settle": f"tests.crawler.dying.{moment}"}
-        assert finish(start(command, constants=constants)).status == -signal.SIGKILL
-
-    def ask(self, query: str) -> list[dict[str, Any]]:
-        rows = ask(self.database_url, query)
-        return [{name: self._shortened(value) for name, value in row.items()} for row in rows]
-
-    def _shortened(self, value: Any) -> Any:
-        return value.removeprefix(self._site.url) if isinstance(value, str) else value
-
-    @property
-    def runs(self) -> list[str]:
-        try:
-            return [row["name"] for row in ask(self.database_url, "SELECT name FROM dedup_runs ORDER BY id")]
-        except Exception:
-            return []
-
-    def rows(self) -> list[list[tuple[str, Any]]]:
-        """All that is stored of pages and their versions, but for when they were seen."""
-        rows = [*self.ask("SELECT * FROM pages ORDER BY url"), *self.ask("SELECT * FROM page_versions ORDER BY id")]
-        return [[(name, value) for name, value in row.items() if name != "run"] for row in rows]
-
-    def verdicts(self) -> dict[str, list[str]]:
-        """The verdicts of the last run by address, with the original of a duplicate."""
-        found: dict[str, list[str]] = {}
-        for row in verdicts_in(self.database_url, of_last_run=True):
-            of = "" if row["original"] is None else f" of {self._shortened(row['original'])}"
-            found.setdefault(self._shortened(row["key"]), []).append(row["verdict"] + of)
-        return found
-
-    def stored(self) -> dict[str, str]:
-        """The texts of the stored pages that are not marked as gone."""
-        return {row["url"]: row["text"].rstrip(".") for row in self.ask("SELECT * FROM pages WHERE gone IS NULL")}
-
-    def marked(self) -> list[str]:
-        return [row["url"] for row in self.ask("SELECT url FROM pages WHERE gone IS NOT NULL ORDER BY url")]
-
-    def versions(self) -> list[tuple[str, str, str]]:
-        rows = self.ask("SELECT url, reason, text FROM page_versions ORDER BY url, id")
-        return [(row["url"], row["reason"], row["text"].rstrip(".")) for row in rows]
-
-    def is_as_after(self) -> None:
-        """Check that all is stored as it must be when the site of `before` was crawled again as that of `after`."""
-        assert {url: content for url, content in self.stored().items() if url != "/"} == STORED_AFTER
-        assert self.marked() == MARKED_AFTER
-        assert self.versions() == VERSIONS_AFTER
-
-
-def before() -> dict[str, Page]:
-    """The site when it is crawled first."""
-    return {
-        "/a-same": page(text("same")),
-        "/b-dated": dated(article("dated")),
-        "/c-plain": article("plain"),
-        "/d-edited": page(text("edited")),
-        "/e-rewritten": page(text("rewritten")),
-        "/f-moved": page(text("moved")),
-        "/f-moved-copy": page(text("moved")),
-        "/g-gone": page(text("not found")),
-        "/h-gone": page(text("gone")),
-        "/i-turns": page(text("turns")),
-        "/j-swap": page(text("j")),
-        "/k-swap": page(text("k")),
-        "/l-leader": page(text("leader")),
-        "/l-leader-copy": page(text("leader")),
-        "/l-leader-near": page(edited(text("leader"), 4)),
-        "/m-late": page(text("late")),
-        "/m-late-copy": page(text("late")),
-        "/n-lost": page(text("lost")),
-        "/n-lost-copy": page(text("lost")),
-        "/n-lost-near": page(edited(text("lost"), 4)),
-        "/o-copy-changes": page(text("same")),
-        "/p-hidden": page(text("hidden")),
-        "/p-hidden-copy": page(text("hidden")),
-        "/q-stays": page(text("here")),
-        "/r-moved": page(text("hops")),
-        "/r-moved-copy": page(text("hops")),
-        "/s-nowhere": page(text("nowhere")),
-        "/t-moved": page(text("t")),
-        "/t-moved-copy": page(text("t")),
-        "/u-moved": page(text("u")),
-        "/u-moved-copy": page(text("u")),
-    }
-
-
-def after() -> dict[str, Page]:
-    """What is different when it is crawled again; the front page still links the same addresses."""
-    return {
-        "/d-edited": page(edited(text("edited"), 4)),
-        "/e-rewritten": page(text("rewritten anew")),
-        "/f-moved": redirect("/f-new", 301),
-        "/f-new": page(edited(text("moved"), 3)),
-        "/g-gone": NOT_FOUND,
-        "/h-gone": GONE,
-        "/i-turns": page(text("same")),
-        "/j-swap": page(text("k")),
-        "/k-swap": page(text("j")),
-        "/l-leader": page(text("leader anew")),
-        "/m-late": late(page(text("late anew"))),
-        "/n-lost": late(NOT_FOUND),
-        "/o-copy-changes": page(text("no copy any more")),
-        "/p-hidden": article("", text=text("hidden"), head='<meta name="robots" content="noindex">'),
-        "/q-stays": redirect("/q-for-now", 302),
-        "/q-for-now": page(text("here")),
-        "/r-moved": redirect("/r-between", 308),
-        "/r-between": redirect("/r-new", 301),
-        "/r-new": page(text("hops")),
-        "/r-moved-copy": redirect("/r-new", 301),
-        "/s-nowhere": redirect("/nowhere", 301),
-        # The copy is visited first, and is the same as ever.
-        "/t-moved": late(redirect("/t-moved-copy", 301)),
-        "/u-moved": redirect("/u-moved-copy", 301),
-    }
-
-
-STORED_AFTER = {
-    "/a-same": text("same"),
-    "/b-dated": document(120, "dated"),
-    "/c-plain": document(120, "plain"),
-    "/d-edited": edited(text("edited"), 4),
-    "/e-rewritten": text("rewritten anew"),
-    "/f-new": edited(text("moved"), 3),
-    "/j-swap": text("k"),
-    "/k-swap": text("j"),
-    "/l-leader": text("leader anew"),
-    "/l-leader-copy": text("leader"),
-    "/m-late": text("late anew"),
-    "/m-late-copy": text("late"),
-    "/n-lost-copy": text("lost"),
-    "/o-copy-changes": text("no copy any more"),
-    "/p-hidden-copy": text("hidden"),
-    "/q-stays": text("here"),
-    "/r-new": text("hops"),
-    "/t-moved-copy": text("t"),
-    "/u-moved-copy": text("u"),
-}
-MARKED_AFTER = ["/g-gone", "/h-gone", "/n-lost", "/p-hidden", "/s-nowhere"]
-VERSIONS_AFTER = [
-    ("/d-edited", "updated", text("edited")),
-    ("/e-rewritten", "updated", text("rewritten")),
-    ("/f-moved", "moved", text("moved")),
-    ("/i-turns", "duplicate", text("turns")),
-    ("/j-swap", "duplicate", text("j")),
-    ("/k-swap", "updated", text("k")),
-    ("/l-leader", "updated", text("leader")),
-    ("/m-late", "updated", text("late")),
-    ("/r-moved", "moved", text("hops")),
-    ("/t-moved", "moved", text("t")),
-    ("/u-moved", "moved", text("u")),
-]
-
-
-@contextmanager
-def crawled(database_url: str, pages: Mapping[str, Page] | LocalSite) -> Iterator[tuple[Known, LocalSite]]:
-    """A site, or pages that a front page links, and the database of its first crawl."""
-    with pages if isinstance(pages, LocalSite) else site_of(pages) as site:
-        known = Known(database_url, site)
-        known.crawl()
-        yield known, site
 
 
 @pytest.fixture
@@ -307,11 +85,12 @@ def test_recrawl_leaves_right_verdicts_and_tables_and_another_transfers_little(
     assert verdicts["/n-lost-copy"] == ["exact duplicate of /n-lost", "new"]
     assert verdicts["/j-swap"] == ["exact duplicate of /k-swap", "new"]
     assert verdicts["/t-moved-copy"] == ["exact duplicate of /t-moved", "new"]
-    changed.is_as_after()
+    left = {url: content for url, content in changed.stored().items() if url != "/"}
+    assert (left, changed.marked(), changed.versions()) == (STORED_AFTER, MARKED_AFTER, VERSIONS_AFTER)
     assert (outcome.count("crawler/gone"), outcome.count("crawler/moved")) == (5, 5)
     assert outcome.count("dedup/not_examined") == 0
     # Without changes only what has no validators is transferred.
-    left_alone = changed.rows()
+    left_alone = changed.stored()
     outcome = changed.crawl(recrawl="true")
     assert outcome.count("downloader/response_status_count/304") == 23
     assert outcome.count("crawler/not_modified") == 23
@@ -321,7 +100,7 @@ def test_recrawl_leaves_right_verdicts_and_tables_and_another_transfers_little(
     said = changed.verdicts()
     assert {verdict for each in said.values() for verdict in each if " of " not in verdict} == {"unchanged"}
     assert sum(" of " in each[0] for each in said.values()) == 5
-    assert changed.rows() == left_alone
+    assert (changed.stored(), changed.marked(), changed.versions()) == (left_alone, MARKED_AFTER, VERSIONS_AFTER)
 
 
 # What becomes of pages that are gone
@@ -400,11 +179,14 @@ def test_duplicates_too_young_for_a_visit_replace_what_has_moved_there_or_is_gon
     sqlite_url: str,
 ) -> None:
     pages = {f"/{name}": page(text(name[0])) for name in ("a-moved", "a-young", "c", "d-gone", "d-young")}
-    with crawled(sqlite_url, pages) as (known, site):
-        known_old = "url LIKE '%/a-moved' OR url LIKE '%/c' OR url LIKE '%/d-gone'"
-        change(sqlite_url, f"UPDATE visits SET seen = seen - 8 * 86400 WHERE {known_old}")
+    with site_of(pages) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        moment = time.time()
+        known.crawl(recrawl="true", follow="young|/$")
         site.pages |= {"/a-moved": redirect("/a-young", 301), "/c": redirect("/", 301), "/d-gone": GONE}
-        known.crawl(max_age="7d")
+        with a_week_after(moment):
+            known.crawl(max_age="7d")
         assert known.stored().keys() == {"/", "/a-young", "/d-young"}
         assert known.verdicts() == {"/a-young": ["new"], "/d-young": ["new"]}
 
@@ -458,8 +240,10 @@ def test_max_age_fetches_older_pages_only_and_knows_links_of_younger_ones(sqlite
         known = Known(sqlite_url, site)
         known.crawl(max_depth=1)
         assert "/never-seen" not in known.verdicts()
-        change(sqlite_url, "UPDATE visits SET seen = seen - 8 * 86400 WHERE url LIKE '%/old%'")
-        outcome = known.crawl(max_age="7d")
+        moment = time.time()
+        known.crawl(recrawl="true", follow="/young|/$", max_depth=1)
+        with a_week_after(moment):
+            outcome = known.crawl(max_age="7d")
         assert set(site.hits) == {"/robots.txt", "/old", "/old-copy", "/never-seen"}
         assert known.verdicts() == {
             "/old": ["unchanged"],
@@ -504,7 +288,7 @@ def test_newer_bytes_of_a_page_with_the_same_text_are_stored(sqlite_url: str) ->
         site.pages |= {"/": tagged(newer), "/new-link": page(text("new link"))}
         known.crawl(recrawl="true", max_depth=0)
         assert known.verdicts() == {"/": ["unchanged"]}
-        assert zlib.decompress(known.ask("SELECT html FROM pages")[0]["html"]) == newer.encode()
+        assert zlib.decompress(pages_in(sqlite_url)[0]["html"]) == newer.encode()
         known.crawl(recrawl="true")
         assert known.verdicts() == {"/": ["unchanged"], "/new-link": ["new"]}
         assert known.versions() == []
@@ -553,16 +337,15 @@ def test_duplicate_that_lost_its_original_is_fetched_though_not_modified(
 ) -> None:
     copy = page(text("a"))
     with crawled(sqlite_url, {"/a": page(text("a")), "/copy": copy}) as (known, site):
+        [(original, content)] = [(row["url"], row["text"]) for row in pages_in(sqlite_url) if row["url"].endswith("/a")]
 
         def let_go(asked: Asked) -> Reply:
             if "If-None-Match" in asked.headers:
                 # As if its original had changed to and fro; nothing else has the same bytes.
-                change(sqlite_url, "UPDATE dedup_documents SET body_digest = NULL WHERE key LIKE '%/a'")
-                change(
-                    sqlite_url,
-                    "UPDATE dedup_documents SET leader_id = NULL, text_digest = NULL, body_digest = NULL"
-                    " WHERE key LIKE '%/copy'",
-                )
+                deduplicator = Deduplicator(DedupSettings(database_url=sqlite_url))
+                with closing(deduplicator.database):
+                    deduplicator.forget([original])
+                    deduplicator.decide([Document(original, signature_of(content))], deduplicator.open_run("run 2"))
             return copy(asked)
 
         site.pages["/copy"] = let_go
@@ -589,11 +372,14 @@ def test_a_page_that_could_not_be_analysed_is_tried_again_and_its_last_text_stay
 
 
 def test_unchanged_pages_that_are_dropped_were_seen_too(sqlite_url: str) -> None:
-    with crawled(sqlite_url, {"/a": page(text("a"))}) as (known, _):
+    with crawled(sqlite_url, {"/a": page(text("a"))}) as (known, site):
+        moment = time.time()
         outcome = known.crawl({"DEDUP_DROP_UNCHANGED": True}, recrawl="true")
         assert outcome.items == []
-        assert {row["run"] for row in known.ask("SELECT run FROM visits")} == {"run 2"}
         assert known.stored()["/a"] == text("a")
+        with a_week_after(moment):
+            known.crawl(max_age="7d")
+        assert set(site.hits) == {"/robots.txt"}
 
 
 # Whatever happens
