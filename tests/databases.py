@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
-from sqlalchemy import Engine, MetaData, Table, event, inspect, select
+from sqlalchemy import Engine, MetaData, Table, event, inspect, select, text
 
 from dedup.rules.settings import DedupSettings
 from dedup.store.database import Database
@@ -68,6 +68,12 @@ def change_version(url: str, changed: str, *, of_all: bool = False) -> None:
     statement = f"UPDATE dedup_properties SET {changed}{where}" if changed else f"DELETE FROM dedup_properties{where}"
     with closing(Database(url)) as database, database.write() as connection:
         connection.exec_driver_sql(statement)
+
+
+def lose_text(database: Database, key: str) -> None:
+    """Damage a database: nothing is known any more of the text of a document, which may lead others."""
+    with database.write() as connection:
+        connection.execute(text("UPDATE dedup_documents SET text_digest = NULL WHERE key = :key"), {"key": key})
 
 
 @contextmanager

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sqlalchemy import update
 
 from dedup import DedupSettings, make_signature
 from dedup.files import index as saving
@@ -21,8 +20,8 @@ from dedup.keys import MOST_READ, Keys, choose
 from dedup.rules.documents import Document
 from dedup.signature.signature import digest, distance
 from dedup.store.deduplicator import Deduplicator
-from dedup.store.schema import documents
 from tests.commands import run_dedup, run_in_process
+from tests.databases import lose_text
 from tests.saved_indexes import held, rows_in, save_index
 from tests.texts import document, edited, filled_in, form
 
@@ -146,9 +145,7 @@ def test_a_database_whose_duplicates_have_no_original_is_named(sqlite_url: str, 
     run_id = deduplicator.open_run("run")
     for key, text in DOCUMENTS[:2]:
         deduplicator.decide([Document(key, make_signature(text), len(text))], run_id)
-    # The leader of b is of no content now.
-    with deduplicator.database.write() as connection:
-        connection.execute(update(documents).where(documents.c.key == "a").values(text_digest=None))
+    lose_text(deduplicator.database, "a")
     deduplicator.database.close()
     message = run("build", "--database", sqlite_url, "-o", tmp_path / "index", status=1)
     assert "database sqlite:///" in message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
 from gzip import decompress as gunzip
 from hashlib import sha1
 from pathlib import Path
@@ -14,18 +15,22 @@ import pytest
 from crawler.frontier.schema import Entry
 from crawler.frontier.store import Changes, FrontierStore
 from dedup.cli.main import main
-from dedup.store.database import Database
+from dedup.report.texts import find_page
+from dedup.store.database import Database, open_existing_database
 from tests.commands import run_dedup
-from tests.crawling import ask, crawl_site_here
+from tests.crawler.frontier.driving import unfinished
+from tests.crawling import crawl_site_here, pages_in, runs_in
 from tests.crawls import BUDGET, Crawls, crawl_twice
+from tests.databases import everything, left_in
 from tests.localsite import LocalSite, article
 from tests.terminals import Terminal, seen
+from tests.waiting import days_from_now
 
 ERROR = article("error page", words=40)
 
 
 def pages(url: str, columns: str = "url, text, run") -> list[dict[str, Any]]:
-    return ask(url, f"SELECT {columns} FROM pages ORDER BY url")
+    return [{name: page[name] for name in columns.split(", ")} for page in pages_in(url)]
 
 
 def test_the_runs_of_a_database(database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,8 +87,8 @@ def test_cancel_says_what_it_took_back(database_url: str, tmp_path: Path, capsys
     assert taken == {"runs": ["monday"], "removed": 2, "undecided": 0, "kept": 0, "verdicts": 2, "rows": {}}
     assert main(["runs", "--database", database_url]) == 0
     assert capsys.readouterr().out == "no runs\n"
-    for table in ("documents", "words", "fingerprints", "verdicts", "runs"):
-        assert ask(database_url, f"SELECT count(*) AS n FROM dedup_{table}") == [{"n": 0}]
+    with closing(Database(database_url)) as database:
+        assert left_in(database) == {}
 
 
 @pytest.mark.slow
@@ -114,7 +119,7 @@ def test_a_crawl_gone_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
         1,
     )
     assert pages(url, "url, text") == [{"url": row["url"], "text": row["text"]} for row in good]
-    assert {row["name"] for row in ask(url, "SELECT name FROM dedup_runs")} == {"good", "next"}
+    assert {run.name for run in runs_in(url)} == {"good", "next"}
 
 
 @pytest.mark.slow
@@ -178,8 +183,7 @@ def test_what_is_queued_goes_with_its_run(database_url: str, tmp_path: Path) -> 
         "rows        1 of table frontier_parts deleted",
         "rows        1 of table frontier_runs deleted",
     ]
-    left = ask(database_url, "SELECT r.name FROM frontier f JOIN frontier_runs r ON r.id = f.run_id")
-    assert left == [{"name": "another"}]
+    assert unfinished(database_url).keys() == {"another"}
 
 
 def test_what_cannot_be_cancelled_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,12 +204,14 @@ def test_what_cannot_be_cancelled_is_refused_in_one_line(tmp_path: Path, capsys:
         assert printed.err.count("\n") == 1
     assert main(["runs", "--database", str(tmp_path / "absent.db")]) == 1
     assert "there is no database" in capsys.readouterr().err
-    assert len(ask(f"sqlite:///{path}", "SELECT * FROM dedup_verdicts")) == 1
+    assert [sum(each.documents.values()) for each in runs_in(f"sqlite:///{path}")] == [1, 0]
     assert main(["runs", "cancel", "live", "--force", "--database", str(path)]) == 0
 
 
-def keys_of(url: str) -> list[dict[str, Any]]:
-    return ask(url, "SELECT key FROM dedup_documents ORDER BY key")
+def keys_of(url: str) -> list[str]:
+    """Return the addresses of the stored pages that are documents, too."""
+    with closing(open_existing_database(url)) as database:
+        return [page["url"] for page in pages_in(url) if find_page(database, page["url"]) is not None]
 
 
 def test_pages_outlive_pruned_runs_and_are_crawled_again(tmp_path: Path) -> None:
@@ -214,9 +220,8 @@ def test_pages_outlive_pruned_runs_and_are_crawled_again(tmp_path: Path) -> None
     with LocalSite({"/": links, "/a": article("ferry"), "/b": article("bridge")}) as site:
         crawl_site_here(url, url=site.url)
         before, decided = pages(url, "url, text"), keys_of(url)
-        with Database(url).write() as connection:
-            connection.exec_driver_sql("UPDATE dedup_runs SET finished = finished - 864000")
-        done = run_dedup("prune", "--keep", "9d", folder=tmp_path)
+        with days_from_now(10):
+            done = run_dedup("prune", "--keep", "9d", folder=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith("1 run removed\n")
         assert (keys_of(url), len(decided)) == ([], 2)
@@ -242,8 +247,7 @@ def test_an_erased_page_leaves_a_crawl_and_stays_away(tmp_path: Path) -> None:
         assert "1 of pages, 1 of visits" in done.stdout
         assert key not in done.stdout
         outcome = crawl_site_here(url, {"FEEDS": {str(archive): {"format": "gz"}}}, url=site.url, recrawl="true")
-    for table, column in (("pages", "url"), ("visits", "url"), ("dedup_documents", "key")):
-        assert key not in [row[column] for row in ask(url, f"SELECT {column} FROM {table}")]
+    assert [table for table, rows in everything(url).items() if any(key in row for row in rows)] == []
     assert (outcome.count("dedup/erased"), outcome.count("dedup/exact_duplicate")) == (1, 0)
     assert article("ferry").encode() not in gunzip(archive.read_bytes())
     assert article("bridge").encode() in gunzip(archive.read_bytes())
@@ -256,9 +260,8 @@ def test_a_stored_page_that_no_run_has_decided_is_erased(is_pruned: bool, tmp_pa
     with LocalSite({"/": article("front", ["/a"]), "/a": page}) as site:
         crawl_site_here(url, url=site.url)
         if is_pruned:
-            with Database(url).write() as connection:
-                connection.exec_driver_sql("UPDATE dedup_runs SET finished = finished - 864000")
-            assert run_dedup("prune", "--keep", "9d", folder=tmp_path).returncode == 0
+            with days_from_now(10):
+                assert run_dedup("prune", "--keep", "9d", folder=tmp_path).returncode == 0
         done = run_dedup("erase", f"{site.url}/a", "--yes", folder=tmp_path)
         assert (done.returncode, "1 of pages, 1 of visits" in done.stdout) == (0, True)
         assert crawl_site_here(url, url=site.url).count("dedup/erased") == 1

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dedup import find_scheme, make_signature
-from tests.crawling import crawl
+from dedup import Deduplicator, find_scheme, make_signature
+from tests.crawling import crawl, pages_in
 from tests.localsite import LocalSite
 from tests.texts import chinese, chinese_words
 
@@ -18,19 +17,8 @@ def test_a_crawl_makes_signatures_by_the_scheme_of_its_settings(tmp_path: Path) 
     paragraphs = "".join(f"<p>{STORY[i : i + 100]}</p>" for i in range(0, len(STORY), 100))
     with LocalSite({"/": f"<html><body><article>{paragraphs}</article></body></html>"}) as site:
         crawl(tmp_path / "crawl.db", {"DEDUP_SCHEME": "pairs"}, url=site.url)
-    rows = _rows(
-        tmp_path / "crawl.db", "SELECT p.text, d.fingerprint FROM pages p JOIN dedup_documents d ON d.key = p.url"
-    )
-    [(text, fingerprint)] = rows
-    assert fingerprint % 2**64 == make_signature(text, find_scheme("pairs")).fingerprint
-    assert fingerprint % 2**64 != make_signature(text).fingerprint
-
-
-def _rows(database: Path, statement: str) -> list[Any]:
-    import sqlite3
-
-    connection = sqlite3.connect(database)
-    try:
-        return connection.execute(statement).fetchall()
-    finally:
-        connection.close()
+    [page] = pages_in(f"sqlite:///{tmp_path / 'crawl.db'}")
+    signatures = make_signature(page["text"], find_scheme("pairs")), make_signature(page["text"])
+    with Deduplicator(tmp_path / "crawl.db", scheme="pairs") as deduplicator:
+        distances = [deduplicator.find(each).distance for each in signatures]
+    assert (distances[0], distances[1] != 0) == (0, True)
