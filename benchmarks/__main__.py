@@ -29,7 +29,6 @@ BENCHMARKS = {
     "quality": "quality",
     "triage": "triage",
     "curve": "quality:curve",
-    "order": "order",
     "extraction": "extraction",
     "updates": "updates",
     "signatures": "signatures",
@@ -50,6 +49,7 @@ MOVED = {
     "hostile": "a thorough test: tests/crawler/test_hostile.py",
     "kill": "a test: tests/crawler/test_kill.py",
     "workers": "a thorough test: tests/crawler/cluster/test_together.py",
+    "order": "a thorough test: tests/store/test_order.py",
     "labelled": "not here any more: labelled sets are read, see CONTRIBUTING.md",
     "templates": "not here any more, as it took what `labelled` had made",
 }

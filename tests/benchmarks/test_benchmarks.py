@@ -46,7 +46,6 @@ def labelled(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        "order --data DATA --shuffles 2",
         "crowding --data DATA --scheme words counted-words",
         pytest.param("updates --data DATA --stories 2", marks=pytest.mark.thorough),
         pytest.param("decisions --data DATA --n 300", marks=pytest.mark.thorough),
