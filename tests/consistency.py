@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from dedup import Deduplicator, Verdict
 from tests.crawler.frontier.driving import unfinished
-from tests.crawling import ask, verdicts_in
+from tests.crawling import pages_in, runs_in, verdicts_in
 
 _FEWEST_WORDS = 20
 """Of shorter texts too little is known to find their copies."""
@@ -17,13 +17,13 @@ _FEWEST_WORDS = 20
 
 def inconsistencies(database_url: str) -> list[str]:
     """Return what is not as it must be in a database that was made with the default settings, a line each."""
-    rows = ask(database_url, "SELECT url, text, problem, gone FROM pages")
+    rows = pages_in(database_url)
     stored = {row["url"]: row["text"] for row in rows if row["gone"] is None}
     gone = {row["url"]: row["text"] for row in rows if row["gone"] is not None}
     times = Counter(row["url"] for row in rows)
     lines = [f"{url} is stored {count} times" for url, count in times.items() if count > 1]
-    [last] = ask(database_url, "SELECT name FROM dedup_runs ORDER BY id DESC LIMIT 1")
-    lines += ["there are pages left"] * (last["name"] in unfinished(database_url))
+    last = runs_in(database_url)[-1].name
+    lines += ["there are pages left"] * (last in unfinished(database_url))
     for row in {row["key"]: row for row in verdicts_in(database_url, of_last_run=True)}.values():
         if "duplicate" not in row["verdict"]:
             lines += [f"{row['key']} is {row['verdict']}, and not stored"] * (row["key"] not in stored)

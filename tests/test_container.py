@@ -6,19 +6,18 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 import sysconfig
 import venv
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from tests.crawling import pages_in
 from tests.docs.pages import ROOT
 from tests.localsite import LocalSite, article
 from tests.waiting import HANG
@@ -150,8 +149,7 @@ def test_the_steps_of_the_image_make_a_crawler(tmp_path: Path) -> None:
         told = run(command, taken.folder, taken.environment)
         assert "kept          1 page" in told
         assert "kept          1 page   1 unchanged" in run(command, taken.folder, taken.environment)
-    with closing(sqlite3.connect(tmp_path / "data" / "crawl.db")) as database:
-        assert database.execute("SELECT COUNT(*) FROM pages").fetchone() == (1,)
+    assert len(pages_in(f"sqlite:///{tmp_path / 'data' / 'crawl.db'}")) == 1
     run(["sh", "-c", taken.check], taken.folder, taken.environment)
     listed = run([taken.entry[0], "duplicates"], taken.folder, taken.environment)
     assert "documents" in listed

@@ -47,11 +47,11 @@ class Crawling:
         return sorted(page["url"].removeprefix(self.site_url) for page in pages if page["gone"] is None)
 
 
-def count_rows(database: Path, rows: str) -> int:
-    """How many rows there are; 0 where their table is not there yet."""
+def count_pages(database: Path) -> int:
+    """How many pages are stored; 0 where there is no table for them yet."""
     try:
         with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-            return int(connection.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])
+            return int(connection.execute("SELECT count(*) FROM pages").fetchone()[0])
     except sqlite3.OperationalError:
         return 0
 

@@ -11,7 +11,7 @@ from subprocess import Popen
 
 import pytest
 
-from tests.crawler.conftest import count_rows
+from tests.crawler.conftest import count_pages
 from tests.crawling import Crawl, crawl_command, finish, run, runs_in, start
 from tests.feeds import read_feed
 from tests.localsite import EndlessSite, LocalSite, Page, article
@@ -59,7 +59,7 @@ def test_second_signal_ends_a_crawl_that_waits_for_a_page_at_once(tmp_path: Path
     with LocalSite({"/": article("front", ["/slow"]), "/slow": slow}) as site:
         log = tmp_path / "log"
         process = begin(tmp_path / "crawl.db", site, "--logfile", str(log))
-        wait_until(lambda: site.hits["/slow"] == 1 and count_rows(tmp_path / "crawl.db", "pages") == 1)
+        wait_until(lambda: site.hits["/slow"] == 1 and count_pages(tmp_path / "crawl.db") == 1)
         os.killpg(process.pid, signal.SIGINT)
         wait_until(lambda: "shutting down gracefully" in log.read_text(encoding="utf-8"))
         os.killpg(process.pid, signal.SIGINT)

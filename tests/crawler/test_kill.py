@@ -17,7 +17,7 @@ import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from tests.crawler.conftest import count_rows
+from tests.crawler.conftest import count_pages
 from tests.crawler.recrawling import after, before, site_of
 from tests.crawler.warc.archives import read_warc
 from tests.crawling import Crawl, crawl_command, finish, pages_in, runs_in, start, versions_in
@@ -226,7 +226,7 @@ def test_a_crawl_of_an_archive(seed: int, tmp_path: Path) -> None:
     arguments, settings = {"warc": tmp_path / "a.warc.gz"}, {"CONCURRENT_REQUESTS": CONCURRENT}
     alone = Killed(tmp_path / "alone", arguments, settings, "-o", "pages.jsonl").alone()
     crawl = Killed(tmp_path / "killed", arguments, settings, "-o", "pages.jsonl")
-    stored = partial(count_rows, crawl.folder / "crawl.db", "pages")
+    stored = partial(count_pages, crawl.folder / "crawl.db")
     moments = [chance.randrange(5, 30)]
     result = crawl.killed(
         lambda: stored() > moments[-1], lambda: moments.append(stored() + chance.randrange(5, 30)), chance

@@ -6,8 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from dedup.cli.main import main
 from dedup.rules.settings import DedupSettings
 from dedup.stage.item_settings import ItemSettings
 from tests.commands import run_in_process
-from tests.crawling import environment
+from tests.crawling import environment, pages_in, runs_in
 from tests.docs.commands import commands_in
 from tests.docs.examples import make_database, make_examples
 from tests.docs.pages import ROOT, Block, all_blocks
@@ -98,9 +96,9 @@ def test_screens_of_the_demo(
     shutil.copy(ROOT / "scrapy.cfg", tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
     printed = run_in(tmp_path, *_CRAWL.split())
-    with closing(sqlite3.connect(tmp_path / "crawl.db")) as database:
-        [(name,)] = database.execute("SELECT name FROM dedup_runs").fetchall()
-        [(front,)] = database.execute("SELECT url FROM pages WHERE depth = 0").fetchall()
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    [name] = [run.name for run in runs_in(url)]
+    [front] = [page["url"] for page in pages_in(url) if page["depth"] == 0]
     monkeypatch.chdir(tmp_path)
     outputs = {"make crawl": printed}
     # What takes the run back comes last.

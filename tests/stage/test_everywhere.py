@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawling import Crawl, ask, finish, run, start
+from tests.crawling import Crawl, finish, run, runs_in, start, verdicts_in
 from tests.localsite import LocalSite, article
 from tests.waiting import wait_until
 
@@ -68,17 +68,14 @@ class Project:
 
     def verdicts(self) -> list[tuple[str, str]]:
         """The keys of all documents and their verdicts, in order of the keys."""
-        query = (
-            "SELECT d.key AS name, v.verdict AS verdict FROM dedup_verdicts v"
-            " JOIN dedup_documents d ON d.id = v.document_id ORDER BY d.key, v.id"
-        )
-        return [(row["name"], row["verdict"]) for row in ask(self.database_url, query)]
+        told = sorted(verdicts_in(self.database_url), key=lambda row: str(row["key"]))
+        return [(row["key"], row["verdict"]) for row in told]
 
     def runs(self) -> list[str]:
         """The names of all runs."""
         if not (self.folder / "dedup.db").exists():
             return []
-        return [row["name"] for row in ask(self.database_url, "SELECT name FROM dedup_runs ORDER BY id")]
+        return [each.name for each in runs_in(self.database_url)]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from scrapy.utils.test import get_crawler
 from crawler.frontier.scheduler import MOST_IN_VAIN
 from crawler.runs import WORDS, CommandLine, UnfinishedRun, words_of, words_to_go_on
 from crawler.secrets import without_password
-from tests.crawler.conftest import count_rows
+from tests.crawler.conftest import count_pages
 from tests.crawler.demo.truth import expected_totals
 from tests.crawler.frontier.driving import unfinished
 from tests.crawling import Crawl, crawl, crawl_command, crawl_site_here, finish, pages_in, run, runs_in, scrapy, start
@@ -281,7 +281,7 @@ def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> Non
     settings = ["-s", f"DEDUP_DATABASE_URL={url_of(database)}", "-s", "AUTOTHROTTLE_ENABLED=False"]
     settings += ["-s", "DEDUP_WORKERS=0"]
     process = start([sys.executable, "-m", "crawler.demo", "crawl", "-L", "WARNING", *settings])
-    wait_until(lambda: count_rows(database, "pages") > 3 or process.poll() is not None)
+    wait_until(lambda: count_pages(database) > 3 or process.poll() is not None)
     os.killpg(process.pid, signal.SIGKILL)
     finish(process, accidents=True)
     result = go_on(database)

@@ -13,7 +13,7 @@ from scrapy import Request
 
 from crawler.page import Page
 from crawler.spider.site import SiteSpider
-from tests.crawler.conftest import count_rows
+from tests.crawler.conftest import count_pages
 from tests.crawler.frontier.driving import unfinished
 from tests.crawling import ROOT, crawl_site_here, scrapy
 from tests.localsite import LocalSite, article
@@ -54,7 +54,7 @@ FAST = [word for name, value in SETTINGS.items() for word in ("-s", f"{name}={va
 
 
 def assert_no_crawl_of_a_site(database: Path) -> None:
-    assert (count_rows(database, "pages"), unfinished(f"sqlite:///{database}")) == (0, {})
+    assert (count_pages(database), unfinished(f"sqlite:///{database}")) == (0, {})
 
 
 def test_fetch_prints_the_page_and_shell_has_the_response(site: LocalSite, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_site_spider_takes_what_the_project_says_before_its_own(site: LocalSite,
     assert len(rows) == 4
     assert rows[0] == "url"
     assert len(Seen.urls) == 3
-    assert count_rows(tmp_path / "crawl.db", "pages") == 3
+    assert count_pages(tmp_path / "crawl.db") == 3
 
 
 class Seen:

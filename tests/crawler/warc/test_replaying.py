@@ -32,6 +32,7 @@ from tests.crawling import (
     ExitedError,
     crawl,
     crawl_site_here,
+    pages_in,
 )
 from tests.docs.commands import ARCHIVE_TOOLS, commands_in
 from tests.docs.pages import all_blocks
@@ -48,7 +49,7 @@ def decided(done: Crawl) -> list[tuple[object, ...]]:
 
 
 def stored(done: Crawl) -> list[dict[str, object]]:
-    return done.rows(f"SELECT {CONTENTS} FROM pages ORDER BY url")
+    return [{name: page[name] for name in CONTENTS.split(", ")} for page in pages_in(done.database_url)]
 
 
 @pytest.mark.slow
