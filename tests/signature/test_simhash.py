@@ -1,13 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from dedup.signature.signature import distance
-from dedup.store.schema import to_signed, to_unsigned
-
-HASHES = st.integers(0, 2**64 - 1)
 
 
 @pytest.mark.parametrize(
@@ -26,14 +21,3 @@ HASHES = st.integers(0, 2**64 - 1)
 )
 def test_distance_of_published_examples(a: int, b: int, expected: int) -> None:
     assert distance(a, b) == distance(b, a) == expected
-
-
-@given(HASHES)
-@example(2**63 - 1)
-@example(2**63)
-@example(2**64 - 1)
-def test_signed_and_unsigned_have_the_same_bits(value: int) -> None:
-    signed = to_signed(value)
-    assert -(2**63) <= signed < 2**63
-    assert signed & (2**64 - 1) == value
-    assert to_unsigned(signed) == value
