@@ -29,6 +29,7 @@ _VARIANTS = _words(
     price preis prix precio prezzo preço prijs cena цена 价格 價格 価格 가격
     rent miete loyer alquiler aluguel affitto 租金 家賃
     variant variante color colour farbe couleur colore cor цвет 颜色
+    size größe talla taille taglia tamanho 尺码 尺寸 サイズ
     ean gtin isbn mpn upc
     """
 )
@@ -86,10 +87,11 @@ _MOMENT = re.compile(r"[0-9]{9,10}(?:[0-9]{3})?")
 _MILLISECONDS = 10
 _BETWEEN_PARTS = re.compile(r"\s*[,;/|]\s*|\s+[-–—]\s+")
 _NUMBER = re.compile(r"[0-9]+")
+_TITLE_WORD = re.compile(r"[0-9]+|[\u3040-\u9fff]|[^\W0-9\u3040-\u9fff]+")
 
-FOR_ITS_KEY, BETWEEN_KEYS, MEDIUM, SUMMARY = "\x01", "\x02", "\x03", "\x04"
-"""Begin values that tell only whether an item has changed; only whether it is another one; which medium it has; and the
-sketch of a summary, behind its numbers."""
+FOR_ITS_KEY, BETWEEN_KEYS, MEDIUM, SUMMARY, TITLE, HEADLINE = "\x01", "\x02", "\x03", "\x04", "\x05", "\x06"
+"""Begin values that tell only whether an item has changed; only whether it is another one; which medium it has; the
+sketch of a summary, behind its numbers; a title, and that of a long text."""
 
 BEHIND_NUMBERS = "\n"
 """Stands between the numbers of a summary and its sketch."""
@@ -98,6 +100,7 @@ SKETCHED = 12
 """The least digests of its words that the sketch of a summary has, between spaces."""
 
 _SAME_SUMMARY = 0.4
+_SAME_HEADLINE = 0.5
 
 
 class ItemFields(NamedTuple):
@@ -133,7 +136,7 @@ def unpacked(packed: str) -> ItemFields:
 def other_fields(ours: str, theirs: str) -> list[str]:
     """Return the names of the fields that make two items of one text two things; none: they may be copies.
 
-    A field that one of them does not have tells nothing.
+    A field that one of them does not have tells nothing, unless the other one lacks another.
 
     >>> monday = ItemFields("city.example", {"start": ["2026-11-30"], "room": ["12"]}).packed()
     >>> other_fields(monday, monday.replace("12", "14"))
@@ -152,8 +155,10 @@ def other_fields(ours: str, theirs: str) -> list[str]:
     one, other = unpacked(ours), unpacked(theirs)
     first, second = _values(ours), _values(theirs)
     differing = [name for name in first if name in second and first[name].differs_from(second[name])]
-    if one.site == other.site or not differing:
-        return differing
+    if one.site == other.site:
+        return [*differing, *_of_one_alone(one.values, other.values)]
+    if not differing:
+        return []
     named = {*one.named} & {*other.named}
     is_at_one_place = _is_at_one_place(first, second)
     is_article = any(not _OF_ARTICLES.isdisjoint(words_of(name)) for name in (*first, *second))
@@ -183,6 +188,28 @@ def have_changed(before: str, now: str) -> bool:
     )
 
 
+def _of_one_alone(ours: Mapping[str, list[str]], theirs: Mapping[str, list[str]]) -> list[str]:
+    """Return the fields that one of two items has alone, if the other one has others alone: at the top, or in a field.
+
+    Tables of two things have other rows.
+    """
+    one, other = _inner_names(ours), _inner_names(theirs)
+    alone = ((one[outer] - other[outer], other[outer] - one[outer]) for outer in one if outer in other)
+    return sorted(name for names, others in alone if names and others for name in names | others)
+
+
+def _inner_names(values: Mapping[str, list[str]]) -> dict[str, set[str]]:
+    """Return of each field, and of the item as a whole (""), the names of the fields in it that say anything."""
+    names: dict[str, set[str]] = {}
+    for name, each in values.items():
+        inner = "" if all(value.startswith(FOR_ITS_KEY) for value in each) else name
+        while inner:
+            outer = inner.rpartition(".")[0]
+            names.setdefault(outer, set()).add(inner)
+            inner = outer
+    return names
+
+
 @lru_cache(maxsize=4_096)
 def words_of(name: str) -> frozenset[str]:
     """Return the words of a name: `currentPrice`, `offers.current_price`."""
@@ -195,6 +222,8 @@ class _Values:
     def __init__(self, values: list[str]) -> None:
         self.plain = [each.removeprefix(BETWEEN_KEYS) for each in values if each[:1] not in _KINDS]
         self._summaries = [each[1:].partition(BEHIND_NUMBERS) for each in values if each.startswith(SUMMARY)]
+        self.title = "".join(each[1:] for each in values if each.startswith((TITLE, HEADLINE)))
+        self._is_headline = any(each.startswith(HEADLINE) for each in values)
         # By the last of their parts: what has another one is another medium.
         self._media: dict[str, list[str]] = {}
         for medium in (each[1:] for each in values if each.startswith(MEDIUM)):
@@ -206,8 +235,21 @@ class _Values:
             return True
         if self._summaries and other._summaries and not all(map(_are_near, self._summaries, other._summaries)):
             return True
+        if self.title != other.title and not self._is_titled_like(other):
+            return True
         # A copy may have fewer pictures.
         return bool(self._media and other._media) and not (self._is_among(other) or other._is_among(self))
+
+    def _is_titled_like(self, other: _Values) -> bool:
+        # At another address a title may be that of the page, with the name of the site.
+        ours, theirs = ({*_BETWEEN_PARTS.split(each.title)} for each in (self, other))
+        if ours <= theirs or theirs <= ours:
+            return True
+        # Of long texts copies have reworded it.
+        ours, theirs = ({*_TITLE_WORD.findall(each.title)} for each in (self, other))
+        has_other_number = any(map(str.isdecimal, ours ^ theirs))
+        are_headlines = self._is_headline and other._is_headline and not has_other_number
+        return are_headlines and len(ours & theirs) >= _SAME_HEADLINE * len(ours | theirs)
 
     def _is_among(self, other: _Values) -> bool:
         return all(
@@ -217,7 +259,7 @@ class _Values:
         )
 
 
-_KINDS = (FOR_ITS_KEY, MEDIUM, SUMMARY)
+_KINDS = (FOR_ITS_KEY, MEDIUM, SUMMARY, TITLE, HEADLINE)
 
 
 @lru_cache(maxsize=4_096)

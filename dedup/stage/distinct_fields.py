@@ -26,10 +26,12 @@ from dedup.rules.other_fields import (
     BEHIND_NUMBERS,
     BETWEEN_KEYS,
     FOR_ITS_KEY,
+    HEADLINE,
     MEDIUM,
     NO_FIELDS,
     SKETCHED,
     SUMMARY,
+    TITLE,
     ItemFields,
     words_of,
 )
@@ -50,7 +52,6 @@ _MORE = "..."
 _LONGEST_ADDRESS = 500
 # How a part of a text ends that goes on.
 _CUT_OFF = " .…[]"
-_SUMMARY_WORD = re.compile(r"[\u3040-\u9fff]|[^\W\u3040-\u9fff]+")
 
 
 def _names(text: str) -> frozenset[str]:
@@ -62,7 +63,7 @@ def _names(text: str) -> frozenset[str]:
 _NOT_LOOKED_AT = _names(
     """
     url link canonical canonical_url page_url source_url article_url news_url product_url permalink href amp_url
-    print_url short_url share_url related slug path filename referer referrer body_digest headers cookies request
+    print_url short_url share_url related slug referer referrer body_digest headers cookies
     html_title og_title meta_title page_title seo_title twitter_title
     """
 ) | frozenset(HTML_FIELDS)
@@ -73,21 +74,22 @@ URLS_OF_PIPELINES = ("file_urls", "image_urls")
 # Where a site shows a thing, if the value has no digit: § 12 is a section, too.
 _SECTIONS = _names(
     """
-    breadcrumb breadcrumbs categories category keywords section sections tags topics
+    breadcrumb breadcrumbs categories category keyword keywords query search section sections tags topics
     kategorie rubrik schlagworte rubrique catégorie etiquetas categoría categoria sección
     рубрика 栏目 分类 标签 カテゴリ
     """
 )
-_OF_SECTIONS = _names("article item main name names news page path post primary product story sub")
+_OF_SECTIONS = _names("article item main name names news page path post primary product story sub term")
 # What readers have done with it, how long it is and where it stood in a list, if the value is a number.
 _COUNTED = _names(
     """
     click clicks comment comments downloads hit hits like likes reaction reactions replies reply share shares
-    upvote upvotes view views visit visits vote votes page position rank index idx counter seq sequence ordinal
+    upvote upvotes view views visit visits vote votes page position rank index idx counter row seq sequence serial
+    ordinal
     bytes char characters chars word wordcount words aufrufe klicks vues visitas просмотры 阅读量 浏览量 点赞
     """
 )
-_OF_COUNTS = _names("count counts num number total crawl item items list scrape spider")
+_OF_COUNTS = _names("count counts no nr num number total crawl item items list result scrape search spider")
 # What a thing consists of besides its text: other addresses of the same picture are told by their ends.
 _MEDIA = _names(
     """
@@ -106,19 +108,23 @@ _BEFORE_PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//[^/?#]*", re.IGNORECASE)
 # How a picture says that it is the same in another size: name-300x200.jpg, name@2x.png.
 _OF_ANOTHER_SIZE = re.compile(r"(?:[-_@](?:[0-9]{2,4}x[0-9]{2,4}|[0-9]x|scaled|thumb))+(?=\.\w+\Z)", re.IGNORECASE)
 # In the query of an address: what says who asks for it, when, and in which size; and, if it is so long, a session.
-_OF_A_VISIT = _names("expire expires height key-pair-id policy width")
-_OF_A_SESSION = _names("sid sig signature token")
+_OF_A_VISIT = _names(
+    """
+    auto cb crop dest-id download dpr expire expires fit fm format h height key-pair-id listener listeners policy q
+    quality
+    ref resize sig signature size source timestamp ts updated ver version w width _
+    """
+)
+_OF_A_SESSION = _names("sid token")
 _SESSION = 16
-# Behind the name of a file all but its number is of a visit or of a size.
-_NUMBERS_OF_FILES = _names("id doc document file item key n name no nr num number p page part track v")
 _ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]*:)?//\S+\s*\Z|data:[a-z]+/\S|www\.\S+\s*\Z|/(?=\S*[a-z])[^\s/]+/\S+\s*\Z", re.IGNORECASE
 )
-# What is said of how a page was shown, and not of what it shows.
+# What is said of how a page was shown, and not of what it shows, if that is all that a name says.
 _OF_SHOWING = _names(
     """
-    ad ads amp cached canonical duplicate free full https mobile more new paid paywall paywalled premium print printable
-    secure seen sponsored subscription success truncated updated visited
+    ad ads amp cached canonical duplicate https is has article item link mobile more new page paywall paywalled print
+    printable secure seen sponsored success truncated updated version view visited was
     """
 )
 # How Scrapy names what it knows of a request.
@@ -129,10 +135,14 @@ _MADE_BY_MACHINE = re.compile(
 )
 _NOTHING = _names("null none nil nan n/a na undefined unknown - -- --- – — . ... ?")
 _NUMBER = re.compile(r"#?[+-]?[0-9]{1,30}(?:[.,'\u202f ][0-9]{1,30})*", re.ASCII)
-_DECIMAL = re.compile(r"(?:0|[1-9][0-9]{0,14})\.[0-9]{1,14}", re.ASCII)
-_DIGITS = re.compile(r"[0-9]+")
 # An object of which Python says no more than that it is there.
 _SAYS_NOTHING = re.compile(r"<.*>\Z", re.DOTALL)
+_DIGITS = re.compile(r"[0-9]+")
+_SUMMARY_WORD = re.compile(r"[\u3040-\u9fff]|[^\W\u3040-\u9fff]+")
+# Bytes: a hundred words.
+_LONG_TEXT = 600
+# A text that is hardly longer than what it is beside is no text of which that is a summary.
+_TIMES_A_SUMMARY = 5
 _SECONDS = re.compile(r"[0-9]:[0-9]{2}:[0-9]{2}")
 _COMPACT = re.compile(r"[12][0-9]{3}[01][0-9][0-3][0-9]T?[0-2][0-9]{5}Z?")
 _YEAR = re.compile(r"[12][0-9]{3}")
@@ -145,9 +155,9 @@ def distinct_fields(
     used: Collection[str],
     chosen: FieldRule,
     text: str = "",
-    site: str = "",
     *,
-    is_guessed: bool = False,
+    site: str = "",
+    title_field: str = "",
 ) -> ItemFields:
     """Return the fields by which an item may be another thing than one of its text.
 
@@ -160,10 +170,9 @@ def distinct_fields(
         view: the item.
         used: the fields that its text, title and key are from.
         chosen: finds those that the project has named, in which anything counts; `*` among them stands for all others.
-        text: the text of the item.
+        text: the text of the item; empty: it has none, or it may be what its site says of itself.
         site: the site that it is from.
-        is_guessed: whether the text is merely the longest one. It may be what a site says of itself below each of its
-            things, so that a summary is the thing's own.
+        title_field: the field of its title, of which its site may say more at another address.
     """
     rule = chosen.rule_for(type(view.item))
     if rule is None:
@@ -172,7 +181,7 @@ def distinct_fields(
     if named is not None and ALL_FIELDS[0] not in rule.names:
         return ItemFields(site, named.values, tuple(named.values))
     pairs = ((name, value) for name, value in view.fields.items() if name not in used)
-    found = _Fields(pairs, text, site, is_guessed=is_guessed)
+    found = _Fields(pairs, text, site, title_field=title_field)
     if named is None:
         return ItemFields(site, found.values)
     return ItemFields(site, found.values | named.values, tuple(named.values))
@@ -192,11 +201,11 @@ class _Fields:
         text: str,
         site: str,
         *,
+        title_field: str = "",
         is_named: bool = False,
-        is_guessed: bool = False,
     ) -> None:
         self._is_named = is_named
-        self._is_guessed = is_guessed
+        self._title_field = title_field
         self._text = text
         self._site = site
         self._left = _MOST_LOOKED_AT
@@ -213,7 +222,7 @@ class _Fields:
         if self._has_more:
             self.values[_MORE] = [self._more.hexdigest()]
 
-    def _add(self, name: str, value: Any, depth: int) -> None:
+    def _add(self, name: str, value: Any, depth: int, *, is_alone: bool = True) -> None:
         self._left -= 1
         if isinstance(value, Signature) or (not self._is_named and name in _NOT_LOOKED_AT):
             return
@@ -225,7 +234,11 @@ class _Fields:
             self._add_fields(name, fields, depth)
         else:
             value = bytes(value) if isinstance(value, bytearray) else value
-            told = _named(value) if self._is_named else self._told(name, value, is_alone=depth == 1)
+            is_title = name == self._title_field and isinstance(value, str)
+            told = _named(value) if self._is_named else self._told(name, value, is_alone=is_alone)
+            if told and is_title:
+                is_long = len(self._text.encode("utf-8", "replace")) >= _LONG_TEXT
+                told = f"{HEADLINE if is_long else TITLE}{_plain(without_markup(value))[:_LONGEST_VALUE]}"
             if told:
                 self._note(name, told, depth)
 
@@ -261,7 +274,7 @@ class _Fields:
         ordered = sorted(values, key=str) if isinstance(values, (set, frozenset)) else values
         if len(values) <= _MOST_VALUES or self._is_named or not all(isinstance(each, (str, Number)) for each in values):
             for each in ordered:
-                self._add(name, each, depth + 1)
+                self._add(name, each, depth + 1, is_alone=False)
             return
         # Many values are compared as one.
         told = [self._told(name, each) for each in islice(ordered, max(self._left, 0))]
@@ -291,14 +304,14 @@ class _Fields:
     def _long(self, name: str, text: bytes | str) -> str:
         """Return the digest of a long text or of bytes, unless that is a page, or stands in the text of the item.
 
-        Of what may be a summary it is its numbers and a sketch: copies have edited that, too.
+        Of what is a summary beside a long text it is its numbers and a sketch: copies have edited that, too.
         """
         if not text or is_whole_page(text) or (isinstance(text, str) and is_address(text)):
             return ""
         if isinstance(text, bytes):
             return _digest(text)
         plain = _plain(without_markup(text))
-        if name.rpartition(".")[2] in TEXT_FIELDS and not self._is_guessed:
+        if name.rpartition(".")[2] in TEXT_FIELDS and len(self._text) > _TIMES_A_SUMMARY * len(plain):
             numbers = " ".join(sorted({*_DIGITS.findall(plain)})[:_MOST_VALUES])
             return f"{SUMMARY}{numbers}{BEHIND_NUMBERS}{_sketch(plain)}"
         return "" if plain.rstrip(_CUT_OFF) in self._plain_text else _digest(plain)
@@ -330,33 +343,38 @@ def _medium(name: str, text: str) -> str:
     if text[:5].lower() == "data:" or len(text) > _LONGEST_ADDRESS:
         return _digest(text)
     path, _, query = _BEFORE_PATH.sub("", text, count=1).partition("#")[0].partition("?")
-    is_file = _MEDIA_FILE.search(path) is not None
-    if is_file:
+    if _MEDIA_FILE.search(path):
         path = _OF_ANOTHER_SIZE.sub("", path)
     elif _MEDIA.isdisjoint(words_of(name)):
         return ""
-    query = "&".join(each for each in query.split("&") if _is_of_medium(each, is_file=is_file))
-    return path.strip("/") + (f"?{query}" if query else "")
+    return f"{path.strip('/')}{_without_visit(query)}"
 
 
-def _is_of_medium(part: str, *, is_file: bool) -> bool:
-    """Return whether a part of the query of an address says which medium it leads to."""
+def _without_visit(query: str) -> str:
+    """Return what the query of an address says of where it leads, with a question mark."""
+    said = "&".join(part for part in query.split("&") if part and not _is_of_visit(part))
+    return f"?{said}" if said else ""
+
+
+def _is_of_visit(part: str) -> bool:
     name, _, value = part.lower().partition("=")
-    if is_file:
-        return name in _NUMBERS_OF_FILES
-    is_of_visit = name in _OF_A_VISIT or name.startswith(("utm_", "x-amz-")) or "sess" in name
-    return part != "" and not is_of_visit and not (name in _OF_A_SESSION and len(value) >= _SESSION)
+    if name in _OF_A_VISIT or name.startswith(("utm_", "x-amz-")) or "sess" in name:
+        return True
+    # To share a page its address is named.
+    return "://" in value or "%3a%2f%2f" in value or (name in _OF_A_SESSION and len(value) >= _SESSION)
 
 
 def _elsewhere(text: str, site: str) -> str:
     """Return host and path of an address at another site than the item's, whose form does not depend on its page's."""
-    if not (site and text[:4].lower() == "http") or domain_of(text) in ("", site):
+    address = f"http://{text}" if text[:4].lower() == "www." else text
+    if not (site and address[:4].lower() == "http") or domain_of(address) in ("", site):
         return ""
-    return text.strip().partition("#")[0].partition("?")[0].partition("//")[2].rstrip("/").casefold()
+    path, _, query = address.strip().partition("#")[0].partition("//")[2].partition("?")
+    return f"{path.rstrip('/')}{_without_visit(query)}".casefold()
 
 
 def _is_of_showing(name: str) -> bool:
-    return not _OF_SHOWING.isdisjoint(words_of(name.rpartition(".")[2]))
+    return words_of(name.rpartition(".")[2]) <= _OF_SHOWING
 
 
 def _text_of(value: Any) -> str:
@@ -366,7 +384,7 @@ def _text_of(value: Any) -> str:
     if isinstance(value, Number):
         return _number(value)
     if isinstance(value, str):
-        return _number(value) if _DECIMAL.fullmatch(value) else value
+        return value
     return "" if value is None or isinstance(value, bytes) else _written(value)
 
 

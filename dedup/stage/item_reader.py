@@ -101,6 +101,7 @@ class ItemReader:
         """Read an item of any kind that itemadapter knows."""
         page = "" if response is None else clean(response.url)
         title_field, title = _first_text(self._settings.title_field, view)
+        compared = title_field
         reading = Reading(view.class_name)
         self._find_content(view, reading, title_field, title)
         if not title:
@@ -113,11 +114,10 @@ class ItemReader:
             reading.key = f"{page or self._spider} {reading.content_name}"
         elif reading.is_page and 0 < len(reading.text) <= SHORT_TEXT:
             reading.html = self._find_page(view)[1]
-        # Copies have other headlines now and then.
         used = {reading.key_field, title_field, *reading.source.removeprefix(_CHECKSUMS_OF).split(" + ")}
-        is_guessed = bool(reading.text) and not self._is_named(view) and used.isdisjoint(ITEM_TEXT_FIELDS)
-        if is_guessed:
-            used.discard(title_field)
+        if not reading.checksums:
+            used.discard(compared)
+        is_guessed = not self._is_named(view) and used.isdisjoint(ITEM_TEXT_FIELDS)
         if reading.checksums:
             used |= {*URLS_OF_PIPELINES}
         if response is None or response.request is None or response.meta.get(_DEPTH) == view.fields.get(_DEPTH):
@@ -126,7 +126,9 @@ class ItemReader:
         # Towns, and shops for phones, have hosts of their own.
         site = domain_of(reading.key) or domain_of(page) or self._spider
         chosen = self._settings.distinct_fields
-        reading.fields = distinct_fields(view, used, chosen, reading.text, site, is_guessed=is_guessed)
+        reading.fields = distinct_fields(
+            view, used, chosen, "" if is_guessed else reading.text, site=site, title_field=compared
+        )
         return reading
 
     def is_exempt(self, view: ItemView) -> bool:

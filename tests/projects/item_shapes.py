@@ -178,6 +178,15 @@ VALUES: dict[str, Callable[[int], Any]] = {
     "note": lambda n: f"https://t.example/rooms Room {n}",
     "summary": lambda n: f"Course number {n} for all who want to swim. {words('course', 20)}",
     "depth": lambda n: n + 1,
+    "title": lambda n: f"Algebra {'I' * (n + 1)}",
+    "name": lambda n: f"Vase - {words(n, 1)}",
+    "version": lambda n: ("1.1", "1.10", "1.2", "1.20")[n],
+    "score": lambda n: {words((n, 1), 1): 3, words((n, 2), 1): 1},
+    "contact": lambda n: {"website": f"www.shop{n}.example"},
+    "tickets": lambda n: f"https://tickets.example/buy?event={n}",
+    "agenda": lambda n: f"https://city.example/agenda.pdf?meetingId={n}",
+    "description": lambda n: f"The {words(n, 1)} room looks out on the sea and has a shower, {words('room', 12)}",
+    "filename": lambda n: f"tool-1.{n}-linux.tar.gz",
 }
 
 

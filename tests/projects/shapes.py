@@ -84,7 +84,9 @@ def news() -> Project:
         key=_path_of,
         settings="news/settings.py",
         place="duplicates are dropped before SqlitePipeline, the feeds",
-        found=frozenset({"text: title + article_text; key: link; told apart by: content_intro; items of StoryItem"}),
+        found=frozenset(
+            {"text: title + article_text; key: link; told apart by: title, content_intro; items of StoryItem"}
+        ),
     )
 
 
@@ -119,7 +121,7 @@ def shop() -> Project:
             {
                 (
                     "text: title + description; key: the response's URL and the text; "
-                    "told apart by: price; items of Product"
+                    "told apart by: title, price; items of Product"
                 ),
                 "text: content; key: id_; items of Review",
             }
@@ -232,7 +234,7 @@ def jobs() -> Project:
         key=_path_of,
         settings="jobs/settings.py",
         place="duplicates are dropped before ModelPipeline, SavePipeline, the feeds",
-        found=frozenset({"text: title + description; key: url; told apart by: company; items of Job"}),
+        found=frozenset({"text: title + description; key: url; told apart by: title, company; items of Job"}),
     )
 
 
@@ -261,8 +263,8 @@ def articles() -> Project:
         place="duplicates are dropped before CsvPipeline, the feeds",
         found=frozenset(
             {
-                "text: headline + articleBody; key: url; items of Article",
-                "text: articleBodyHtml; key: url; items of Article",
+                "text: headline + articleBody; key: url; told apart by: headline; items of Article",
+                "text: articleBodyHtml; key: url; told apart by: headline; items of Article",
             }
         ),
     )

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from dedup.rules.other_fields import (
     BETWEEN_KEYS,
     FOR_ITS_KEY,
+    HEADLINE,
     MEDIUM,
+    TITLE,
     ItemFields,
     have_changed,
     other_fields,
@@ -42,7 +44,7 @@ def test_other_fields_are_symmetric_and_none_differs_from_itself(one: ItemFields
     ours, theirs = one.packed(), other.packed()
     assert other_fields(ours, ours) == []
     assert set(other_fields(ours, theirs)) == set(other_fields(theirs, ours))
-    assert set(other_fields(ours, theirs)) <= set(one.values) & set(other.values)
+    assert set(other_fields(ours, theirs)) <= set(one.values) | set(other.values)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,10 @@ def test_other_fields_are_symmetric_and_none_differs_from_itself(one: ItemFields
     [
         (packed(start="1 may"), packed(start="8 may"), ["start"]),
         (packed(start="1 may", room="1"), packed(start="1 may", room="2"), ["room"]),
-        (packed(start="1 may"), packed(room="2"), []),
+        (packed(start="1 may", seat="3"), packed(seat="3"), []),
+        (packed(start="1 may"), packed(room="2"), ["room", "start"]),
+        (packed(**{"score.ann": "1"}), packed(**{"score.bob": "1"}), ["score.ann", "score.bob"]),
+        (packed(is_amp=f"{FOR_ITS_KEY}True", seat="3"), packed(seat="3", size="l"), []),
         (packed(start="1 may"), "", []),
         (packed(room="1"), packed(OTHER_SITE, room="2"), []),
         (packed(price="5"), packed(OTHER_SITE, price="6"), ["price"]),
@@ -135,6 +140,28 @@ def test_other_media_make_another_thing_and_fewer_of_them_none(
     one, other = ([f"{MEDIUM}{each}" for each in names] for names in (ours, theirs))
     assert other_fields(packed(media=one), packed(media=other)) == ["media"] * are_other
     assert other_fields(packed(media=one), packed(OTHER_SITE, media=other)) == []
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "are_other", "are_other_of_long"),
+    [
+        ("algebra i", "algebra ii", True, True),
+        ("vase - red", "vase - blue", True, True),
+        ("iphone 12", "iphone 12 pro", True, False),
+        ("report 2023", "report 2024", True, True),
+        ("红色杯子", "蓝色杯子", True, False),
+        ("keeper's letters found in the lighthouse", "letters of a keeper found in the lighthouse", True, False),
+        ("the ferry", "the ferry | the gazette", False, False),
+        ("the ferry", "the ferry", False, False),
+    ],
+)
+def test_a_title_tells_things_of_one_site_apart_and_is_reworded_with_long_texts(
+    ours: str, theirs: str, are_other: bool, are_other_of_long: bool
+) -> None:
+    for kind, expected in ((TITLE, are_other), (HEADLINE, are_other_of_long)):
+        one, other = (f"{kind}{title}" for title in (ours, theirs))
+        assert other_fields(packed(title=one), packed(title=other)) == ["title"] * expected
+        assert other_fields(packed(title=one), packed(OTHER_SITE, title=other)) == []
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def found(item: dict[str, Any], chosen: Any = None) -> dict[str, Any]:
         ({"b", "a"}, ["a", "b"]),
         (12, ["12"]),
         (12.50, ["12.5"]),
-        ("12.50", ["12.5"]),
+        ("12.50", ["12.50"]),
         ("007", ["007"]),
         (Decimal("12.5"), ["12.5"]),
         ("-3", ["-3"]),
@@ -116,8 +116,7 @@ def test_any_other_value_makes_another_thing_on_a_site(one: Any, other: Any) -> 
         ("image", "https://cdn.example/a/1.jpg?w=300&sig=x", "//img.example/a/1.jpg"),
         ("image_urls", ["/a/1-300x200.jpg", "/a/2.jpg"], ["/mirror/a/1.jpg"]),
         ("audio_url", "https://a.example/play?id=7&sessionid=1", "https://a.example/play?id=7"),
-        ("summary", f"{LONG} it was said on Monday 7", f"{LONG} it was announced on Monday"),
-        ("pdf", "https://a.example/get.pdf?doc=7&token=1", "https://a.example/get.pdf?doc=7"),
+        ("pdf", f"https://a.example/get.pdf?doc=7&token={'1' * 20}", "https://a.example/get.pdf?doc=7"),
         ("notes", f"  {LONG.upper()}", LONG),
     ],
 )
@@ -134,6 +133,8 @@ def test_a_copy_has_its_values_in_other_forms(name: str, one: Any, other: Any) -
         ("minutes_pdf", "https://a.example/download.pdf?doc={}"),
         ("audio", "https://a.example/play?sid={}"),
         ("embed", "https://films.example/embed/{}"),
+        ("agenda_pdf", "https://a.example/agenda.pdf?meetingId={}"),
+        ("version", "1.{}0"),
         ("summary", f"Course number {{}}. {LONG}"),
     ],
 )
@@ -142,13 +143,15 @@ def test_things_are_told_by_numbers_within_a_value(name: str, value: str) -> Non
     assert other_fields(ours, theirs) == [name]
 
 
-def test_below_a_text_that_is_merely_the_longest_a_summary_is_the_things_own() -> None:
-    chosen = ItemSettings().distinct_fields
-    ours, theirs = (
-        distinct_fields(ItemView({"summary": f"A mug with a {name}. {LONG}"}), (), chosen, is_guessed=True).packed()
-        for name in ("cat", "dog")
-    )
-    assert other_fields(ours, theirs) == ["summary"]
+def test_a_summary_is_edited_beside_a_long_text_and_tells_apart_beside_a_short() -> None:
+    def fields(summary: str, text: str) -> str:
+        chosen = ItemSettings().distinct_fields
+        return distinct_fields(ItemView({"summary": summary}), (), chosen, text).packed()
+
+    cat, dog = (f"A mug with a {name}. {LONG}" for name in ("cat", "dog"))
+    assert other_fields(fields(cat, "word " * 400), fields(dog, "word " * 400)) == []
+    assert other_fields(fields(cat, "word " * 80), fields(dog, "word " * 80)) == ["summary"]
+    assert other_fields(fields(f"{cat} 7", "word " * 400), fields(f"{cat} 8", "word " * 400)) == ["summary"]
 
 
 def test_what_stands_in_the_text_says_nothing_besides() -> None:
@@ -172,7 +175,7 @@ def test_values_are_found_below_others() -> None:
         "author.name": ["ann"],
         "jobLocation.address.addressLocality": ["bern"],
         "offers.availability": ["instock"],
-        "offers.price": ["4.5", "5"],
+        "offers.price": ["4.50", "5"],
     }
 
 
@@ -237,13 +240,20 @@ def test_what_tells_an_item_is_small_however_large_it_is() -> None:
     assert len(found({"image": f"/a/{'-100x100' * 500_000}.jpg"})["image"][0]) < 100
 
 
-def test_an_address_elsewhere_is_what_a_thing_names_and_one_of_its_site_may_be_its_page() -> None:
+def test_an_address_elsewhere_counts_and_one_of_its_site_may_be_its_page() -> None:
     def at(site: str, **item: Any) -> Any:
         view, chosen = ItemView(item), ItemSettings().distinct_fields
         return distinct_fields(view, (), chosen, site=site).values
 
     assert at("city.example", website="https://shop.example/a?utm_source=x#top") == {"website": ["shop.example/a"]}
     assert at("city.example", website=["http://shop.example"]) == {"website": ["shop.example"]}
+    assert at("city.example", website="www.shop.example") == {"website": ["www.shop.example"]}
+    assert at("city.example", contact={"tickets": "https://t.example/buy?event=7"}) == {
+        "contact.tickets": ["t.example/buy?event=7"]
+    }
+    assert at("city.example", share="https://t.example/share?u=https%3A%2F%2Fcity.example%2Fa") == {
+        "share": ["t.example/share"]
+    }
     assert (
         at("city.example", more="https://www.city.example/a", links=["https://a.example/", "https://b.example/"]) == {}
     )
@@ -272,6 +282,7 @@ def test_where_a_thing_stands_and_what_readers_did_with_it_says_nothing() -> Non
         "printable": [f"{FOR_ITS_KEY}False"],
         "furnished": ["false"],
     }
+    assert found({"search_term": "mug", "page_no": 2, "result_index": 3, "full_time": True}) == {"full_time": ["true"]}
     assert found({"view": "the sea", "room_count": 3}) == {"view": ["the sea"], "room_count": ["3"]}
     content = {"url": "https://city.example/1", "title": "T", "html": "<p>" * 99, "name": "N"}
     assert found(content) == {"name": ["n"]}

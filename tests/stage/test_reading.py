@@ -230,9 +230,9 @@ def test_of_two_texts_that_may_be_it_none_is_taken() -> None:
     assert (reading.text, reading.source, reading.unclear) == ("", "", ("notes", "report"))
 
 
-def test_the_title_tells_things_apart_whose_text_is_merely_the_longest() -> None:
-    found = [read({"title": "Nurse", "url": "https://a.example/1", name: LONG}).fields for name in ("about_us", "text")]
-    assert [list(each.values) for each in found] == [["title"], []]
+def test_a_title_that_is_compared_tells_things_apart() -> None:
+    item = {"title": "Nurse", "url": "https://a.example/1", "text": LONG}
+    assert [list(read(item, title_field=field).fields.values) for field in ("title", "")] == [["title"], []]
 
 
 def test_an_item_whose_longest_text_is_missing_is_not_compared_by_another() -> None:

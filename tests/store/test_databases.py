@@ -334,7 +334,7 @@ def test_what_is_tried_again_may_differ_from_what_was_tried_first() -> None:
 
 
 @pytest.mark.parametrize(("limit", "is_stopped", "tried"), [(60, False, 7), (0, False, 1), (60, True, 1)])
-def test_outage_is_final_when_it_takes_too_long_or_nobody_has_patience_or_the_crawl_is_stopped_by_force(
+def test_outage_is_final_after_its_time_without_patience_or_once_stopped_by_force(
     limit: float, is_stopped: bool, tried: int
 ) -> None:
     work = Work(failures=100, seconds=10)

@@ -42,7 +42,7 @@ def test_rows_to_compare_come_first_and_what_adds_nothing_behind_what_was_kept()
     assert (keys_of(data), data["differences"]) == (list("abcdef"), {})
 
 
-def test_flagged_drops_come_first_and_exact_ones_last_and_what_was_kept_is_not_counted_as_dropped() -> None:
+def test_flagged_drops_come_first_exact_ones_last_and_what_was_kept_is_no_drop() -> None:
     data = page_on(*ROWS, new=4)
     assert keys_of(data) == list("bdafec")
     expected = {"documents": 9, "dropped": 4, "exact": 1, "near": 3, "flagged": 1, "similar": 1}
