@@ -5,11 +5,16 @@ WORKDIR /app
 COPY requirements/crawl.txt requirements/
 RUN python -m pip install --no-cache-dir --disable-pip-version-check -r requirements/crawl.txt
 
-COPY pyproject.toml README.md LICENSE scrapy.cfg scrapy_neardup.py ./
+COPY pyproject.toml setup.py build_backend.py README.md LICENSE scrapy.cfg scrapy_neardup.py ./
 COPY dedup dedup
 COPY crawler crawler
 COPY settings settings
-RUN python -m pip install --no-cache-dir --disable-pip-version-check --no-build-isolation --no-deps -e .
+# The compiler, which is that of zig, stays out of the image.
+RUN zig=$(python build_backend.py) \
+    && if [ -n "$zig" ]; then python -m pip install --no-cache-dir --target /tmp/zig $zig; fi \
+    && export PYTHONPATH=/tmp/zig ZIG_GLOBAL_CACHE_DIR=/tmp/zig/cache \
+    && python -m pip install --no-cache-dir --disable-pip-version-check --no-build-isolation --no-deps -e . \
+    && rm -rf /tmp/zig
 
 RUN useradd --create-home --uid 10001 crawler && install --directory --owner crawler /data
 

@@ -69,12 +69,9 @@ test: $(VENV)/dev
 test-all: $(VENV)/thorough
 
 test test-all:
-	@# Else each test that is the first to need something would wait until it is compiled.
-	@$(BIN)/dedup warm-up
 	$(BIN)/python -m pytest -n $(TESTERS) --dist loadscope $(CHOSEN) $(ARGS)
 
 test-fast: $(VENV)/dev
-	@$(BIN)/dedup warm-up
 	$(BIN)/python -m pytest -n auto --dist loadscope -m "not slow" $(ARGS)
 
 check: $(VENV)/dev
@@ -94,9 +91,8 @@ test-lowest: $(VENV)/release
 	$(BIN)/uv pip install --quiet --python $(VENV)-lowest --resolution lowest-direct \
 		-e '.[scrapy,postgresql,cluster,corpus,remote,javascript]' \
 		$$(grep -hE '^(aiohttp|hypothesis|psutil|pydantic|pytest|pytest-xdist)==' requirements/*.txt | sort -u)
-	$(VENV)-lowest/bin/dedup warm-up
 	$(VENV)-lowest/bin/python -m pytest -n auto --dist loadscope -m "not thorough" \
-		tests/cli tests/compiled tests/files tests/keys tests/projects tests/report tests/rules tests/signature tests/stage tests/store tests/workers $(ARGS)
+		tests/cli tests/files tests/keys tests/projects tests/report tests/rules tests/signature tests/stage tests/store tests/workers $(ARGS)
 
 dist: $(VENV)/release
 	rm -rf dist
@@ -110,9 +106,12 @@ bench: $(VENV)/bench
 $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/crawl: requirements/crawl.txt pyproject.toml | $(VENV)/bin/python
+$(VENV)/crawl: requirements/crawl.txt pyproject.toml setup.py build_backend.py $(wildcard dedup/native/*) | $(VENV)/bin/python
 	@echo "installing Scrapy, trafilatura and what they need into $(VENV): 76 packages, 380 MB, a minute or two, once"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/crawl.txt
+	@zig=$$($(BIN)/python build_backend.py) && if [ -n "$$zig" ]; then \
+		echo "there is no C compiler: installing that of zig into $(VENV), 100 MB, once"; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check $$zig; fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 

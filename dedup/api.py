@@ -1,6 +1,6 @@
 """The public functions: deduplicate texts, compare two, decide against a database.
 
-Scrapy, the compiler and the database library are loaded where they are used first.
+Scrapy and the database library are loaded where they are used first.
 """
 
 # ruff: noqa: PLC0415
@@ -13,12 +13,13 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import fields, replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
+from dedup.compiled import has_compiled
 from dedup.keys import TableDesign
 from dedup.rules.documents import Decision, Document
 from dedup.rules.scope import Memory, Scope
@@ -26,14 +27,11 @@ from dedup.rules.settings import Caution, DedupSettings, LostLimit, Mode, RuleSe
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature
 from dedup.signature.signing import make_signature
-from dedup.warming import require_compiler
 
 if TYPE_CHECKING:
     from dedup.rules.matcher import PairDecision
 
 logger = logging.getLogger("dedup")
-
-_FEW = 1_000
 
 
 class Rules(TypedDict, total=False):
@@ -98,7 +96,6 @@ def deduplicate(
 
     Raises:
         SettingsError: a setting has a value that cannot be used.
-        InputError: without a database numba is needed for more than 1,000 texts, and is not installed.
         DatabaseError: the database cannot be opened, read or written.
         TypeError: what is given is no text, or there is no such setting.
     """
@@ -347,30 +344,22 @@ def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decisio
         (str(number), each) if isinstance(each, str) else _pair(number, each, str, "a string or a pair")
         for number, each in enumerate(texts)
     )
-    few = []
     with tempfile.TemporaryDirectory(prefix="dedup-") as folder:
-        # To load the compiler takes a second, and to compile some more: few texts do without.
-        with Deduplicator(_of_crawl(rules, f"sqlite:///{folder}/few.db")) as deduplicator:
-            for pair in islice(pairs, _FEW):
-                few.append(pair)
+        if has_compiled():
+            yield from _compiled(pairs, rules, Path(folder))
+            return
+        with Deduplicator(_of_crawl(rules, f"sqlite:///{folder}/texts.db")) as deduplicator:
+            for pair in pairs:
                 yield from deduplicator.decide_all([pair], separate=True)
-        if len(few) == _FEW and (following := next(pairs, None)) is not None:
-            yield from _of_many(few, chain([following], pairs), rules, Path(folder))
 
 
-def _of_many(
-    few: Iterable[tuple[str, str]], more: Iterable[tuple[str, str]], rules: RuleSettings, folder: Path
-) -> Iterator[Decision]:
-    """Yield the decisions on texts that come behind a few others."""
-    require_compiler(logger.warning)
+def _compiled(pairs: Iterable[tuple[str, str]], rules: RuleSettings, folder: Path) -> Iterator[Decision]:
     from dedup.files.batches import sign_one
     from dedup.files.deciding import CorpusDeduplicator
     from dedup.files.readers.documents import storable
 
     with closing(CorpusDeduplicator(rules, folder)) as deduplicator:
-        for key, text in few:
-            deduplicator.decide_one(sign_one(storable(key), text, rules.scheme))
-        for key, text in more:
+        for key, text in pairs:
             yield replace(deduplicator.decide_one(sign_one(storable(key), text, rules.scheme)), key=key)
 
 

@@ -55,6 +55,11 @@ TERMINAL_INTERVAL = 0.5
 LINE_INTERVAL = 10.0
 
 
+def print_message(command: str, message: str) -> None:
+    """Print a message of a command that is no result on standard error."""
+    print(f"dedup {command}: {plain(message)}", file=sys.stderr, flush=True)
+
+
 def plain(key: str) -> str:
     """Return a key as one line that cannot move the cursor, hide a part of itself or grow into other lines."""
     if key.isascii() and key.isprintable():

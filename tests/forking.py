@@ -46,7 +46,6 @@ _LOADED = (
     "dedup.cli.main",
     "dedup.cli.explain",
     "dedup.cli.runs",
-    "dedup.warming",
     "rich.table",
     "dedup.workers.preloaded",
     "crawler.pages.extraction",

@@ -83,10 +83,10 @@ SIGNED = "from dedup import make_signature; make_signature('The ferry to the isl
         (SIGNED, ["sqlalchemy", "scrapy", "twisted", "jieba", "trafilatura", "lxml"]),
         (
             "import dedup.stage.pipelines, crawler.runtime, crawler.pages.pipeline, crawler.spider.site",
-            ["numba", "llvmlite", "jieba", "trafilatura", "pyarrow", "msgspec", "jinja2"],
+            ["jieba", "trafilatura", "pyarrow", "msgspec", "jinja2"],
         ),
         ("import dedup.cli.main, dedup.console", ["numpy", "multiprocessing", "asyncio", "rich", "argcomplete"]),
-        ("import dedup.cli.duplicates", ["jinja2", "multiprocessing", "numba"]),
+        ("import dedup.cli.duplicates", ["jinja2", "multiprocessing"]),
     ],
     ids=["a signature", "a crawling process", "any command", "duplicates"],
 )

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 import dedup.simhash
 from dedup.errors import InputError
-from dedup.signature.kernels import fold_equal
 from dedup.signature.signature import without_signs
 from dedup.signature.signing import make_signature
 from dedup.simhash import (
@@ -195,11 +194,6 @@ def test_sums_are_those_of_exact_numbers(features: dict[str, float]) -> None:
 def test_cosine_is_that_of_vectors(a: dict[str, float], b: dict[str, float]) -> None:
     assert -1.000001 <= cosine(a, b) == cosine(b, a) <= 1.000001
     assert any(a.values()) is isclose(cosine(a, a), 1, rel_tol=1e-9)
-
-
-@given(st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=600))
-def test_equal_weights_are_folded_as_the_library_folds_them(hashes: list[int]) -> None:
-    assert fold_equal(np.array(hashes, np.uint64)).tolist() == sums(hashes, hash=lambda value: value)[::-1]
 
 
 @pytest.mark.parametrize("text", [ENGLISH, CHINESE, "foo", ""])

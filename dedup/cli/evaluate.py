@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dedup.cli.settings_options import add_settings_arguments, make_settings, read_assignments, read_settings_options
-from dedup.cli.warm_up import print_message
-from dedup.console import counted, print_answer
+from dedup.console import counted, print_answer, print_message
 from dedup.errors import InputError
 from dedup.evaluation import (
     AnalysedDocument,

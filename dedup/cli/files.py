@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
-from dedup.cli.warm_up import compile_first, print_message
-from dedup.console import print_answer, program
+from dedup.compiled import require_compiled
+from dedup.console import print_answer, print_message, program
 from dedup.errors import InputError
 from dedup.files.outputs import FORMATS
 from dedup.files.readers.documents import DATE_FIELD, Keep, ReadOptions
@@ -224,7 +224,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--date-field goes with --keep newest")
     with input_files(options.inputs) as found:
         outputs = _outputs(options)
-        compile_first("files")
+        require_compiled()
         keep_freed_memory()
         # Both take most of a second: what the workers need is loaded while this process loads the rest.
         load_ahead(preloads(found.files, read_options(options)))

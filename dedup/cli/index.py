@@ -20,8 +20,19 @@ from dedup.cli.settings_options import (
     read_settings_options,
     with_scheme_of,
 )
-from dedup.cli.warm_up import compile_first, print_message
-from dedup.console import Line, counted, in_unit, linked, plain, print_answer, shortened, similarity, table
+from dedup.compiled import require_compiled
+from dedup.console import (
+    Line,
+    counted,
+    in_unit,
+    linked,
+    plain,
+    print_answer,
+    print_message,
+    shortened,
+    similarity,
+    table,
+)
 from dedup.errors import InputError
 from dedup.files.index import SavedIndex, new_index, require_free
 from dedup.files.index_database import add_crawled, load
@@ -110,7 +121,7 @@ def _build_of_files(options: argparse.Namespace) -> int:
 def _build_of_database(options: argparse.Namespace, url: str) -> int:
     with closing(open_existing_database(url)) as database:
         settings = _settings(database, read_settings_options(options))
-        compile_first("index build")
+        require_compiled()
         with new_index(options.output, settings, force=options.force) as known:
             imported = add_crawled(database, settings, known)
     added = f"{imported.added:,} documents of different contents, of {imported.read:,} in {database.name}"
@@ -199,7 +210,7 @@ def _query(options: argparse.Namespace) -> int:
     rejected: list[Rejected] = []
     materials = [each for name in options.documents for each in _materials(name, options, rejected)]
     if materials:
-        compile_first("index query")
+        require_compiled()
     saved = SavedIndex(options.index)
     answers = [(name, found[: options.limit]) for name, found in _like(saved, materials)]
     near = find_near(saved, asked, options.radius, options.limit)

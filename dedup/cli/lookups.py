@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dedup.cli.warm_up import compile_first, print_message
-from dedup.console import counted, print_answer
+from dedup.compiled import require_compiled
+from dedup.console import counted, print_answer, print_message
 from dedup.errors import InputError
 from dedup.lookups import Fingerprints, lookups, measure, random_sample
 from dedup.signature.schemes import default_scheme
@@ -105,7 +105,7 @@ def _fingerprints(names: Sequence[str]) -> Fingerprints:
     # Its imports take a third of a second, and neither random fingerprints nor `dedup simhash` need them.
     from dedup.evaluation import analyse_documents, read_set  # noqa: PLC0415
 
-    compile_first("lookups")
+    require_compiled()
     scheme, rejected = default_scheme(), 0
     labelled = [read_set(Path(name)) for name in names if Path(name, "pairs.jsonl").is_file()]
     signatures = [each.signature for documents in analyse_documents(labelled, scheme) for each in documents.values()]

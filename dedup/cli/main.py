@@ -29,7 +29,6 @@ _COMMANDS = {
     "release": "restore pages that were dropped wrongly",
     "erase": "remove a document for good, such as on request of a person",
     "prune": "remove old runs, and what only they have seen, from a database",
-    "warm-up": "compile now, for example in an image build",
     "completion": "complete commands and options with the Tab key",
 }
 # What the packages that a command needs are installed with.

@@ -21,8 +21,8 @@ from dedup.cli.files import (
     status_of,
 )
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
-from dedup.cli.warm_up import compile_first, print_message
-from dedup.console import plain, print_answer
+from dedup.compiled import require_compiled
+from dedup.console import plain, print_answer, print_message
 from dedup.errors import InputError
 from dedup.files.job import summary_lines, summary_object
 from dedup.files.readers.files import KNOWN
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
         max_dropped=options.max_dropped,
     )
     job.check()
-    compile_first("spark")
+    require_compiled()
     started = time.monotonic()
     try:
         with ExitStack() as stack:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dedup.files.batches import Batch, Signatures, WordSource
 from dedup.files.document_table import ROW, Block, DocumentTable, sketch_of
-from dedup.files.key_map import NULL, KeyMap, find_closest
+from dedup.files.key_map import NULL, KeyMap
 from dedup.rules.documents import Answer, Content, Decision, Match, Rule, StoredDocument, Verdict, decision_of
 from dedup.rules.matcher import MOST_KEPT, Matcher, Query
 from dedup.rules.settings import Mode, RuleSettings
@@ -261,9 +261,9 @@ class CorpusDeduplicator:
             if number == NULL:
                 continue
             closest = NULL
-            chains = self._keys.room(number + 1)
             if comparable[place]:
-                closest = find_closest(chains, hashes[place], rows["fingerprint"], fingerprints[place], self._radius)
+                known, own = rows["fingerprint"], int(fingerprints[place])
+                closest = self._keys.find_closest(number + 1, hashes[place], known, own, self._radius)
             if closest != NULL:
                 yield self._clusters.drop_by_paper(number, closest, batch.signatures, place)
             self._keys.add(number, hashes[place], is_found=bool(rows["indexed"][number]))

@@ -3,9 +3,6 @@
 Only documents of different contents stand here: a further copy of a text is never needed again.
 """
 
-# Compiled functions take nothing by name.
-# ruff: noqa: PLR0917
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import KEY, compiled, signed, slot_of
+from dedup.compiled import KEY, native
 from dedup.files.appending import AppendingFile
 from dedup.files.key_map import NULL, Sketches
 from dedup.rules.documents import StoredDocument
@@ -130,8 +127,7 @@ class DocumentTable:
 
     def find(self, content: bytes) -> int | None:
         """Return the number of the document with a content, by its digest of 16 bytes."""
-        low, high = np.frombuffer(content, np.uint64)
-        number: int = _find_digest(self._slots, self._rows["digest"], low, high, KEY)
+        number = native.find_document(self._rows["digest"], self._slots, KEY, content)
         return None if number < 0 else number
 
     def extend(self, block: Block) -> None:
@@ -139,7 +135,7 @@ class DocumentTable:
         first, end = self._count, self._count + len(block.rows)
         self._make_room(len(block.rows))
         self._rows["digest"][first:end] = block.rows["digest"]
-        _insert_digests(self._slots, self._rows["digest"], first, end, KEY)
+        native.enter_documents(self._rows["digest"], self._slots, KEY, first, end)
         self.commit(block)
 
     def reserve(
@@ -156,8 +152,8 @@ class DocumentTable:
         """
         self._make_room(len(digests))
         numbers, originals = np.full(len(digests), NULL), np.full(len(digests), NULL)
-        known = self._rows["digest"]
-        _reserve(np.ascontiguousarray(digests), has_digest, self._slots, known, self._count, numbers, originals, KEY)
+        new, known = np.ascontiguousarray(digests), self._rows["digest"]
+        native.reserve(known, self._slots, KEY, self._count, new, has_digest, numbers, originals)
         return numbers, originals
 
     def commit(self, block: Block) -> None:
@@ -217,69 +213,4 @@ class DocumentTable:
             self._rows.resize(int(end * _GROWTH), refcheck=False)
         if end * _SLOTS_A_ROW >= len(self._slots):
             self._slots = np.zeros(1 << int(2 * len(self._rows) * _SLOTS_A_ROW).bit_length() - 1, np.uint32)
-            # The first call of compiled code takes a while, in which workers could have something to do already.
-            if self._count:
-                _insert_digests(self._slots, self._rows["digest"], 0, self._count, KEY)
-
-
-@compiled
-def _find_digest(
-    slots: NDArray[np.uint32], digests: NDArray[np.uint64], low: np.uint64, high: np.uint64, key: np.uint64
-) -> int:
-    """Return the number of the document whose digest has these two halves; -1 if none has.
-
-    Args:
-        slots: a hash table by open addressing: numbers of documents plus one, 0 where it is empty; its
-            length is a power of two.
-        digests: those of all documents, shape (n, 2).
-        low: the first half of the digest.
-        high: the second one.
-        key: `dedup.compiled.KEY`.
-    """
-    mask = np.uint64(len(slots) - 1)
-    place = slot_of(low, key, mask)
-    while slots[place] != 0:
-        number = signed(slots[place]) - 1
-        if digests[number, 0] == low and digests[number, 1] == high:
-            return number
-        place = (place + np.uint64(1)) & mask
-    return -1
-
-
-@compiled
-def _insert_digests(
-    slots: NDArray[np.uint32], digests: NDArray[np.uint64], start: int, end: int, key: np.uint64
-) -> None:
-    """Enter the documents from number `start` to before `end`; see `_find_digest`."""
-    mask = np.uint64(len(slots) - 1)
-    for number in range(start, end):
-        place = slot_of(digests[number, 0], key, mask)
-        while slots[place] != 0:
-            place = (place + np.uint64(1)) & mask
-        slots[place] = np.uint32(number + 1)
-
-
-@compiled
-def _reserve(
-    digests: NDArray[np.uint64],
-    has_digest: NDArray[np.bool_],
-    slots: NDArray[np.uint32],
-    known: NDArray[np.uint64],
-    first: int,
-    numbers: NDArray[np.int64],
-    originals: NDArray[np.int64],
-    key: np.uint64,
-) -> None:
-    """Do what `DocumentTable.reserve` does, with the digests of all documents and the number of the next one."""
-    number = first
-    for place in range(len(digests)):
-        if not has_digest[place]:
-            continue
-        original = _find_digest(slots, known, digests[place, 0], digests[place, 1], key)
-        if original >= 0:
-            originals[place] = original
-            continue
-        known[number, 0], known[number, 1] = digests[place, 0], digests[place, 1]
-        _insert_digests(slots, known, number, number + 1, key)
-        numbers[place] = number
-        number += 1
+            native.enter_documents(self._rows["digest"], self._slots, KEY, 0, self._count)

@@ -10,14 +10,15 @@ import math
 from collections.abc import Set
 from typing import NamedTuple
 
+from dedup.compiled import has_compiled
 from dedup.keys import Keys
 from dedup.rules.documents import Rule
 from dedup.rules.settings import LIMITS, Caution, Limits, Mode, RuleSettings
+from dedup.rules.shared_shingles import bounds
 from dedup.rules.signs import differing_signs
 from dedup.rules.word_comparison import (
     Bounds,
     WordDifference,
-    has_compiled,
     has_same_numbers,
     plain_bounds,
     short_similarity,
@@ -30,7 +31,6 @@ NOT_ALIKE, BY_JACCARD, BY_CONTAINMENT, LESS_ALIKE = range(4)
 SIMILAR = LIMITS[Caution.EAGER]
 """What two documents must reach to be similar, whatever is asked of duplicates."""
 
-# Compiled code takes plain numbers.
 _SHORT_TOKENS = RuleSettings.short_tokens
 _SIMILAR_JACCARD, _SIMILAR_CONTAINMENT, _SIMILAR_LENGTH_RATIO = SIMILAR[:3]
 
@@ -86,7 +86,6 @@ class Check(NamedTuple):
     measures: tuple[Measure, ...] = ()
 
 
-# Of plain numbers: compiled code takes this function and the next one as they stand.
 def alike_by(jaccard: float, containment: float, length_ratio: float, needed: Limits) -> int:
     """Whether two documents are near-duplicates by their shingles, and by what: one of the four above."""
     if jaccard >= needed.min_jaccard:
@@ -249,8 +248,6 @@ def similarity_of_words(ours: bytes, theirs: bytes) -> float:
 def _bounds(ours: bytes, theirs: bytes) -> Bounds:
     if not has_compiled():
         return plain_bounds(ours, theirs)
-    from dedup.rules.shared_shingles import bounds  # noqa: PLC0415 -- it loads the compiler
-
     found = bounds(ours, theirs)
     return plain_bounds(ours, theirs) if found is None else Bounds(*found)
 

@@ -12,7 +12,6 @@ Texts are their tokens in UTF-8, a line feed between them, as `dedup.signature.s
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence, Set
 from itertools import pairwise
@@ -22,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Indel, LCSseq
 
+from dedup.compiled import has_compiled
 from dedup.rules.settings import LostLimit
+from dedup.rules.shared_shingles import shared_tokens
 from dedup.rules.word_lists import DATE_WORDS
 from dedup.signature.signature import SHINGLE_WORDS, without_signs
 
@@ -198,23 +199,16 @@ def find_lost(text: bytes, stored: Iterable[bytes], limit: LostLimit) -> LostTex
     return LostText(len(own), sum(map(len, own)), is_long, places)
 
 
-def has_compiled() -> bool:
-    """Return whether this process has loaded the compiler, as those do that compare many texts, and crawls do not."""
-    return "dedup.compiled" in sys.modules
-
-
 def _shared_tokens(text: bytes, other: bytes) -> bytes:
     """Return a byte for each token of a text: 1 where it is in a shingle that the other text has, else 0."""
     if not has_compiled():
         return plain_shared_tokens(text, other)
-    from dedup.rules.shared_shingles import shared_tokens  # noqa: PLC0415 -- it loads the compiler
-
     found = shared_tokens(text, other)
     return plain_shared_tokens(text, other) if found is None else found
 
 
 def plain_shared_tokens(text: bytes, other: bytes) -> bytes:
-    """Return what `dedup.rules.shared_shingles.shared_tokens` does, for processes that do without compiled code."""
+    """Return what `dedup.rules.shared_shingles.shared_tokens` does, where nothing is compiled."""
     ours, theirs = (_hash_shingles(tokens.split(b"\n")) for tokens in (text, other))
     is_there = np.isin(ours, theirs)
     is_shared = np.zeros(text.count(b"\n") + 1, np.bool_)
@@ -246,7 +240,7 @@ class Bounds(NamedTuple):
 
 
 def plain_bounds(a: bytes, b: bytes) -> Bounds:
-    """Return what two texts share, without bounds: for processes that do without compiled code."""
+    """Return what two texts share, without bounds: where nothing is compiled."""
     ours, theirs = (np.unique(_hash_shingles(tokens.split(b"\n"))) for tokens in (a, b))
     shared = len(np.intersect1d(ours, theirs, assume_unique=True))
     together, smaller = len(ours) + len(theirs) - shared, min(len(ours), len(theirs))

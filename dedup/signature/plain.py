@@ -23,7 +23,9 @@ from dedup.signature.signature import (
     NUMBER,
     OFFSETS,
     SHINGLE_WORDS,
+    Signature,
     Sketch,
+    digest,
 )
 from dedup.signature.tokens import (
     CONTINUE,
@@ -51,13 +53,30 @@ _RUNS_KEPT, _LONGEST_KEPT = 1 << 15, 100
 _LONGER = np.array([0x80, 0x800, 0x10000], np.uint32)
 
 
+def sign_plainly(normalised: str, scheme: Scheme) -> Signature:
+    """Make the signature of a text that `normalise` returned; see `dedup.signature.signing.make_signature`."""
+    tokens, have_digits = tokenise_plainly(normalised, scheme)
+    parts = tokens.parts()
+    hashes = hashes_of(parts)
+    sketch, bands = make_sketch(hashes, hashes[have_digits])
+    # No token has a line feed in it.
+    words = b"\0".join((b"\n".join(parts), *tokens.signs()))
+    return Signature(digest(tokens.data), fingerprint_of(hashes), sketch, bands, words)
+
+
+def plain_bands_of(tokens: bytes) -> NDArray[np.uint64]:
+    """Return the bands of a text by its tokens, with a line feed between them, shape (24,)."""
+    hashes = hashes_of(tokens.split(b"\n") if tokens else [])
+    return make_sketch(hashes, hashes[:0])[1]
+
+
 def hashes_of(tokens: list[bytes]) -> NDArray[np.uint64]:
     """Return the hashes of tokens, shape (n,)."""
     return np.array([mmh3.hash64(token, signed=False)[0] for token in tokens], np.uint64)
 
 
 def fingerprint_of(hashes: NDArray[np.uint64]) -> int:
-    """Return the signs of the sums of the distinct pairs of neighbouring tokens; see `dedup.signature.kernels`."""
+    """Return the signs of the sums of the distinct pairs of neighbouring tokens."""
     bigrams = _distinct(_murmur3_of_pairs(hashes[:-1], hashes[1:]))
     ones = np.unpackbits(bigrams.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
     sums = 2 * ones.sum(axis=0, dtype=np.int64) - len(bigrams)

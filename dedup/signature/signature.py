@@ -112,7 +112,6 @@ def compare(a: Sketch, b: Sketch) -> Similarity:
     return Similarity(*similarity_of((differing & _LOWEST_BITS).bit_count(), *counts))
 
 
-# Of plain numbers, and calling nothing: compiled code takes it as it stands.
 def similarity_of(
     differing: int, shingles: int, other_shingles: int, tokens: int, other_tokens: int
 ) -> tuple[float, float, float]:

@@ -1,21 +1,20 @@
-"""Texts to signatures: one by NumPy, many by compiled code, with the same result.
-
-The compiler takes a second to load, and most processes sign few texts, or none: what is compiled is imported when it is
-called.
-"""
+"""Texts to signatures: by compiled code, or where there is none by NumPy, with the same result."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.compiled import has_compiled
+from dedup.signature.analysis import analyse_texts, bands_of, find_words
 from dedup.signature.markup import has_markup, without_markup
 from dedup.signature.normalise import normalise
-from dedup.signature.plain import fingerprint_of, hashes_of, make_sketch, tokenise_plainly
+from dedup.signature.plain import plain_bands_of, sign_plainly, tokenise_plainly
 from dedup.signature.schemes import Scheme, default_scheme
-from dedup.signature.signature import Signature, SignedTexts, Texts, digest, encoded, without_signs
+from dedup.signature.signature import Signature, SignedTexts, Sketch, Texts, encoded, without_signs
 from dedup.signature.tokens import Tokens
 
 
@@ -29,13 +28,18 @@ def make_signature(text: str, scheme: Scheme | None = None) -> Signature:
     Returns:
         The signature; that of a text without any pair of tokens has fingerprint 0.
     """
-    tokens, have_digits = tokenise_plainly(normalise(text), scheme or default_scheme())
-    parts = tokens.parts()
-    hashes = hashes_of(parts)
-    sketch, bands = make_sketch(hashes, hashes[have_digits])
-    # No token has a line feed in it.
-    words = b"\0".join((b"\n".join(parts), *tokens.signs()))
-    return Signature(digest(tokens.data), fingerprint_of(hashes), sketch, bands, words)
+    scheme = scheme or default_scheme()
+    if not has_compiled():
+        return sign_plainly(normalise(text), scheme)
+    rows, words = analyse_texts(Texts.of([without_markup(text)]), scheme, with_words=True)
+    return signature_of(rows[0], words[0])
+
+
+def signature_of(row: Any, words: bytes) -> Signature:
+    """Return the signature of a row of the type `SIGNATURE`, and words."""
+    digest, fingerprint, minima, shingles, tokens, numbers, bands = row
+    sketch = Sketch(minima.tobytes(), int(numbers), int(tokens), int(shingles))
+    return Signature(digest.tobytes(), int(fingerprint), sketch, bands, words)
 
 
 def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> SignedTexts:
@@ -46,23 +50,18 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
         scheme: the way to make them.
         with_words: whether their words are wanted.
     """
-    from dedup.signature.analysis import analyse_texts  # noqa: PLC0415 -- see above
-
     return analyse_texts(_without_markup(texts), scheme, with_words=with_words)
 
 
 def words_of(text: str, scheme: Scheme) -> bytes:
     """Return the words of a text as its signature has them, by compiled code, without the rest of it."""
-    from dedup.signature.analysis import find_words  # noqa: PLC0415 -- see above
-
     return find_words(without_markup(text), scheme)
 
 
 def bands_of_words(words: bytes) -> NDArray[np.uint64]:
     """Return the bands of a text by the words that its signature has, shape (24,)."""
     tokens = without_signs(words)
-    hashes = hashes_of(tokens.split(b"\n") if tokens else [])
-    return make_sketch(hashes, hashes[:0])[1]
+    return bands_of(tokens) if has_compiled() else plain_bands_of(tokens)
 
 
 def tokenise(normalised: str, scheme: Scheme | None = None) -> Tokens:

@@ -59,7 +59,7 @@ def ask(shell: str, code: str, line: str, path: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("shell", "code"), [("bash", _BASH), ("fish", _FISH)])
 def test_commands_options_and_commands_of_commands_are_offered(shell: str, code: str, path: str) -> None:
-    assert {"evaluate", "files", "index", "warm-up"} <= set(ask(shell, code, "dedup ", path))
+    assert {"evaluate", "files", "index"} <= set(ask(shell, code, "dedup ", path))
     assert ask(shell, code, "dedup ev", path) == ["evaluate"]
     assert ask(shell, code, "dedup files --ag", path) == ["--against"]
     assert ask(shell, code, "dedup index qu", path) == ["query"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dedup.files import key_map
-from dedup.files.key_map import NULL, KeyMap, Sketches, find_closest
+from dedup.files.key_map import NULL, KeyMap, Sketches
 from dedup.keys import MOST_RANKED, MOST_READ, RADIUS, Keys, TableDesign, choose
 from dedup.rules.settings import LIMITS, Caution
 from dedup.signature.signature import BANDS, distance
@@ -131,8 +131,7 @@ def test_in_the_papers_mode_it_finds_the_closest_of_all(texts: Texts, known: int
         hashes = found_by.hashes(texts.fingerprints, texts.bands)
         for number in range(known, len(texts)):
             asked = texts.fingerprints[number]
-            chains = found_by.room(number + 1)
-            closest = find_closest(chains, hashes[number], texts.fingerprints, asked, design.radius)
+            closest = found_by.find_closest(number, hashes[number], texts.fingerprints, int(asked), design.radius)
             assert closest == closest_of(texts.fingerprints[:number], texts.comparable[:number], asked, design.radius)
             found_by.add(number, hashes[number], is_found=bool(indexed[number]))
 

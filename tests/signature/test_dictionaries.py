@@ -14,7 +14,6 @@ from itertools import count
 from pathlib import Path
 
 import jieba
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,9 +39,10 @@ from dedup.signature.dictionaries import (
     tokenizer_of,
 )
 from dedup.signature.schemes import SCHEMES, scheme_named
-from dedup.signature.segmenter import cut_run, load_dictionary
+from dedup.signature.segmenter import load_dictionary
 from dedup.signature.signing import tokenise
 from tests.crawling import Crawl, finish, start
+from tests.signature.test_segmenter import cut as cut_by
 from tests.texts import chinese, chinese_words
 
 TEXT = "我在云计算平台上学习自然语言处理，北京大学的学生来到江南水乡。"
@@ -78,9 +78,7 @@ def jieba_with(words: str) -> jieba.Tokenizer:
 
 
 def cut(run: str, vocabulary: Vocabulary) -> list[str]:
-    data = run.encode()
-    ends = cut_run(np.frombuffer(data, np.uint8), 0, len(data), *load_dictionary(vocabulary)).tolist()
-    return [data[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
+    return cut_by(run, load_dictionary(vocabulary))
 
 
 def words_of(text: str, dictionary: str) -> list[str]:

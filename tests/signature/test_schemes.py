@@ -7,13 +7,11 @@ import subprocess
 import sys
 
 import jieba
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.errors import SettingsError
-from dedup.signature.kernels import fold_equal
 from dedup.signature.normalise import normalise
 from dedup.signature.schemes import DEFAULT, SCHEMES, find_scheme
 from dedup.signature.signature import BITS, Signature, digest
@@ -76,11 +74,6 @@ def test_words_that_somebody_adds_to_jieba_change_no_scheme_that_does_not_name_t
     assert after == before
 
 
-@pytest.mark.parametrize("count", [254, 255, 256, 510, 511, 70_000])
-def test_folding_equal_weights_does_not_overflow(count: int) -> None:
-    assert fold_equal(np.full(count, 2**64 - 1, np.uint64)).tolist() == [count] * 64
-
-
 @pytest.mark.slow
 def test_schemes_are_the_same_in_processes_with_other_hash_seeds() -> None:
     processes = [
@@ -138,9 +131,9 @@ import sys
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signing import make_signature
 find_scheme("words"), find_scheme("pair-bigrams/one/mmh3/64").name
-print({"numba", "jieba"} & set(sys.modules))
+print({"jieba"} & set(sys.modules))
 make_signature("北京大学的学生", find_scheme("pairs"))
-print({"numba", "jieba"} & set(sys.modules))
+print({"jieba"} & set(sys.modules))
 """
     result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", timeout=HANG, check=True

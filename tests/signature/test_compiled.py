@@ -1,0 +1,187 @@
+"""Signatures by compiled code are those of plain implementations in Python."""
+
+from __future__ import annotations
+
+from itertools import count, islice
+
+import mmh3
+import numpy as np
+import pytest
+import regex
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dedup.signature.analysis import bands_of
+from dedup.signature.dictionaries import load_jieba
+from dedup.signature.normalise import normalise
+from dedup.signature.plain import make_sketch, plain_bands_of, sign_plainly
+from dedup.signature.schemes import DEFAULT, SCHEMES, Scheme, find_scheme
+from dedup.signature.signature import MULTIPLIERS, OFFSETS, Signature, without_signs
+from dedup.signature.signing import make_signature, tokenise
+from tests.texts import CHINESE, ENGLISH
+
+HASHES = st.integers(0, 2**64 - 1)
+SCRIPTS = st.sampled_from(
+    "abz19éя₂-.,!?' \n北京大学上海のをカー々ภาษมြခ្한국םेनأ😀\u0301\u3099\u200d\ufe0f𠮷_฿။१٣\U00016ff0"
+)
+ANY_TEXT = st.lists(SCRIPTS).map("".join) | st.text()
+
+HAN = r"\p{Han}"
+KANA = r"\p{Hiragana}\p{Katakana}ー"
+UNSPACED = r"\p{Thai}\p{Lao}\p{Myanmar}\p{Khmer}"
+FIRST, NEXT = r"[\p{L}\p{N}]", r"[\p{L}\p{M}\p{N}]"
+OWN_RULE = f"{HAN}{KANA}{UNSPACED}"
+RUNS = regex.compile(
+    f"[{FIRST}--[{OWN_RULE}]][{NEXT}--[{OWN_RULE}]]*|[{FIRST}&&[{HAN}{KANA}]]+|[{NEXT}&&[{UNSPACED}]]+",
+    regex.V1,
+)
+
+
+def plain_tokens(normalised: str) -> list[str]:
+    runs = RUNS.findall(normalised)
+    han = [run for run in runs if regex.match(f"[{HAN}{KANA}]", run)]
+    characters = "".join(han)
+    is_japanese = len(regex.findall(f"[{KANA}]", characters)) >= 0.1 * len(characters)
+    tokens = []
+    for run in runs:
+        if regex.match(f"[{HAN}{KANA}]", run) and not is_japanese:
+            tokens += load_jieba().cut(run, HMM=False)
+        elif regex.match(f"[{OWN_RULE}]", run):
+            tokens += [run[i : i + 2] for i in range(max(1, len(run) - 1))]
+        else:
+            tokens.append(run)
+    return tokens
+
+
+def hash_of(token: str | bytes) -> int:
+    return mmh3.hash64(token, signed=False)[0]
+
+
+def parts(signature: Signature) -> tuple[object, ...]:
+    bands = signature.bands.dtype, signature.bands.tolist()
+    return signature.text_digest, signature.fingerprint, bands, signature.sketch, signature.words
+
+
+def plain(text: str, scheme: Scheme = DEFAULT) -> Signature:
+    return sign_plainly(normalise(text), scheme)
+
+
+@given(ANY_TEXT)
+def test_tokens(text: str) -> None:
+    normalised = normalise(text)
+    assert tokenise(normalised).words() == plain_tokens(normalised)
+
+
+@given(ANY_TEXT)
+def test_tokens_with_digits(text: str) -> None:
+    signature = make_signature(text)
+    words = without_signs(signature.words).decode().split("\n")
+    numbers = {hash_of(word) & 63 for word in words if regex.search(r"\p{Nd}", word)}
+    assert signature.sketch.numbers == sum(1 << bit for bit in numbers)
+
+
+SIGNED = st.sampled_from("+*$€%:→★🇩\ud800")
+# Half of all texts of these characters have hardly a shingle; those of words have many.
+WORDS = st.sampled_from(["we", "a1", "北京大学", "の"])
+PIECES = [
+    "Word",
+    "a1",
+    "Z",
+    "[`{@",
+    " ",
+    "  ",
+    "\n",
+    "\t",
+    "\x00",
+    "\x7f",
+    "-",
+    "é",
+    "“Q”",
+    "\u00ad",
+    "北京",
+    "か",
+    "가",
+]
+
+
+TEXTS = (
+    st.lists(SCRIPTS | SIGNED, max_size=80).map("".join)
+    | st.lists(WORDS).map(" ".join)
+    | st.lists(st.sampled_from([*PIECES[:4], " "]) | st.sampled_from(PIECES), max_size=150).map("".join)
+    | st.text()
+)
+
+
+@given(TEXTS)
+@example("")
+@example("\u0301a\u0301 \u0301")
+@example("+a+" + "b$" * 300 + "北+" * 300 + "ภา→ษา" * 300)
+@example("日本語のテキスト")
+@example("ภาษาไทย မြန်မာ ភាសាខ្មែរ")
+def test_any_text(text: str) -> None:
+    signature = make_signature(text)
+    assert parts(signature) == parts(plain(text))
+    # What is made anew of stored words is what the signature has.
+    tokens = without_signs(signature.words)
+    for bands in (bands_of(tokens), plain_bands_of(tokens)):
+        assert (bands.dtype, bands.tolist()) == (signature.bands.dtype, signature.bands.tolist())
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("text", ["", ENGLISH, CHINESE, ENGLISH + CHINESE + "日本語のテキスト 2024"])
+def test_any_scheme(scheme: str, text: str) -> None:
+    assert parts(make_signature(text, find_scheme(scheme))) == parts(plain(text, find_scheme(scheme)))
+
+
+@pytest.mark.parametrize("length", range(1, 50))
+def test_tokens_of_every_length(length: int) -> None:
+    text = f"{'x' * length} {'y' * length}"
+    assert make_signature(text).fingerprint == hash_of(
+        b"".join(hash_of(word).to_bytes(8, "little") for word in text.split())
+    )
+
+
+def test_a_long_text() -> None:
+    text = " ".join(f"{number * 7919 % 20011} word" for number in range(10_000))
+    assert parts(make_signature(text)) == parts(plain(text))
+
+
+def test_no_counter_overflows() -> None:
+    def has_bit(*words: str) -> bool:
+        return hash_of(b"".join(hash_of(word).to_bytes(8, "little") for word in words)) & 1 == 1
+
+    # Both pairs that each makes with its neighbours have one bit in common.
+    alike = (word for word in map(str, count()) if has_bit("a", word) and has_bit(word, "a"))
+    text = " ".join(f"a {word}" for word in islice(alike, 3_000))
+    assert make_signature(text).fingerprint == plain(text).fingerprint
+    assert make_signature(text).fingerprint & 1
+
+
+@given(st.lists(HASHES, max_size=30))
+def test_shingles_and_their_minima(hashes: list[int]) -> None:
+    def mix(a: int, b: int, c: int) -> int:
+        mixed = a * 0x9E3779B97F4A7C15 % 2**64
+        mixed = ((mixed ^ mixed >> 29) + b) * 0xBF58476D1CE4E5B9 % 2**64
+        return ((mixed ^ mixed >> 31) + c) * 0x94D049BB133111EB % 2**64 >> 32
+
+    def minimum(multiplier: int, offset: int) -> int:
+        return min((value * multiplier + offset) % 2**32 for value in shingles) if shingles else 2**32 - 1
+
+    def nibble(minimum: int) -> int:
+        return (minimum ^ minimum >> 16) * 0x85EBCA6B % 2**32 >> 28
+
+    def band(number: int) -> int:
+        value = (number + 1) * 0x9E3779B97F4A7C15 % 2**64
+        for each in minima[4 * number : 4 * number + 4]:
+            value = (value ^ each) * 0xBF58476D1CE4E5B9 % 2**64
+            value ^= value >> 29
+        return value
+
+    shingles = {mix(*hashes[i : i + 3]) for i in range(len(hashes) - 2)}
+    sketch, bands = make_sketch(np.array(hashes, np.uint64), np.array(hashes[:2], np.uint64))
+    minima = [minimum(*rule) for rule in zip(MULTIPLIERS.tolist(), OFFSETS.tolist(), strict=True)]
+    nibbles = list(map(nibble, minima))
+    assert sketch.minima == bytes(low | high << 4 for low, high in zip(nibbles[::2], nibbles[1::2], strict=True))
+    assert sketch.shingles == len(shingles)
+    assert sketch.numbers == sum({1 << (value & 63) for value in hashes[:2]})
+    assert bands.tolist() == [band(number) if shingles else 0 for number in range(24)]
