@@ -45,8 +45,6 @@ def run(*, n: int = 200_000, peer_n: int = 10_000) -> dict[str, Any]:
         families = write_corpus(every, n)
         peer_n = min(n, peer_n)
         write_part(every, few, 0, peer_n)
-        # The compiler runs once after an installation; that is not measured.
-        _run_dedup(few, folder / "warm", "--limit", "100")
         rows = {
             "dedup files": _figures(n, _run_dedup(every, folder / "own"), folder / "own", families),
             "dedup files, as many": _figures(peer_n, _run_dedup(few, folder / "few"), folder / "few", families),

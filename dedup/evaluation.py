@@ -366,7 +366,7 @@ def analyse_documents(
 
 
 def _analyse(document: LabelledDocument, scheme: Scheme) -> AnalysedDocument:
-    # Only the processes that do the work load parser and compiler.
+    # Only the processes that do the work load the parser.
     from dedup.signature.extraction import analyse_html  # noqa: PLC0415
 
     if document.text is not None:

@@ -21,6 +21,6 @@ with without_collections():
         path.write_text('{"text": "word 1"}\n', encoding="utf-8")
         [file] = find_files([path]).files
         for lines in find_line_ranges(file, 0, ReadOptions(), with_words=False):
-            # Everything that is compiled is called once.
+            # What a first text takes, such as tables of characters, is made once.
             sign_lines(lines, "words")
     gc.freeze()

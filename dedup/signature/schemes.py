@@ -1,8 +1,8 @@
 """Schemes: the ways to make signatures, found by name.
 
 `words` makes the fingerprint of the distinct pairs of neighbouring words, jieba's for Chinese: the default. `pairs`
-does the same, but cuts Chinese into overlapping pairs of characters, and needs no dictionary. This module loads neither
-the compiler nor a dictionary.
+does the same, but cuts Chinese into overlapping pairs of characters, and needs no dictionary. This module loads no
+dictionary.
 """
 
 from __future__ import annotations
