@@ -16,8 +16,9 @@ from typing import Any
 
 from dedup.errors import SettingsError
 from dedup.signature.normalise import clean, normalise
+from dedup.signature.schemes import default_scheme
 from dedup.signature.signature import Signature, digest, without_signs
-from dedup.signature.signing import tokenise
+from dedup.signature.signing import words_of
 
 # Understood by Python and by PostgreSQL.
 BEFORE_HOST = "(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?"
@@ -266,5 +267,7 @@ def covers_title(title: str, words: bytes) -> bool:
         title: the title of a page; empty: nobody knows, and nothing speaks against it.
         words: the words of the text, as `dedup.signature.signature.Signature` has them.
     """
-    tokens = {token for token in tokenise(normalise(title)).parts() if len(token) > _FUNCTION_WORD}
+    tokens = {
+        token for token in without_signs(words_of(title, default_scheme())).split(b"\n") if len(token) > _FUNCTION_WORD
+    }
     return 4 * len(tokens & set(without_signs(words).split(b"\n"))) >= len(tokens)

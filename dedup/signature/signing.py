@@ -54,7 +54,9 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
 
 
 def words_of(text: str, scheme: Scheme) -> bytes:
-    """Return the words of a text as its signature has them, by compiled code, without the rest of it."""
+    """Return the words of a text as its signature has them, without the rest of it."""
+    if not has_compiled():
+        return sign_plainly(normalise(text), scheme).words
     return find_words(without_markup(text), scheme)
 
 
