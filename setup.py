@@ -8,7 +8,7 @@ setup(
     ext_modules=[
         Extension(
             "dedup._native",
-            ["dedup/native/native.c"],
+            sorted(map(str, Path("dedup/native").glob("*.c"))),
             depends=sorted(map(str, Path("dedup/native").glob("*.h"))),
             extra_compile_args=["-O3", "-Wall", "-Wextra", "-Wno-unused-parameter"],
             # Where it cannot be built Python does the same.

@@ -1,4 +1,4 @@
-"""What `dedup/native/native.c` has: what is compiled when the package is built."""
+"""What `dedup/native/` has: what is compiled when the package is built."""
 
 from typing import Any
 

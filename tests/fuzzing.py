@@ -14,7 +14,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-_SOURCE = Path(__file__).parents[1] / "dedup" / "native" / "native.c"
+_SOURCES = sorted(map(str, Path(__file__).parents[1].glob("dedup/native/*.c")))
 _SANITIZED = "DEDUP_SANITIZED"
 _ALPHABETS = (
     "abz19éя₂-.,!?' \n北京大学上海のをカー々ภาษมြခ្한국םेनأ😀\u0301\u3099\u200d\ufe0f𠮷_฿។१٣\U00016ff0+$€→\u00ad",
@@ -44,7 +44,7 @@ def run(count: int, seed: int = 0) -> subprocess.CompletedProcess[str]:
         module = Path(folder, "_native.so")
         include, sanitizers = sysconfig.get_path("include"), "-fsanitize=address,undefined"
         flags = ["-O1", "-g", "-shared", "-fPIC", "-fno-sanitize-recover=all", sanitizers, f"-I{include}"]
-        subprocess.run(["gcc", *flags, str(_SOURCE), "-o", str(module)], check=True)
+        subprocess.run(["gcc", *flags, *_SOURCES, "-o", str(module)], check=True)
         asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
         environment = {
             **os.environ,

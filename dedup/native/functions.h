@@ -1,0 +1,31 @@
+/* The functions that Python calls: see dedup/_native.pyi.
+
+   Nothing is kept between calls. Arrays are those of the caller, and are checked for what would be read or written
+   beyond their ends; other threads run meanwhile. */
+#ifndef DEDUP_FUNCTIONS_H
+#define DEDUP_FUNCTIONS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define REQUIRE(condition)                                                            \
+    if (!(condition)) {                                                               \
+        PyErr_SetString(PyExc_ValueError, "an array is too short: " #condition);      \
+        goto done;                                                                    \
+    }
+
+PyObject *sign(PyObject *module, PyObject *arguments);
+PyObject *combining(PyObject *module, PyObject *arguments);
+PyObject *read_dictionary(PyObject *module, PyObject *arguments);
+PyObject *bands_of(PyObject *module, PyObject *arguments);
+PyObject *bounds(PyObject *module, PyObject *arguments);
+PyObject *shared_tokens(PyObject *module, PyObject *arguments);
+PyObject *find_document(PyObject *module, PyObject *arguments);
+PyObject *enter_documents(PyObject *module, PyObject *arguments);
+PyObject *reserve(PyObject *module, PyObject *arguments);
+PyObject *chain_again(PyObject *module, PyObject *arguments);
+PyObject *add_keys(PyObject *module, PyObject *arguments);
+PyObject *find_closest(PyObject *module, PyObject *arguments);
+PyObject *find_candidates(PyObject *module, PyObject *arguments);
+
+#endif
