@@ -129,7 +129,7 @@ def _with_same_fields(
 ) -> tuple[StoredDocument, bool]:
     """Return the first of the documents with a document's text whose fields are not other ones, and False.
 
-    Where all have other fields, or none, return one of them, and whether it has others.
+    Where all have other fields, or it is not clear which of them it is, return one of them, and True.
     """
     if found.fields == content.fields:
         return found, False
