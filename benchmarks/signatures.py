@@ -72,7 +72,7 @@ def _signing(name: str) -> Sign:
 def _english_methods() -> dict[str, Sign]:
     return {
         "dedup words": _signing("words"),
-        "dedup words, in a crawl": partial(make_signature, scheme=find_scheme("words")),
+        "dedup words, one by one": partial(make_signature, scheme=find_scheme("words")),
         "PyPI simhash": simhash,
         "datasketch MinHash, words": lambda text: minhash(_WORD.findall(text.lower())),
         "rensa MinHash, words": lambda text: rensa_minhash(_WORD.findall(text.lower())),

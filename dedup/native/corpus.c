@@ -11,23 +11,25 @@ static int get_strided(PyObject *array, Py_buffer *view, int flags, i64 *count, 
     return 1;
 }
 
-static int is_power_of_two(i64 number) { return number > 0 && !(number & (number - 1)); }
+/* The places of a hash table, of 32 bits each; their mask is all of them but one. */
+static int get_table(PyObject *array, Py_buffer *view, u32 **places, u64 *mask) {
+    if (PyObject_GetBuffer(array, view, PyBUF_WRITABLE)) return 0;
+    i64 count = view->len / 4;
+    *places = view->buf;
+    *mask = (u64)count - 1;
+    if (count > 0 && !(count & (count - 1))) return 1;
+    PyErr_SetString(PyExc_ValueError, "a hash table has a power of two places");
+    PyBuffer_Release(view);
+    return 0;
+}
 
 /* Digests and their hash table, of the arguments that all functions on them begin with. */
 static int get_digests(PyObject *digests, PyObject *slots, u64 key, int flags, Py_buffer *views, Digests *known) {
     if (!get_strided(digests, &views[0], flags, &known->count, &known->stride)) return 0;
-    if (PyObject_GetBuffer(slots, &views[1], PyBUF_WRITABLE)) {
-        PyBuffer_Release(&views[0]);
-        return 0;
-    }
     known->digests = views[0].buf;
-    known->slots = views[1].buf;
-    known->mask = (u64)views[1].len / 4 - 1;
     known->key = key;
-    if (is_power_of_two(views[1].len / 4)) return 1;
-    PyErr_SetString(PyExc_ValueError, "a hash table has a power of two slots");
+    if (get_table(slots, &views[1], &known->slots, &known->mask)) return 1;
     PyBuffer_Release(&views[0]);
-    PyBuffer_Release(&views[1]);
     return 0;
 }
 
@@ -46,9 +48,7 @@ PyObject *find_document(PyObject *module, PyObject *arguments) {
     memcpy(halves, wanted.buf, sizeof halves);
     result = PyLong_FromLongLong(find_digest(&known, halves));
 done:
-    PyBuffer_Release(&views[0]);
-    PyBuffer_Release(&views[1]);
-    PyBuffer_Release(&wanted);
+    RELEASE(&views[0], &views[1], &wanted);
     return result;
 }
 
@@ -66,8 +66,7 @@ PyObject *enter_documents(PyObject *module, PyObject *arguments) {
     Py_END_ALLOW_THREADS
     result = Py_NewRef(Py_None);
 done:
-    PyBuffer_Release(&views[0]);
-    PyBuffer_Release(&views[1]);
+    RELEASE(&views[0], &views[1]);
     return result;
 }
 
@@ -102,13 +101,9 @@ PyObject *reserve(PyObject *module, PyObject *arguments) {
     Py_END_ALLOW_THREADS
     result = Py_NewRef(Py_None);
 done:
-    PyBuffer_Release(&views[0]);
-    PyBuffer_Release(&views[1]);
+    RELEASE(&views[0], &views[1]);
 unread:
-    PyBuffer_Release(&digests);
-    PyBuffer_Release(&has_digest);
-    PyBuffer_Release(&numbers);
-    PyBuffer_Release(&originals);
+    RELEASE(&digests, &has_digest, &numbers, &originals);
     return result;
 }
 
@@ -118,16 +113,11 @@ static int get_chains(PyObject *given, Py_buffer *views, Chains *chains) {
     Py_ssize_t keys, tables, most;
     unsigned long long key;
     if (!PyArg_ParseTuple(given, "OOnnnK", &heads, &entries, &keys, &tables, &most, &key)) return 0;
-    if (PyObject_GetBuffer(heads, &views[0], PyBUF_WRITABLE)) return 0;
-    if (PyObject_GetBuffer(entries, &views[1], PyBUF_WRITABLE)) {
-        PyBuffer_Release(&views[0]);
-        return 0;
-    }
-    *chains = (Chains){views[0].buf, (u64)views[0].len / 4 - 1, views[1].buf, views[1].len / 8, keys, tables, most, key};
-    if (is_power_of_two(views[0].len / 4) && keys > 0) return 1;
-    PyErr_SetString(PyExc_ValueError, "a hash table has a power of two heads");
+    if (PyObject_GetBuffer(entries, &views[0], PyBUF_WRITABLE)) return 0;
+    *chains = (Chains){NULL, 0, views[0].buf, views[0].len / 8, keys, tables, most, key};
+    if (keys <= 0) PyErr_SetString(PyExc_ValueError, "a document has at least one key");
+    else if (get_table(heads, &views[1], &chains->heads, &chains->mask)) return 1;
     PyBuffer_Release(&views[0]);
-    PyBuffer_Release(&views[1]);
     return 0;
 }
 
@@ -149,8 +139,7 @@ PyObject *chain_again(PyObject *module, PyObject *arguments) {
     Py_END_ALLOW_THREADS
     result = Py_NewRef(Py_None);
 done:
-    PyBuffer_Release(&views[0]);
-    PyBuffer_Release(&views[1]);
+    RELEASE(&views[0], &views[1]);
     return result;
 }
 
@@ -175,11 +164,9 @@ PyObject *add_keys(PyObject *module, PyObject *arguments) {
     Py_END_ALLOW_THREADS
     result = Py_NewRef(Py_None);
 done:
-    PyBuffer_Release(&views[0]);
-    PyBuffer_Release(&views[1]);
+    RELEASE(&views[0], &views[1]);
 unread:
-    PyBuffer_Release(&hashes);
-    PyBuffer_Release(&indexed);
+    RELEASE(&hashes, &indexed);
     return result;
 }
 
@@ -214,9 +201,7 @@ PyObject *find_closest(PyObject *module, PyObject *arguments) {
     Py_END_ALLOW_THREADS
     result = PyLong_FromLongLong(closest);
 done:
-    if (prints.obj) PyBuffer_Release(&prints);
-    PyBuffer_Release(&views[0]);
-    PyBuffer_Release(&views[1]);
+    RELEASE(&prints, &views[0], &views[1]);
 unread:
     PyBuffer_Release(&hashes);
     return result;
@@ -267,15 +252,8 @@ PyObject *find_candidates(PyObject *module, PyObject *arguments) {
 done:
     free(rarities);
     free(orders);
-    if (prints.obj) PyBuffer_Release(&prints);
-    PyBuffer_Release(&views[0]);
-    PyBuffer_Release(&views[1]);
+    RELEASE(&prints, &views[0], &views[1]);
 unread:
-    PyBuffer_Release(&hashes);
-    PyBuffer_Release(&numbers);
-    PyBuffer_Release(&comparable);
-    PyBuffer_Release(&weights);
-    PyBuffer_Release(&ends);
-    PyBuffer_Release(&found);
+    RELEASE(&hashes, &numbers, &comparable, &weights, &ends, &found);
     return result;
 }

@@ -14,6 +14,13 @@
         goto done;                                                                    \
     }
 
+/* Give arrays back; of those that were never taken, and are all zeros, nothing. */
+#define RELEASE(...)                                                                                      \
+    do {                                                                                                  \
+        Py_buffer *taken[] = {__VA_ARGS__};                                                               \
+        for (size_t each = 0; each < sizeof taken / sizeof *taken; each++) PyBuffer_Release(taken[each]); \
+    } while (0)
+
 PyObject *sign(PyObject *module, PyObject *arguments);
 PyObject *combining(PyObject *module, PyObject *arguments);
 PyObject *read_dictionary(PyObject *module, PyObject *arguments);

@@ -164,10 +164,7 @@ PyObject *sign(PyObject *module, PyObject *arguments) {
         );
 done:
     free_rooms(&rooms);
-    Py_buffer *all[] = {
-        &data, &offsets, &classes, &starts, &replaced, &edges, &weights, &multipliers, &additions, &rows
-    };
-    for (size_t each = 0; each < sizeof all / sizeof *all; each++) PyBuffer_Release(all[each]);
+    RELEASE(&data, &offsets, &classes, &starts, &replaced, &edges, &weights, &multipliers, &additions, &rows);
     return result;
 }
 
@@ -191,9 +188,7 @@ PyObject *combining(PyObject *module, PyObject *arguments) {
     result = PyBytes_FromStringAndSize((char *)found, (Py_ssize_t)(16 * count));
 done:
     free(found);
-    PyBuffer_Release(&data);
-    PyBuffer_Release(&classes);
-    PyBuffer_Release(&starts);
+    RELEASE(&data, &classes, &starts);
     return result;
 }
 
@@ -240,9 +235,7 @@ PyObject *read_dictionary(PyObject *module, PyObject *arguments) {
     Py_END_ALLOW_THREADS
     result = Py_BuildValue("LOL", total, is_full ? Py_True : Py_False, bad_line);
 done:
-    PyBuffer_Release(&data);
-    PyBuffer_Release(&edges);
-    PyBuffer_Release(&frequencies);
+    RELEASE(&data, &edges, &frequencies);
     return result;
 }
 
@@ -279,100 +272,85 @@ done:
     free(data);
     free(hashes);
     free(shingles);
-    PyBuffer_Release(&words);
-    PyBuffer_Release(&multipliers);
-    PyBuffer_Release(&additions);
+    RELEASE(&words, &multipliers, &additions);
     return result;
 }
 
-/* Two texts as one, a line feed between them, and room behind it for what is read at once. */
-static u8 *joined(const Py_buffer *a, const Py_buffer *b) {
-    u8 *data = malloc((size_t)(a->len + b->len) + 1 + SLACK);
-    if (!data || a->len + b->len > INT32_MAX - 1) {
-        free(data);
-        PyErr_NoMemory();
-        return NULL;
+/* Read the two texts that a function was given, and the key of its hash tables; 0 where that fails.
+
+   data: takes both as one, with a line feed between them, and room behind it for what is read at once. */
+static int read_texts(PyObject *arguments, Pair *pair, u8 **data) {
+    Py_buffer a, b;
+    unsigned long long key;
+    int is_read = 0;
+    if (!PyArg_ParseTuple(arguments, "y*y*K", &a, &b, &key)) return 0;
+    i64 middle = a.len, end = middle + 1 + b.len;
+    if (end < INT32_MAX && (*data = malloc((size_t)end + SLACK))) {
+        Py_BEGIN_ALLOW_THREADS
+        memcpy(*data, a.buf, (size_t)a.len);
+        (*data)[middle] = '\n';
+        memcpy(*data + middle + 1, b.buf, (size_t)b.len);
+        memset(*data + end, '\n', SLACK);
+        is_read = read_pair(pair, *data, middle, end, key);
+        Py_END_ALLOW_THREADS
     }
-    memcpy(data, a->buf, (size_t)a->len);
-    data[a->len] = '\n';
-    memcpy(data + a->len + 1, b->buf, (size_t)b->len);
-    memset(data + a->len + 1 + b->len, '\n', SLACK);
-    return data;
+    if (!is_read) PyErr_NoMemory();
+    RELEASE(&a, &b);
+    return is_read;
 }
 
 PyObject *bounds(PyObject *module, PyObject *arguments) {
-    Py_buffer a, b;
-    unsigned long long key;
     PyObject *result = NULL;
     Pair pair = {0};
-    i64 *room = NULL, shared = 0;
-    double jaccard = 0, containment = 0;
-    int number_gone = 0, number_come = 0, twice_gone = 0, twice_come = 0, is_read;
-    if (!PyArg_ParseTuple(arguments, "y*y*K", &a, &b, &key)) return NULL;
-    u8 *data = joined(&a, &b);
-    if (!data) goto done;
-    Py_BEGIN_ALLOW_THREADS
-    is_read = read_pair(&pair, data, a.len, a.len + 1 + b.len, key);
-    if (is_read && pair.distinct) {
-        i64 most = pair.count > pair.distinct ? pair.count : pair.distinct;
-        is_read = (room = malloc((size_t)most * sizeof *room)) != NULL;
-    }
-    if (is_read && pair.distinct) {
-        overlap(&pair, &jaccard, &containment);
-        shared = count_in_order(&pair, room);
-        memset(room, 0, (size_t)pair.distinct * sizeof *room);
-        for (i64 token = 0; token < pair.count; token++) room[pair.tokens[token]] += token < pair.ours ? 1 : -1;
-        net_words(&pair, 0, pair.ours, room, &number_gone, &twice_gone);
-        for (i64 number = 0; number < pair.distinct; number++) room[number] = -room[number];
-        net_words(&pair, pair.ours, pair.count, room, &number_come, &twice_come);
-    }
-    Py_END_ALLOW_THREADS
-    if (!is_read) {
-        PyErr_NoMemory();
-    } else if (!pair.distinct) {
+    u8 *data = NULL;
+    i64 *room = NULL, shared;
+    double jaccard, containment;
+    int number_gone, number_come, twice_gone, twice_come;
+    if (!read_texts(arguments, &pair, &data)) goto done;
+    if (!pair.distinct) {
         result = Py_NewRef(Py_None);
-    } else {
-        double ours = (double)pair.ours, theirs = (double)(pair.count - pair.ours), in_order = (double)shared;
-        double shorter = ours < theirs ? ours : theirs, longer = ours < theirs ? theirs : ours;
-        result = Py_BuildValue(
-            "dddddOO", jaccard, containment, (shorter - in_order) / shorter, (longer - in_order) / shorter,
-            100 / shorter, number_gone && number_come ? Py_True : Py_False, twice_gone && twice_come ? Py_True : Py_False
-        );
+        goto done;
     }
+    /* There are no more numbers than tokens. */
+    if (!(room = malloc((size_t)pair.count * sizeof *room))) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    overlap(&pair, &jaccard, &containment);
+    shared = count_in_order(&pair, room);
+    memset(room, 0, (size_t)pair.distinct * sizeof *room);
+    for (i64 token = 0; token < pair.count; token++) room[pair.tokens[token]] += token < pair.ours ? 1 : -1;
+    net_words(&pair, 0, pair.ours, room, &number_gone, &twice_gone);
+    for (i64 number = 0; number < pair.distinct; number++) room[number] = -room[number];
+    net_words(&pair, pair.ours, pair.count, room, &number_come, &twice_come);
+    Py_END_ALLOW_THREADS
+    double ours = (double)pair.ours, theirs = (double)(pair.count - pair.ours), in_order = (double)shared;
+    double shorter = ours < theirs ? ours : theirs, longer = ours < theirs ? theirs : ours;
+    result = Py_BuildValue(
+        "dddddOO", jaccard, containment, (shorter - in_order) / shorter, (longer - in_order) / shorter, 100 / shorter,
+        number_gone && number_come ? Py_True : Py_False, twice_gone && twice_come ? Py_True : Py_False
+    );
 done:
     free(data);
     free(room);
     free_pair(&pair);
-    PyBuffer_Release(&a);
-    PyBuffer_Release(&b);
     return result;
 }
 
 PyObject *shared_tokens(PyObject *module, PyObject *arguments) {
-    Py_buffer a, b;
-    unsigned long long key;
     PyObject *result = NULL;
     Pair pair = {0};
-    u8 *is_shared = NULL;
-    int is_read;
-    if (!PyArg_ParseTuple(arguments, "y*y*K", &a, &b, &key)) return NULL;
-    u8 *data = joined(&a, &b);
-    if (!data) goto done;
-    Py_BEGIN_ALLOW_THREADS
-    is_read = read_pair(&pair, data, a.len, a.len + 1 + b.len, key);
-    if (is_read && pair.distinct) {
-        is_read = (is_shared = malloc((size_t)pair.ours)) != NULL;
-        if (is_read) mark_shared(&pair, is_shared);
+    u8 *data = NULL;
+    if (read_texts(arguments, &pair, &data)) {
+        if (!pair.distinct) result = Py_NewRef(Py_None);
+        else if ((result = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)pair.ours))) {
+            Py_BEGIN_ALLOW_THREADS
+            mark_shared(&pair, (u8 *)PyBytes_AS_STRING(result));
+            Py_END_ALLOW_THREADS
+        }
     }
-    Py_END_ALLOW_THREADS
-    if (!is_read) PyErr_NoMemory();
-    else if (!pair.distinct) result = Py_NewRef(Py_None);
-    else result = PyBytes_FromStringAndSize((char *)is_shared, (Py_ssize_t)pair.ours);
-done:
     free(data);
-    free(is_shared);
     free_pair(&pair);
-    PyBuffer_Release(&a);
-    PyBuffer_Release(&b);
     return result;
 }

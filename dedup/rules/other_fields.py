@@ -156,7 +156,7 @@ def other_fields(ours: str, theirs: str) -> list[str]:
     first, second = _values(ours), _values(theirs)
     differing = [name for name in first if name in second and first[name].differs_from(second[name])]
     if one.site == other.site:
-        return [*differing, *_of_one_alone(one.values, other.values)]
+        return [*differing, *_of_one_alone(_inner_names(ours), _inner_names(theirs))]
     if not differing:
         return []
     named = {*one.named} & {*other.named}
@@ -188,20 +188,21 @@ def have_changed(before: str, now: str) -> bool:
     )
 
 
-def _of_one_alone(ours: Mapping[str, list[str]], theirs: Mapping[str, list[str]]) -> list[str]:
+def _of_one_alone(ours: Mapping[str, set[str]], theirs: Mapping[str, set[str]]) -> list[str]:
     """Return the fields that one of two items has alone, if the other one has others alone: at the top, or in a field.
 
     Tables of two things have other rows.
     """
-    one, other = _inner_names(ours), _inner_names(theirs)
-    alone = ((one[outer] - other[outer], other[outer] - one[outer]) for outer in one if outer in other)
+    alone = ((ours[outer] - theirs[outer], theirs[outer] - ours[outer]) for outer in ours if outer in theirs)
     return sorted(name for names, others in alone if names and others for name in names | others)
 
 
-def _inner_names(values: Mapping[str, list[str]]) -> dict[str, set[str]]:
+# An item is compared with many of its text, and each of them with many.
+@lru_cache(maxsize=4_096)
+def _inner_names(packed: str) -> Mapping[str, set[str]]:
     """Return of each field, and of the item as a whole (""), the names of the fields in it that say anything."""
     names: dict[str, set[str]] = {}
-    for name, each in values.items():
+    for name, each in unpacked(packed).values.items():
         inner = "" if all(value.startswith(FOR_ITS_KEY) for value in each) else name
         while inner:
             outer = inner.rpartition(".")[0]

@@ -15,7 +15,7 @@ from dedup.signature.signature import MULTIPLIERS, OFFSETS, SIGNATURE, SignedTex
 from dedup.signature.text_folding import COMBINING, Folding, folding
 from dedup.signature.tokens import HAN
 
-# A signature as the kernel writes it, in words of 64 bits: see `dedup.signature.signature.SIGNATURE`.
+# A signature as compiled code writes it, in words of 64 bits: see `dedup.signature.signature.SIGNATURE`.
 _ROW = SIGNATURE.itemsize // 8
 # Until the digest is there, its words say where the normalised text ends, and where its words do.
 _END, _WORDS_END = 0, 1

@@ -111,8 +111,7 @@ _OF_ANOTHER_SIZE = re.compile(r"(?:[-_@](?:[0-9]{2,4}x[0-9]{2,4}|[0-9]x|scaled|t
 _OF_A_VISIT = _names(
     """
     auto cb crop dest-id download dpr expire expires fit fm format h height key-pair-id listener listeners policy q
-    quality
-    ref resize sig signature size source timestamp ts updated ver version w width _
+    quality ref resize sig signature size source timestamp ts updated ver version w width _
     """
 )
 _OF_A_SESSION = _names("sid token")
