@@ -18,6 +18,7 @@ from itertools import islice
 from numbers import Number
 from typing import Any
 from unicodedata import normalize
+from urllib.parse import unquote
 
 import mmh3
 
@@ -107,11 +108,12 @@ _MEDIA_FILE = re.compile(
 _BEFORE_PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//[^/?#]*", re.IGNORECASE)
 # How a picture says that it is the same in another size: name-300x200.jpg, name@2x.png.
 _OF_ANOTHER_SIZE = re.compile(r"(?:[-_@](?:[0-9]{2,4}x[0-9]{2,4}|[0-9]x|scaled|thumb))+(?=\.\w+\Z)", re.IGNORECASE)
-# In the query of an address: what says who asks for it, when, and in which size; and, if it is so long, a session.
-_OF_A_VISIT = _names(
+# In the query of an address: what says who asks for it and when; and, if it is so long, a session. Of a file also what
+# says in which size, form or edition; elsewhere a q is a question, and a version another thing.
+_OF_A_VISIT = _names("cb expire expires key-pair-id listener listeners policy sig signature timestamp ts _")
+_OF_A_FILE = _names(
     """
-    auto cb crop dest-id download dpr expire expires fit fm format h height key-pair-id listener listeners policy q
-    quality ref resize sig signature size source timestamp ts updated ver version w width _
+    auto crop dest-id download dpr fit fm format h height q quality ref resize size source updated ver version w width
     """
 )
 _OF_A_SESSION = _names("sid token")
@@ -341,26 +343,32 @@ def _medium(name: str, text: str) -> str:
         return ""
     if text[:5].lower() == "data:" or len(text) > _LONGEST_ADDRESS:
         return _digest(text)
-    path, _, query = _BEFORE_PATH.sub("", text, count=1).partition("#")[0].partition("?")
-    if _MEDIA_FILE.search(path):
-        path = _OF_ANOTHER_SIZE.sub("", path)
-    elif _MEDIA.isdisjoint(words_of(name)):
+    path, _, query = _BEFORE_PATH.sub("", text.strip(), count=1).partition("#")[0].partition("?")
+    parts = _said_by(query)
+    is_file = _MEDIA_FILE.search(path) is not None
+    if not is_file and _MEDIA.isdisjoint(words_of(name)):
         return ""
-    return f"{path.strip('/')}{_without_visit(query)}"
+    # Services that change the size of a picture are asked for its file.
+    if is_file or any(_MEDIA_FILE.search(part) for part in parts):
+        path = _OF_ANOTHER_SIZE.sub("", path)
+        parts = [part for part in parts if part.partition("=")[0].lower() not in _OF_A_FILE]
+    return _with_query(path.strip("/"), parts)
 
 
-def _without_visit(query: str) -> str:
-    """Return what the query of an address says of where it leads, with a question mark."""
-    said = "&".join(part for part in query.split("&") if part and not _is_of_visit(part))
-    return f"?{said}" if said else ""
+def _said_by(query: str) -> list[str]:
+    """Return the parts of an address's query that say where it leads."""
+    return [part for part in query.split("&") if part and not _is_of_visit(part)]
 
 
 def _is_of_visit(part: str) -> bool:
     name, _, value = part.lower().partition("=")
     if name in _OF_A_VISIT or name.startswith(("utm_", "x-amz-")) or "sess" in name:
         return True
-    # To share a page its address is named.
-    return "://" in value or "%3a%2f%2f" in value or (name in _OF_A_SESSION and len(value) >= _SESSION)
+    return name in _OF_A_SESSION and len(value) >= _SESSION
+
+
+def _with_query(path: str, parts: list[str]) -> str:
+    return f"{path}?{'&'.join(parts)}" if parts else path
 
 
 def _elsewhere(text: str, site: str) -> str:
@@ -369,7 +377,9 @@ def _elsewhere(text: str, site: str) -> str:
     if not (site and address[:4].lower() == "http") or domain_of(address) in ("", site):
         return ""
     path, _, query = address.strip().partition("#")[0].partition("//")[2].partition("?")
-    return f"{path.rstrip('/')}{_without_visit(query)}".casefold()
+    # To share a page its address is named.
+    parts = [part for part in _said_by(query) if domain_of(unquote(part.partition("=")[2])) != site]
+    return _with_query(path.rstrip("/"), parts).casefold()
 
 
 def _is_of_showing(name: str) -> bool:

@@ -116,6 +116,11 @@ def test_any_other_value_makes_another_thing_on_a_site(one: Any, other: Any) -> 
         ("image", "https://cdn.example/a/1.jpg?w=300&sig=x", "//img.example/a/1.jpg"),
         ("image_urls", ["/a/1-300x200.jpg", "/a/2.jpg"], ["/mirror/a/1.jpg"]),
         ("audio_url", "https://a.example/play?id=7&sessionid=1", "https://a.example/play?id=7"),
+        (
+            "picture",
+            "https://a.example/_next/image?url=%2Fa%2F1.jpg&w=640&q=75",
+            "/_next/image?url=%2Fa%2F1.jpg&w=48&q=50",
+        ),
         ("pdf", f"https://a.example/get.pdf?doc=7&token={'1' * 20}", "https://a.example/get.pdf?doc=7"),
         ("notes", f"  {LONG.upper()}", LONG),
     ],
@@ -134,6 +139,10 @@ def test_a_copy_has_its_values_in_other_forms(name: str, one: Any, other: Any) -
         ("audio", "https://a.example/play?sid={}"),
         ("embed", "https://films.example/embed/{}"),
         ("agenda_pdf", "https://a.example/agenda.pdf?meetingId={}"),
+        ("document", "https://a.example/get?q={}"),
+        ("document", "https://a.example/get?version={}"),
+        ("image", "https://a.example/image?size={}"),
+        ("picture", "https://a.example/_next/image?url=https%3A%2F%2Fimg.example%2F{}.jpg&w=640&q=75"),
         ("version", "1.{}0"),
         ("summary", f"Course number {{}}. {LONG}"),
     ],
@@ -258,6 +267,14 @@ def test_an_address_elsewhere_counts_and_one_of_its_site_may_be_its_page() -> No
         at("city.example", more="https://www.city.example/a", links=["https://a.example/", "https://b.example/"]) == {}
     )
     assert at("", website="https://shop.example/a") == {}
+    for query in ("q=47.1,8.2", "source=7", "ref=a-12", "version=2", "w=7", "u=https://shop.example/a"):
+        assert at("city.example", website=f"https://maps.example/at?{query}") == {
+            "website": [f"maps.example/at?{query}"]
+        }
+    for shared in ("https://city.example/a", "https%3A%2F%2Fwww.city.example%2Fa"):
+        assert at("city.example", share=f"https://social.example/share?u={shared}&ts=1") == {
+            "share": ["social.example/share"]
+        }
 
 
 def test_what_scrapy_knows_of_a_request_says_nothing() -> None:
