@@ -180,8 +180,7 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
         url = urlparse_cached(request)
         origin = f"{url.scheme}://{url.netloc.rpartition('@')[2]}"
         fetched = self._fetched.pop(origin, None)
-        latest = max(time.time() - _A_DAY, self._hosts[host_of(request)].paused_until)
-        if fetched is None or (fetched.rules.done() and fetched.asked < latest):
+        if fetched is None or (fetched.rules.done() and self._is_old(fetched.asked, host_of(request))):
             self._forget(fetched)
             fetched = _Fetched(asyncio.create_task(self._fetch(origin, request)), time.time())
         self._fetched[origin] = fetched
@@ -192,6 +191,11 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
             if self._fetched.get(origin) is fetched:
                 del self._fetched[origin]
             raise
+
+    def _is_old(self, asked: float, host: str) -> bool:
+        now, paused_until = time.time(), self._hosts[host].paused_until
+        # What was under way when a host was paused asks for nothing more.
+        return asked < now - _A_DAY or asked < paused_until <= now
 
     async def _off_the_loop(self, function: Callable[[], T], size: int) -> T:
         """Call a function, in a thread if what it goes through is long."""

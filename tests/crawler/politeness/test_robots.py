@@ -110,6 +110,20 @@ def test_rules_that_are_not_kept_are_fetched_again_and_obeyed(
     assert site.hits["/robots.txt"] > 2
 
 
+def test_what_is_under_way_in_a_pause_does_not_ask_for_robots_txt_again(tmp_path: Path, site: LocalSite) -> None:
+    busy = [Reply(b"", 503)]
+    site.pages["/busy"] = lambda _: busy.pop() if busy else Reply(article("busy").encode())
+    # The first page besides the start, for which an address is made up and asked for at once.
+    site.pages["/slow"] = Reply(article("slow").encode(), stall=0.2)
+    site.pages["/"] = article("front", ["/busy", "/slow"])
+    pausing = {"PATIENCE": 300.0, "pause_seconds": "crawler.politeness.hosts.pause_seconds"}
+    constants = {f"crawler.politeness.hosts.{name}": value for name, value in pausing.items()}
+    result = crawl(tmp_path / "crawl.db", constants=constants, url=f"{site.url}/")
+    assert len(result.pages) == 3
+    assert site.made_up
+    assert site.hits["/robots.txt"] == 2
+
+
 def test_crawl_delay_is_obeyed_and_said(tmp_path: Path, site: LocalSite) -> None:
     site.pages["/robots.txt"] = rules("User-agent: *\nCrawl-delay: 0.3\n")
     outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
