@@ -14,10 +14,10 @@ from benchmarks.published import SCHEMES
 from dedup.evaluation import LabelledDocument, LabelledSet, analyse_documents, read_set
 from dedup.files.readers.documents import CorpusDocument
 from dedup.files.readers.portions import read_documents
+from dedup.signature.analysis import sign_texts
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.schemes import SCHEMES as OWN
 from dedup.signature.signature import BITS, Texts
-from dedup.signature.signing import sign_texts
 
 _STRETCHES = (16, 20, 26)
 _STARTS = 8

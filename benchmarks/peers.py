@@ -13,7 +13,6 @@ from simhash import Simhash
 from trafilatura.deduplication import Simhash as TrafilaturaSimhash
 
 from dedup.evaluation import AnalysedDocument
-from dedup.signature.normalise import normalise
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signing import tokenise
 
@@ -88,4 +87,4 @@ def _shingles(tokens: list[str], separator: str) -> set[str]:
 def minhash_of_words(text: str) -> Any:
     """Sign a text by datasketch."""
     # datasketch has no tokenizer: it gets the words that this library takes, jieba's for Chinese.
-    return minhash(tokenise(normalise(text)).words())
+    return minhash(tokenise(text).words())

@@ -30,7 +30,6 @@ from dedup.evaluation import (
 from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import Caution, DedupSettings, RuleSettings
 from dedup.rules.word_comparison import jaccard, shingles_of
-from dedup.signature.normalise import normalise
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signing import tokenise
 
@@ -172,7 +171,7 @@ def _minhash(a: str, b: str) -> float:
 
 
 def _exact(a: str, b: str) -> float:
-    ours, theirs = (shingles_of(list(tokenise(normalise(each)).words())) for each in (a, b))
+    ours, theirs = (shingles_of(list(tokenise(each).words())) for each in (a, b))
     return jaccard(ours, theirs)
 
 

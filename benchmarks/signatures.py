@@ -15,10 +15,11 @@ from gaoya.simhash import SimHashStringIndex
 from benchmarks import texts
 from benchmarks.peers import PERMUTATIONS, SHINGLE, minhash, rensa_minhash, simhash
 from benchmarks.processes import rate
+from dedup.signature.analysis import sign_texts
 from dedup.signature.dictionaries import load_jieba
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Texts
-from dedup.signature.signing import make_signature, sign_texts
+from dedup.signature.signing import make_signature
 
 Sign = Callable[[str], object]
 

@@ -19,7 +19,7 @@ from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
-from dedup.compiled import has_compiled
+from dedup.compiled import native
 from dedup.keys import TableDesign
 from dedup.rules.documents import Decision, Document
 from dedup.rules.scope import Memory, Scope
@@ -345,7 +345,7 @@ def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decisio
         for number, each in enumerate(texts)
     )
     with tempfile.TemporaryDirectory(prefix="dedup-") as folder:
-        if has_compiled():
+        if native:
             yield from _compiled(pairs, rules, Path(folder))
             return
         with Deduplicator(_of_crawl(rules, f"sqlite:///{folder}/texts.db")) as deduplicator:

@@ -39,7 +39,6 @@ import mmh3
 
 from dedup.errors import InputError
 from dedup.signature.dictionaries import load_jieba
-from dedup.signature.normalise import normalise
 from dedup.signature.signature import encoded
 from dedup.signature.signing import tokenise
 
@@ -169,7 +168,7 @@ def words(text: str, size: int = 1) -> dict[str, int]:
     """
     if size < 1:
         raise InputError(f"features of {size} words: expected at least 1")
-    found = tokenise(normalise(text)).words()
+    found = tokenise(text).words()
     return dict(Counter(map(" ".join, zip(*(found[start:] for start in range(size)), strict=False))))
 
 

@@ -71,9 +71,8 @@ def _feed(count: int, seed: int) -> None:
     import numpy as np
 
     from dedup.compiled import KEY, native
+    from dedup.signature import plain
     from dedup.signature.analysis import bands_of
-    from dedup.signature.normalise import normalise
-    from dedup.signature.plain import plain_bands_of, sign_plainly
     from dedup.signature.schemes import DEFAULT
     from dedup.signature.segmenter import load_dictionary
     from dedup.signature.signature import MULTIPLIERS, OFFSETS, SIGNATURE
@@ -97,12 +96,12 @@ def _feed(count: int, seed: int) -> None:
         text = "".join(chance.choices(chance.choice(_ALPHABETS), k=chance.choice((2, 9, 70, 300))))
         signature = make_signature(text)
         if number % 50 == 0:
-            plain = sign_plainly(normalise(text), DEFAULT)
+            expected = plain.sign(text, DEFAULT)
             assert (signature.text_digest, signature.fingerprint, signature.sketch, signature.words) == (
-                plain.text_digest,
-                plain.fingerprint,
-                plain.sketch,
-                plain.words,
+                expected.text_digest,
+                expected.fingerprint,
+                expected.sketch,
+                expected.words,
             ), repr(text)
         # What is no UTF-8 has no meaning, and does no harm.
         data = some_bytes(200)
@@ -114,7 +113,7 @@ def _feed(count: int, seed: int) -> None:
         native.bounds(a, b, KEY)
         native.shared_tokens(a, b, KEY)
         tokens = a.replace(b"\n\n", b"\n").strip(b"\n")
-        assert bands_of(tokens).tolist() == plain_bands_of(tokens).tolist()
+        assert bands_of(tokens).tolist() == plain.bands_of(tokens).tolist()
         edges = np.zeros((1 << 6) + (1 << 15), np.uint64)
         native.read_dictionary(
             "一二三".encode() * chance.randrange(3) + some_bytes(80), edges, np.zeros(len(edges) + 1, np.int64)

@@ -33,11 +33,11 @@ from dedup.files.readers.documents import (
     source_of,
 )
 from dedup.files.readers.jsonl import LineRange, changed, document_of, open_again, read_line
+from dedup.signature.analysis import sign_texts, words_of
 from dedup.signature.deflating import deflate
 from dedup.signature.extraction import MarkupError, find_text, parse_html, sign_page
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import SIGNATURE, Texts, digest
-from dedup.signature.signing import sign_texts, words_of
 from dedup.workers.pool import WorkerDiedError, WorkerPool
 
 _BATCHES_A_WORKER = 3

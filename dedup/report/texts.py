@@ -304,7 +304,7 @@ def find_texts(database: Database, keys: Iterable[str], run: str = "") -> dict[s
             elif (text := find_text(connection, stored, scope)) is not None:
                 found[key] = Origin.PAGE, text
             elif words := document_rows.find_words(connection, stored.text_digest):
-                found[key] = Origin.WORDS, rejoin(words).data.decode()
+                found[key] = Origin.WORDS, rejoin(words).text
     return found
 
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import regex
 from rapidfuzz.distance import Levenshtein
 
-from dedup.rules.word_comparison import TokenChange, are_unlike, is_number, plain_shared_tokens
+from dedup.rules.shared_shingles import shared_tokens
+from dedup.rules.word_comparison import TokenChange, are_unlike, is_number
 from dedup.rules.word_lists import DATE_WORDS, FREE_WORDS, NEGATIONS, NUMBER_WORDS
 from dedup.signature.normalise import normalise
 
@@ -143,7 +144,7 @@ def kinds_of(
 
 def _own_tokens(a: Sequence[bytes], b: Sequence[bytes], changes: Sequence[TokenChange]) -> Iterator[_Own]:
     ours, theirs = b"\n".join(a), b"\n".join(b)
-    shared, other = plain_shared_tokens(ours, theirs), plain_shared_tokens(theirs, ours)
+    shared, other = shared_tokens(ours, theirs), shared_tokens(theirs, ours)
     for a_start, a_end, b_start, b_end in changes:
         ours_here, theirs_here = a[a_start:a_end], b[b_start:b_end]
         # A word that gave way in its place did so wherever else it stands; of longer stretches some has only moved.

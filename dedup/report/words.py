@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import numpy as np
+import regex
 
 from dedup.console import ADDED, REMOVED, joined, plain, shortened, styled
 from dedup.report.triage import Kind, is_price, kinds_of
 from dedup.rules.word_comparison import TokenChange, find_changes, is_number
-from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import without_signs
 from dedup.signature.signing import tokenise
-from dedup.signature.tokens import HAN, KANA, KIND, UNSPACED, Tokens, character_classes
+from dedup.signature.tokens import HAN, KANA, UNSPACED, Tokens
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -31,7 +30,10 @@ _MOST_PAIRS_OF_TOKENS = 1_000_000_000
 _CONTEXT = 4
 # Columns.
 _COUNT = 6
-_WITHIN_NUMBERS = frozenset({b".", b",", b":", b"/", b"-", b"\xe2\x80\x93"})
+_WITHIN_NUMBERS = frozenset(".,:/-–")
+# Han and kana stand in one run, and are cut alike.
+_SCRIPT = regex.compile(rf"([{HAN}{KANA}])|{UNSPACED}", regex.V1)
+_OF_HAN, _OF_UNSPACED, _SPACED = 1, 2, 0
 # One word that stayed between two that were changed is read as one change more easily.
 _FEWEST_BETWEEN = 2
 
@@ -43,35 +45,47 @@ def rejoin(words: bytes) -> Tokens:
     they did in the text. What stood between is lost.
     """
     tokens = without_signs(words).decode().split("\n")
-    kinds = [_kind(token) for token in tokens]
-    overlapping = {UNSPACED, HAN} if _has_pairs(tokens, kinds) else {UNSPACED}
-    data = bytearray()
-    starts, ends = [], []
+    scripts = [_script(token) for token in tokens]
+    overlapping = {_OF_UNSPACED, _OF_HAN} if _has_pairs(tokens, scripts) else {_OF_UNSPACED}
+    text = _Written()
     for at, token in enumerate(tokens):
-        written = token
-        kind = kinds[at]
-        is_same_script = at > 0 and kind == kinds[at - 1] and kind in (HAN, UNSPACED)
-        if is_same_script and kind in overlapping and _overlap(tokens[at - 1], token):
-            written = token[1:]
-        elif at and not (is_same_script and kind not in overlapping):
-            data += b" "
-        data += written.encode()
-        starts.append(len(data) - len(token.encode()))
-        ends.append(len(data))
-    return Tokens(bytes(data), np.array(starts, np.int32), np.array(ends, np.int32))
+        script = scripts[at]
+        is_same_script = at > 0 and script == scripts[at - 1] != _SPACED
+        if is_same_script and script in overlapping and _overlap(tokens[at - 1], token):
+            text.add("", token, overlap=1)
+        else:
+            text.add("" if not at or (is_same_script and script not in overlapping) else " ", token)
+    return text.tokens()
 
 
-def _kind(token: str) -> int:
-    kind = int(character_classes()[ord(token[0])]) & KIND
-    # They stand in one run, and are cut alike.
-    return HAN if kind == KANA else kind
+def _script(token: str) -> int:
+    found = _SCRIPT.match(token)
+    return _SPACED if found is None else found.lastindex or _OF_UNSPACED
 
 
-def _has_pairs(tokens: list[str], kinds: list[int]) -> bool:
+def _has_pairs(tokens: list[str], scripts: list[int]) -> bool:
     """Return whether Han and kana are cut into overlapping pairs of characters, and not into words."""
     # Words overlap as rarely as a word begins with the last character of the one before it.
-    neighbours = [_overlap(tokens[at], tokens[at + 1]) for at, both in enumerate(pairwise(kinds)) if both == (HAN, HAN)]
-    return 2 * sum(neighbours) > len(neighbours)
+    of_han = [at for at, both in enumerate(pairwise(scripts)) if both == (_OF_HAN, _OF_HAN)]
+    return 2 * sum(_overlap(tokens[at], tokens[at + 1]) for at in of_han) > len(of_han)
+
+
+class _Written:
+    """Writes tokens behind each other."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._spans: list[tuple[int, int]] = []
+
+    def add(self, before: str, token: str, *, overlap: int = 0) -> None:
+        """Write a token behind what stands before it, or with its first characters the last ones of that before."""
+        self._parts += before, token[overlap:]
+        self._length += len(before) + len(token) - overlap
+        self._spans.append((self._length - len(token), self._length))
+
+    def tokens(self) -> Tokens:
+        return Tokens("".join(self._parts), self._spans)
 
 
 def _overlap(before: str, after: str) -> bool:
@@ -161,7 +175,7 @@ def place_line(place: Place) -> Text:
 
 def tokens_of(text: str, scheme: Scheme) -> Tokens:
     """Split a text into tokens as a scheme does."""
-    return tokenise(normalise(text), scheme)
+    return tokenise(text, scheme)
 
 
 def are_too_long(a: int, b: int) -> bool:
@@ -196,14 +210,14 @@ def diff_words(
     )
 
 
-def _gap(tokens: Tokens, number: int) -> bytes:
+def _gap(tokens: Tokens, number: int) -> str:
     """Return what stands between a token and the next one; nothing where they overlap."""
-    return tokens.data[tokens.ends[number] : tokens.starts[number + 1]]
+    return tokens.text[tokens.spans[number][1] : tokens.spans[number + 1][0]]
 
 
 def _punctuated_like(b: Tokens, a: Tokens, changes: Sequence[TokenChange]) -> Tokens:
     """Return a text of which only the words are known with what stands between the same words of another one."""
-    if any(_gap(b, number) != b" " for number in range(len(b) - 1)):
+    if any(_gap(b, number) != " " for number in range(len(b) - 1)):
         return b
     partners: dict[int, int] = {}
     a_from = b_from = 0
@@ -212,16 +226,11 @@ def _punctuated_like(b: Tokens, a: Tokens, changes: Sequence[TokenChange]) -> To
         if a_end - a_start == b_end - b_start:
             partners.update(zip(range(b_start, b_end), range(a_start, a_end), strict=True))
         a_from, b_from = a_end, b_end
-    data = bytearray()
-    starts, ends = [], []
-    for number, token in enumerate(b.parts()):
-        if number:
-            before, own = partners.get(number - 1), partners.get(number)
-            data += _gap(a, before) if before is not None and own == before + 1 else b" "
-        starts.append(len(data))
-        data += token
-        ends.append(len(data))
-    return Tokens(bytes(data), np.array(starts, np.int32), np.array(ends, np.int32))
+    text = _Written()
+    for number, token in enumerate(b.words()):
+        before, own = partners.get(number - 1), partners.get(number)
+        text.add(_gap(a, before) if before is not None and own == before + 1 else " " * (number > 0), token)
+    return text.tokens()
 
 
 def merge_neighbours(changes: Iterable[TokenChange]) -> list[TokenChange]:
@@ -275,15 +284,15 @@ def _digits_around(a: Tokens, changes: Sequence[TokenChange], number: int) -> tu
 
 def _passage(tokens: Tokens, start: int, end: int) -> str:
     """Return the text from a token to another one, with the punctuation between them."""
-    return tokens.data[tokens.starts[start] : tokens.ends[end - 1]].decode() if end > start else ""
+    return tokens.text[tokens.spans[start][0] : tokens.spans[end - 1][1]] if end > start else ""
 
 
 def _passage_before(tokens: Tokens, start: int, end: int) -> str:
     """Return the text from a token to another one, with what stands before that, such as a sign of money."""
     if start == end:
         return ""
-    last = tokens.starts[end] if end < len(tokens) else len(tokens.data)
-    return tokens.data[tokens.starts[start] : max(last, tokens.ends[end - 1])].decode().rstrip()
+    last = tokens.spans[end][0] if end < len(tokens) else len(tokens.text)
+    return tokens.text[tokens.spans[start][0] : max(last, tokens.spans[end - 1][1])].rstrip()
 
 
 def _changed_passage(tokens: Tokens, start: int, end: int) -> str:
@@ -291,7 +300,7 @@ def _changed_passage(tokens: Tokens, start: int, end: int) -> str:
     if start == end:
         return ""
     # Pairs of characters overlap, and a pair that stayed beside one that changed shows what stayed.
-    first = max(tokens.starts[start], tokens.ends[start - 1] if start else 0)
-    last = min(tokens.ends[end - 1], tokens.starts[end] if end < len(tokens) else len(tokens.data))
+    first = max(tokens.spans[start][0], tokens.spans[start - 1][1] if start else 0)
+    last = min(tokens.spans[end - 1][1], tokens.spans[end][0] if end < len(tokens) else len(tokens.text))
     # Of a character that was written twice both pairs may stay.
-    return tokens.data[first:last].decode() if first < last else _passage(tokens, start, end)
+    return tokens.text[first:last] if first < last else _passage(tokens, start, end)

@@ -10,17 +10,14 @@ import math
 from collections.abc import Set
 from typing import NamedTuple
 
-from dedup.compiled import has_compiled
 from dedup.keys import Keys
 from dedup.rules.documents import Rule
 from dedup.rules.settings import LIMITS, Caution, Limits, Mode, RuleSettings
-from dedup.rules.shared_shingles import bounds
+from dedup.rules.shared_shingles import Bounds, bounds
 from dedup.rules.signs import differing_signs
 from dedup.rules.word_comparison import (
-    Bounds,
     WordDifference,
     has_same_numbers,
-    plain_bounds,
     short_similarity,
 )
 from dedup.signature.signature import SHINGLE_WORDS, Similarity, Sketch, compare, without_signs
@@ -168,11 +165,11 @@ def check(
     if min(counts) < settings.short_tokens:
         checked = _check_short(*tokens, settings, other_titles=other_titles)
     else:
-        bounds = _bounds(*tokens)
-        similarity = Similarity(bounds.jaccard, bounds.containment, min(counts) / max(counts))
+        found = bounds(*tokens)
+        similarity = Similarity(found.jaccard, found.containment, min(counts) / max(counts))
         checked = _check_shared(similarity, settings)
         is_compared = checked.rule.is_duplicate and max(counts) <= settings.max_compared
-        if is_compared and (measures_all or other_titles or not _is_surely_one(bounds, settings.limits)):
+        if is_compared and (measures_all or other_titles or not _is_surely_one(found, settings.limits)):
             difference = WordDifference(*tokens)
             checked = _check_other_thing(difference, settings, checked, siblings=siblings, other_titles=other_titles)
     return _check_signs(ours, theirs, checked)
@@ -222,7 +219,7 @@ def check_documents(
         return checked
     tokens = without_signs(ours), without_signs(theirs)
     within = Measure(
-        "leader_containment", _bounds(*tokens).containment, settings.leader_containment, "of the pages in each other"
+        "leader_containment", bounds(*tokens).containment, settings.leader_containment, "of the pages in each other"
     )
     if not within.is_met:
         return Check(Rule.THIN_TEXT, (*of_texts.measures, within))
@@ -242,14 +239,7 @@ def is_thin(sketch: Sketch, words: bytes) -> bool:
 
 def similarity_of_words(ours: bytes, theirs: bytes) -> float:
     """Return the Jaccard similarity of the shingles of two texts, 0 to 1; 0 where the words of one are not known."""
-    return _bounds(without_signs(ours), without_signs(theirs)).jaccard if ours and theirs else 0.0
-
-
-def _bounds(ours: bytes, theirs: bytes) -> Bounds:
-    if not has_compiled():
-        return plain_bounds(ours, theirs)
-    found = bounds(ours, theirs)
-    return plain_bounds(ours, theirs) if found is None else Bounds(*found)
+    return bounds(without_signs(ours), without_signs(theirs)).jaccard if ours and theirs else 0.0
 
 
 def _is_surely_one(bounds: Bounds, limits: Limits) -> bool:

@@ -18,12 +18,10 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from rapidfuzz.distance import Indel, LCSseq
 
-from dedup.compiled import has_compiled
 from dedup.rules.settings import LostLimit
-from dedup.rules.shared_shingles import shared_tokens
+from dedup.rules.shared_shingles import hash_shingles, shared_tokens
 from dedup.rules.word_lists import DATE_WORDS
 from dedup.signature.signature import SHINGLE_WORDS, without_signs
 
@@ -31,8 +29,6 @@ Token = TypeVar("Token", bound=Hashable)
 
 # Without a shingle in common, longer passages share only words that all texts have.
 _LONGEST_REFINED = 200
-# Any odd number with bits everywhere, so that the order of tokens counts.
-_SPREAD = np.int64(-0x61C8864680B583EB)
 
 _STRETCH = 20
 """Tokens: a sentence. What is shorter was reworded."""
@@ -134,21 +130,11 @@ def _between(a: Sequence[bytes], b: Sequence[bytes], inside: TokenChange, size: 
 
 def _shingle_characters(a: Sequence[bytes], b: Sequence[bytes], size: int) -> tuple[str, str]:
     """Return a string for each sequence, with one character a shingle, the same for the same one: these align fast."""
-    hashed = [_hash_shingles(tokens, size) for tokens in (a, b)]
+    hashed = [hash_shingles(tokens, size) for tokens in (a, b)]
     numbers = np.unique(np.concatenate(hashed), return_inverse=True)[1]
     # There are more characters than shingles in texts that can be compared; some of them stand for half of another one.
     characters = numbers.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
     return characters[: len(hashed[0])], characters[len(hashed[0]) :]
-
-
-def _hash_shingles(tokens: Sequence[bytes], size: int = SHINGLE_WORDS) -> NDArray[np.int64]:
-    # Python's hashes have a key of each process, so that nobody can make words that have the same.
-    hashes = np.fromiter(map(hash, tokens), np.int64, len(tokens))
-    count = max(0, len(tokens) - size + 1)
-    hashed = np.zeros(count, np.int64)
-    for place in range(size):
-        hashed = hashed * _SPREAD ^ hashes[place : place + count]
-    return hashed
 
 
 class LostText(NamedTuple):
@@ -184,12 +170,12 @@ def find_lost(text: bytes, stored: Iterable[bytes], limit: LostLimit) -> LostTex
     is_shared, most, is_long, places = b"", 0.0, False, 0
     text = without_signs(text)
     for number, other in enumerate(map(without_signs, stored)):
-        shared = _shared_tokens(text, other)
+        shared = shared_tokens(text, other)
         is_shared = bytes(map(max, is_shared, shared)) if number else shared
         stretches = list(map(len, is_shared.split(b"\1")))
         if not number:
             most = limit.of(other.count(b"\n") + 1)
-            theirs = _shared_tokens(other, text).split(b"\1")
+            theirs = shared_tokens(other, text).split(b"\1")
             places = min(sum(map(bool, stretches)), sum(map(bool, theirs)))
         in_sentences = sum(length for length in stretches if length >= _STRETCH)
         is_long = max(stretches) > most or in_sentences > 2 * most
@@ -197,56 +183,6 @@ def find_lost(text: bytes, stored: Iterable[bytes], limit: LostLimit) -> LostTex
             break
     own = [token for token, is_there in zip(text.split(b"\n"), is_shared, strict=False) if not is_there]
     return LostText(len(own), sum(map(len, own)), is_long, places)
-
-
-def _shared_tokens(text: bytes, other: bytes) -> bytes:
-    """Return a byte for each token of a text: 1 where it is in a shingle that the other text has, else 0."""
-    if not has_compiled():
-        return plain_shared_tokens(text, other)
-    found = shared_tokens(text, other)
-    return plain_shared_tokens(text, other) if found is None else found
-
-
-def plain_shared_tokens(text: bytes, other: bytes) -> bytes:
-    """Return what `dedup.rules.shared_shingles.shared_tokens` does, where nothing is compiled."""
-    ours, theirs = (_hash_shingles(tokens.split(b"\n")) for tokens in (text, other))
-    is_there = np.isin(ours, theirs)
-    is_shared = np.zeros(text.count(b"\n") + 1, np.bool_)
-    for place in range(SHINGLE_WORDS):
-        is_shared[place : place + len(is_there)] |= is_there
-    return is_shared.tobytes()
-
-
-class Bounds(NamedTuple):
-    """The similarity of two texts, and upper bounds of their difference, see `WordDifference`.
-
-    Attributes:
-        jaccard: the share of the shingles of both that both have, 0 to 1.
-        containment: the share of the shingles of the text with fewer that the other has, 0 to 1.
-        rewritten: the share of the shorter text that may have been rewritten.
-        added: what may be in one text alone, by the length of the shorter one.
-        of_one: what one stretch is for 100 tokens.
-        may_have_numbers: whether a number may have given way to another one.
-        may_be_swapped: whether each text may have a word, no number, at least twice more often than the other.
-    """
-
-    jaccard: float
-    containment: float
-    rewritten: float
-    added: float
-    of_one: float
-    may_have_numbers: bool
-    may_be_swapped: bool
-
-
-def plain_bounds(a: bytes, b: bytes) -> Bounds:
-    """Return what two texts share, without bounds: where nothing is compiled."""
-    ours, theirs = (np.unique(_hash_shingles(tokens.split(b"\n"))) for tokens in (a, b))
-    shared = len(np.intersect1d(ours, theirs, assume_unique=True))
-    together, smaller = len(ours) + len(theirs) - shared, min(len(ours), len(theirs))
-    return Bounds(
-        shared / together if together else 0.0, shared / smaller if smaller else 0.0, 1.0, 1.0, 100.0, True, True
-    )
 
 
 class WordDifference:

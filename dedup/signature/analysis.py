@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import KEY, native
+from dedup.signature.markup import has_markup, without_markup
 from dedup.signature.normalise import fold
 from dedup.signature.schemes import Scheme
 from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
-from dedup.signature.signature import MULTIPLIERS, OFFSETS, SIGNATURE, SignedTexts, Texts, digest
-from dedup.signature.text_folding import COMBINING, Folding, folding
-from dedup.signature.tokens import HAN
+from dedup.signature.signature import (
+    MULTIPLIERS,
+    OFFSETS,
+    SIGNATURE,
+    Signature,
+    SignedTexts,
+    Sketch,
+    Texts,
+    digest,
+    encoded,
+)
+from dedup.signature.text_folding import COMBINING, IS_HAN, Folding, folding
 
 # A signature as compiled code writes it, in words of 64 bits: see `dedup.signature.signature.SIGNATURE`.
 _ROW = SIGNATURE.itemsize // 8
@@ -29,13 +40,33 @@ def bands_of(tokens: bytes) -> NDArray[np.uint64]:
     return np.frombuffer(native.bands_of(tokens, _PERMUTATIONS), np.uint64)
 
 
-def find_words(text: str, scheme: Scheme) -> bytes:
-    """Return the words of a text; see `dedup.signature.signing.words_of`."""
-    return _signed(Texts.of([text]), scheme, with_words=True, with_rows=False)[-1]
+def words_of(text: str, scheme: Scheme) -> bytes:
+    """Return the words of a text as its signature has them, without the rest of it."""
+    return _signed(Texts.of([without_markup(text)]), scheme, with_words=True, with_rows=False)[-1]
 
 
-def analyse_texts(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTexts:
-    """Make the signatures of texts; see `dedup.signature.signing.sign_texts`."""
+def sign(text: str, scheme: Scheme) -> Signature:
+    """Make the signature of a text; see `dedup.signature.signing.make_signature`."""
+    rows, words = sign_texts(Texts.of([without_markup(text)]), scheme, with_words=True)
+    return signature_of(rows[0], words[0])
+
+
+def signature_of(row: Any, words: bytes) -> Signature:
+    """Return the signature of a row of the type `SIGNATURE`, and words."""
+    text_digest, fingerprint, minima, shingles, tokens, numbers, bands = row
+    sketch = Sketch(minima.tobytes(), int(numbers), int(tokens), int(shingles))
+    return Signature(text_digest.tobytes(), int(fingerprint), sketch, bands, words)
+
+
+def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> SignedTexts:
+    """Make the signatures of many texts by compiled code.
+
+    Args:
+        texts: any texts, in valid UTF-8.
+        scheme: the way to make them.
+        with_words: whether their words are wanted.
+    """
+    texts = _without_markup(texts)
     rows, normalised, words = _signed(texts, scheme, with_words=with_words)
     own_words = _cut(words, rows[:, _WORDS_END]) if with_words else []
     digests = b"".join(map(digest, _cut(normalised, rows[:, _END])))
@@ -68,7 +99,7 @@ def _signed(
         if needed == COMBINING:
             texts = _combined(texts, tables)
             refused = 0
-        elif needed == HAN:
+        elif needed == IS_HAN:
             dictionary = load_dictionary(scheme.vocabulary)
         else:
             return rows, normalised, words
@@ -98,3 +129,14 @@ def _combined(texts: Texts, tables: Folding) -> Texts:
             at = behind
         parts.append(b"".join((*own, data[at:end])))
     return Texts.joined(parts)
+
+
+def _without_markup(texts: Texts) -> Texts:
+    data = texts.data.tobytes()
+    if not has_markup(data):
+        return texts
+    parts = [data[start:end] for start, end in pairwise(texts.offsets.tolist())]
+    marked = [place for place, part in enumerate(parts) if has_markup(part)]
+    for place in marked:
+        parts[place] = encoded(without_markup(parts[place].decode()))
+    return Texts.joined(parts) if marked else texts

@@ -135,7 +135,7 @@ class Signature:
         text_digest: 16 bytes, equal for texts that are equal once normalised.
         fingerprint: the simhash of the distinct pairs of neighbouring tokens, 64 bits, unsigned.
         sketch: the sketch of the shingles of three tokens.
-        bands: a number for each band of minima of these shingles, see `dedup.signature.kernels`, shape (24,).
+        bands: a number for each band of minima of these shingles, see `dedup.signature.plain.make_sketch`, shape (24,).
         words: the tokens themselves in UTF-8, a line feed between them, and behind a zero each place with a sign, see
             `dedup.signature.tokens.Tokens.signs`; empty where they are not known. Candidates are compared by them.
     """

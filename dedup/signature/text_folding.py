@@ -11,7 +11,10 @@ import regex
 from numpy.typing import NDArray
 
 from dedup.signature.normalise import fold
-from dedup.signature.tokens import character_classes
+from dedup.signature.tokens import DIGIT, HAN, KANA, LETTER, MARK, SIGN, UNSPACED
+
+START, CONTINUE, HAS_SIGN, PAIRED, IS_HAN, IS_KANA, HAS_DIGIT = 0x40, 0x04, 0x08, 0x10, 0x20, 0x28, 0x80
+"""The bits of the classes of characters of `dedup.signature.tokens`, LETTER, MARK, SIGN, UNSPACED, HAN, KANA, DIGIT."""
 
 CHANGED = 0x02
 """The bit of a character that becomes something else, or nothing; white space has it, as it may follow other."""
@@ -21,6 +24,16 @@ COMBINING = 0x01
 LONGEST = 3
 """How many times as many bytes a changed character has at most; others count as combining."""
 
+_CLASSES = {
+    LETTER: START,
+    MARK: CONTINUE,
+    SIGN: HAS_SIGN,
+    UNSPACED: PAIRED,
+    HAN: IS_HAN,
+    KANA: IS_KANA,
+    DIGIT: HAS_DIGIT,
+}
+_ALL = 0x110000
 # From here on there is only private use, and what is removed.
 _END = 0x40000
 _REMOVED = slice(0xE0000, 0xE1000)
@@ -35,7 +48,7 @@ class Folding(NamedTuple):
     """The tables.
 
     Attributes:
-        classes: of each code point the class of `dedup.signature.tokens`, and the bits above; shape (1,114,112,).
+        classes: of each code point the bits above, shape (1,114,112,).
         starts: of each changed character where `replaced` says what it becomes, shape (1,114,112,).
         replaced: for each changed character a number of bytes, and behind it these bytes of UTF-8, in the upper eight
             bits the class of the character that each is part of.
@@ -52,7 +65,7 @@ def folding() -> Folding:
     every = [chr(point) for point in range(_END)]
     blocks = ["".join(every[at : at + _BLOCK]) for at in range(0, _END, _BLOCK) if at not in _SURROGATES]
     combining = _combining(blocks)
-    known = character_classes()
+    known = _classes(every)
     classes = known.copy()
     classes[[ord(character) for character in combining]] |= COMBINING
     # What is removed becomes the nothing that stands first.
@@ -75,6 +88,16 @@ def folding() -> Folding:
                 replaced.append(len(data))
                 replaced += [int(known[ord(each)]) << 8 | byte for each in folded for byte in each.encode()]
     return Folding(classes, starts, np.array(replaced, np.uint16))
+
+
+def _classes(every: list[str]) -> NDArray[np.uint8]:
+    # A placeholder for what is no character keeps positions equal to code points.
+    text = "".join(" " if 0xD800 <= ord(each) < 0xE000 else each for each in every)
+    classes = np.zeros(_ALL, np.uint8)
+    for characters, bits in _CLASSES.items():
+        for found in regex.finditer(f"{characters}+", text, regex.V1):
+            classes[found.start() : found.end()] |= bits
+    return classes
 
 
 def _combining(blocks: list[str]) -> set[str]:

@@ -12,8 +12,8 @@ from dedup import DedupSettings, deduplicate
 from dedup.errors import SettingsError
 from dedup.rules.documents import Kept
 from dedup.rules.settings import LIMITS, Caution, LostLimit
-from dedup.rules.shared_shingles import shared_tokens
-from dedup.rules.word_comparison import find_lost, plain_shared_tokens
+from dedup.rules.shared_shingles import plain_shared_tokens, shared_tokens
+from dedup.rules.word_comparison import find_lost
 from tests.texts import words
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "ab", "c", "größe", "一"]), min_size=1, max_size=40)

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.rules import shared_shingles
+from dedup.compiled import KEY, native
 from dedup.rules.documents import Rule
 from dedup.rules.settings import Caution, DedupSettings, LostLimit
+from dedup.rules.shared_shingles import bounds, plain_bounds
 from dedup.rules.verification import check
-from dedup.rules.word_comparison import Bounds, WordDifference, find_lost, jaccard, plain_bounds, shingles_of
+from dedup.rules.word_comparison import WordDifference, find_lost, jaccard, shingles_of
 from dedup.signature.signing import bands_of_words, make_signature
 from tests.texts import answered, document, edited, extended, words
 
@@ -32,12 +33,6 @@ def joined(tokens: Sequence[str]) -> bytes:
 def containment(a: Set[Hashable], b: Set[Hashable]) -> float:
     smaller = min(len(a), len(b))
     return len(a & b) / smaller if smaller else 0.0
-
-
-def bounds(a: bytes, b: bytes) -> Bounds:
-    found = shared_shingles.bounds(a, b)
-    assert found is not None
-    return Bounds(*found)
 
 
 # What they share.
@@ -120,10 +115,10 @@ def test_words_that_collide_are_not_taken_for_the_same(caution: Caution) -> None
     twins = b"\n".join(map(twin_of, own.split(b"\n")))
     # By hashes alone they are one text.
     assert bands_of_words(twins).tolist() == bands_of_words(own).tolist()
-    assert shared_shingles.bounds(own, twins) is None
+    assert native.bounds(own, twins, KEY) is None
     assert check(own, twins, DedupSettings(caution=caution)).rule is Rule.NOT_ALIKE
     both = b"\n".join((own, twins))
-    assert shared_shingles.shared_tokens(both, own) is None
+    assert native.shared_tokens(both, own, KEY) is None
     assert find_lost(both, [own], LostLimit(0, 0, 0)).words == 300
 
 
@@ -169,7 +164,7 @@ def test_the_bounds_change_no_rule(seed: int, answers: int, edits: int, rewritte
     theirs = joined([*tokens[:100], *words(rewritten), *tokens[100 + rewritten :]])
     made = DedupSettings(caution=caution)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("dedup.rules.verification.has_compiled", lambda: False)
+        patched.setattr("dedup.rules.verification.bounds", plain_bounds)
         plain = check(ours, theirs, made).rule
     assert check(ours, theirs, made).rule is plain
 

@@ -1,4 +1,4 @@
-"""Signatures by compiled code are those of plain implementations in Python."""
+"""Signatures by compiled code are those of the method in Python."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dedup.signature import plain
 from dedup.signature.analysis import bands_of
-from dedup.signature.dictionaries import load_jieba
-from dedup.signature.normalise import normalise
-from dedup.signature.plain import make_sketch, plain_bands_of, sign_plainly
-from dedup.signature.schemes import DEFAULT, SCHEMES, Scheme, find_scheme
+from dedup.signature.plain import make_sketch
+from dedup.signature.schemes import DEFAULT, SCHEMES, find_scheme
 from dedup.signature.signature import MULTIPLIERS, OFFSETS, Signature, without_signs
-from dedup.signature.signing import make_signature, tokenise
+from dedup.signature.signing import make_signature
 from tests.texts import CHINESE, ENGLISH
 
 HASHES = st.integers(0, 2**64 - 1)
@@ -25,32 +24,6 @@ SCRIPTS = st.sampled_from(
     "abz19éя₂-.,!?' \n北京大学上海のをカー々ภาษมြခ្한국םेनأ😀\u0301\u3099\u200d\ufe0f𠮷_฿။१٣\U00016ff0"
 )
 ANY_TEXT = st.lists(SCRIPTS).map("".join) | st.text()
-
-HAN = r"\p{Han}"
-KANA = r"\p{Hiragana}\p{Katakana}ー"
-UNSPACED = r"\p{Thai}\p{Lao}\p{Myanmar}\p{Khmer}"
-FIRST, NEXT = r"[\p{L}\p{N}]", r"[\p{L}\p{M}\p{N}]"
-OWN_RULE = f"{HAN}{KANA}{UNSPACED}"
-RUNS = regex.compile(
-    f"[{FIRST}--[{OWN_RULE}]][{NEXT}--[{OWN_RULE}]]*|[{FIRST}&&[{HAN}{KANA}]]+|[{NEXT}&&[{UNSPACED}]]+",
-    regex.V1,
-)
-
-
-def plain_tokens(normalised: str) -> list[str]:
-    runs = RUNS.findall(normalised)
-    han = [run for run in runs if regex.match(f"[{HAN}{KANA}]", run)]
-    characters = "".join(han)
-    is_japanese = len(regex.findall(f"[{KANA}]", characters)) >= 0.1 * len(characters)
-    tokens = []
-    for run in runs:
-        if regex.match(f"[{HAN}{KANA}]", run) and not is_japanese:
-            tokens += load_jieba().cut(run, HMM=False)
-        elif regex.match(f"[{OWN_RULE}]", run):
-            tokens += [run[i : i + 2] for i in range(max(1, len(run) - 1))]
-        else:
-            tokens.append(run)
-    return tokens
 
 
 def hash_of(token: str | bytes) -> int:
@@ -60,16 +33,6 @@ def hash_of(token: str | bytes) -> int:
 def parts(signature: Signature) -> tuple[object, ...]:
     bands = signature.bands.dtype, signature.bands.tolist()
     return signature.text_digest, signature.fingerprint, bands, signature.sketch, signature.words
-
-
-def plain(text: str, scheme: Scheme = DEFAULT) -> Signature:
-    return sign_plainly(normalise(text), scheme)
-
-
-@given(ANY_TEXT)
-def test_tokens(text: str) -> None:
-    normalised = normalise(text)
-    assert tokenise(normalised).words() == plain_tokens(normalised)
 
 
 @given(ANY_TEXT)
@@ -120,17 +83,17 @@ TEXTS = (
 @example("ภาษาไทย မြန်မာ ភាសាខ្មែរ")
 def test_any_text(text: str) -> None:
     signature = make_signature(text)
-    assert parts(signature) == parts(plain(text))
+    assert parts(signature) == parts(plain.sign(text, DEFAULT))
     # What is made anew of stored words is what the signature has.
     tokens = without_signs(signature.words)
-    for bands in (bands_of(tokens), plain_bands_of(tokens)):
+    for bands in (bands_of(tokens), plain.bands_of(tokens)):
         assert (bands.dtype, bands.tolist()) == (signature.bands.dtype, signature.bands.tolist())
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("text", ["", ENGLISH, CHINESE, ENGLISH + CHINESE + "日本語のテキスト 2024"])
 def test_any_scheme(scheme: str, text: str) -> None:
-    assert parts(make_signature(text, find_scheme(scheme))) == parts(plain(text, find_scheme(scheme)))
+    assert parts(make_signature(text, find_scheme(scheme))) == parts(plain.sign(text, find_scheme(scheme)))
 
 
 @pytest.mark.parametrize("length", range(1, 50))
@@ -143,7 +106,7 @@ def test_tokens_of_every_length(length: int) -> None:
 
 def test_a_long_text() -> None:
     text = " ".join(f"{number * 7919 % 20011} word" for number in range(10_000))
-    assert parts(make_signature(text)) == parts(plain(text))
+    assert parts(make_signature(text)) == parts(plain.sign(text, DEFAULT))
 
 
 def test_no_counter_overflows() -> None:
@@ -153,7 +116,7 @@ def test_no_counter_overflows() -> None:
     # Both pairs that each makes with its neighbours have one bit in common.
     alike = (word for word in map(str, count()) if has_bit("a", word) and has_bit(word, "a"))
     text = " ".join(f"a {word}" for word in islice(alike, 3_000))
-    assert make_signature(text).fingerprint == plain(text).fingerprint
+    assert make_signature(text).fingerprint == plain.sign(text, DEFAULT).fingerprint
     assert make_signature(text).fingerprint & 1
 
 

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dedup.signature.analysis import sign_texts
 from dedup.signature.markup import has_markup, without_markup
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signature import Texts
-from dedup.signature.signing import make_signature, sign_texts, words_of
+from dedup.signature.signing import make_signature, words_of
 from tests.crawling import ROOT
 from tests.waiting import HANG
 

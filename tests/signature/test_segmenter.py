@@ -18,9 +18,7 @@ from dedup.signature.dictionaries import load_jieba
 from dedup.signature.normalise import normalise
 from dedup.signature.segmenter import Dictionary, load_dictionary, read_dictionary
 from dedup.signature.signature import MULTIPLIERS, OFFSETS, SIGNATURE
-from dedup.signature.text_folding import folding
-from dedup.signature.tokens import HAN as HAN_CLASS
-from dedup.signature.tokens import character_classes
+from dedup.signature.text_folding import IS_HAN, folding
 
 # What reaches the segmenter: Han of all planes, numerals and repetition marks, kana quoted in a Chinese text.
 HAN = st.characters(min_codepoint=0x3400, max_codepoint=0x9FFF)
@@ -52,7 +50,7 @@ def cut(run: str, dictionary: Dictionary) -> list[str]:
 def test_words_are_those_of_jieba(parts: list[int | str]) -> None:
     known = words_of_dictionary()
     run = "".join(part if isinstance(part, str) else known[part % len(known)] for part in parts)
-    assume(normalise(run) == run and all(character_classes()[ord(each)] & HAN_CLASS for each in run))
+    assume(normalise(run) == run and all(folding().classes[ord(each)] & IS_HAN for each in run))
     assert cut(run, load_dictionary()) == list(load_jieba().cut(run, HMM=False))
 
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dedup.signature.analysis import sign_texts
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Texts
-from dedup.signature.signing import bands_of_words, make_signature, sign_texts
+from dedup.signature.signing import bands_of_words, make_signature
 from tests.texts import CHINESE, ENGLISH
 
 
