@@ -268,7 +268,10 @@ def start(
     is_loaded = folder == ROOT or not (folder / "crawler").exists()
     is_forked = tuple(command[:2]) == (sys.executable, "-m") and command[2] in ("dedup", "scrapy")
     if is_forked and is_loaded and before is None:
-        return ForkedProcess(command[2:], folder, environment(), {**_CONSTANTS, **(constants or {})})
+        known = {
+            name: value for name, value in _CONSTANTS.items() if not (IS_OLD_SCRAPY and name.startswith("crawler."))
+        }
+        return ForkedProcess(command[2:], folder, environment(), {**known, **(constants or {})})
     assert not constants, "only a forked process has constants of its own"
     return subprocess.Popen(
         command,
