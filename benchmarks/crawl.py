@@ -41,10 +41,14 @@ _HEAD = re.compile(rb"<head[^>]*>", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class _Crawled:
-    """What the database says after the crawl, by document id."""
+    """What the database says after the crawl, by document id.
+
+    Attributes:
+        cluster: that of every page.
+        texts: those of the pages that are kept: leaders of clusters, and copies with new text.
+    """
 
     cluster: dict[str, int]
-    kept: list[str]
     texts: dict[str, str]
 
 
@@ -96,7 +100,7 @@ def run(*, data: Path, limit: int | None = None, database: str | None = None, ro
     figures: dict[str, Any] = {
         "pages": len(pages),
         "rounds": rounds,
-        "kept": len(measured[0].crawled.kept),
+        "kept": len(measured[0].crawled.texts),
         "pairs": quality.pairs,
         "precision": quality.precision,
         "recall": quality.recall,
@@ -149,26 +153,25 @@ def _measure(pages: dict[str, bytes], url: str, database: str | None) -> _Round:
 def _read_database(database: str, url: str, pages: dict[str, bytes]) -> _Crawled:
     names = {url + path_of(name): name for name in pages}
     with closing(Database(database, read_only=True)) as opened, opened.read() as connection:
-        rows = connection.execute(text("SELECT key, id, coalesce(leader_id, id) FROM dedup_documents")).all()
+        rows = connection.execute(text("SELECT key, coalesce(leader_id, id) FROM dedup_documents")).all()
         seconds = "SELECT original_id, second_id FROM dedup_verdicts WHERE second_id IS NOT NULL"
         pairs = connection.execute(text(seconds))
         # As the report counts clusters.
         joined = join_clusters((row.original_id, row.second_id) for row in pairs)
         stored: dict[str, str] = {row.url: row.text for row in connection.execute(text("SELECT url, text FROM pages"))}
-    cluster = {names[key]: joined.get(leader, leader) for key, _, leader in rows if key in names}
+    cluster = {names[key]: joined.get(leader, leader) for key, leader in rows if key in names}
     missing = set(pages) - set(cluster)
     if missing:
         raise ValueError(f"{len(missing)} pages were never decided, such as {min(missing)}")
-    kept = [names[key] for key, own_id, leader in rows if own_id == leader and key in names]
-    return _Crawled(cluster, kept, {names[key]: value for key, value in stored.items() if key in names})
+    return _Crawled(cluster, {names[key]: value for key, value in stored.items() if key in names})
 
 
 def _measure_parts(pages: dict[str, bytes], crawled: _Crawled, url: str, scratch: Path) -> dict[str, float]:
     paths = scratch / "paths.json"
     paths.write_text(json.dumps([INDEX, *map(path_of, pages)]), encoding="utf-8")
-    # jieba works on the text of every page; only those of kept pages are at hand, for their clusters.
-    leaders = {crawled.cluster[name]: name for name in crawled.kept}
-    texts = {name: crawled.texts[leaders[cluster]] for name, cluster in crawled.cluster.items()}
+    # jieba works on the text of every page; for one that is not kept stands one of its cluster that is.
+    of_clusters = {crawled.cluster[name]: value for name, value in crawled.texts.items()}
+    texts = {name: crawled.texts.get(name, of_clusters[cluster]) for name, cluster in crawled.cluster.items()}
     chinese = {
         name: value.encode()
         for name, value in texts.items()
@@ -177,7 +180,7 @@ def _measure_parts(pages: dict[str, bytes], crawled: _Crawled, url: str, scratch
     return {
         "fetching": run_measured(_part("fetch", url, str(paths)), PROJECT).cpu_seconds,
         "text": _run_part("text", pages, scratch),
-        "metadata of kept pages": _run_part("metadata", {name: pages[name] for name in crawled.kept}, scratch),
+        "metadata of kept pages": _run_part("metadata", {name: pages[name] for name in crawled.texts}, scratch),
         "jieba": _run_part("jieba", chinese, scratch) if chinese else 0.0,
     }
 
