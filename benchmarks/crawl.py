@@ -1,4 +1,4 @@
-"""A labelled set served as a web site and crawled end to end: quality, speed, memory."""
+"""A labelled set served as a web site and crawled end to end: quality, and what it costs beside plain Scrapy."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from sqlalchemy import text
@@ -25,7 +27,7 @@ from dedup.store.database import Database
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _CHINESE_SHARE = 0.2
 
-# The site is this machine, and its pages were collected for measuring.
+# Those of the peer too. The site is this machine, and its pages were collected for measuring.
 _SETTINGS = {
     "AUTOTHROTTLE_ENABLED": "False",
     "CONCURRENT_REQUESTS_PER_DOMAIN": "16",
@@ -54,9 +56,10 @@ class _Crawled:
 
 @dataclass(frozen=True)
 class _Round:
-    """One crawl and the unavoidable parts on the same pages, measured one right after the other."""
+    """One crawl, its peer and the unavoidable parts on the same pages, measured one right after the other."""
 
     usage: Usage
+    peer: Usage
     crawled: _Crawled
     parts: dict[str, float]
 
@@ -64,6 +67,11 @@ class _Round:
     def ratio(self) -> float:
         """CPU of the crawl by that of the parts."""
         return self.usage.cpu_seconds / sum(self.parts.values())
+
+    @property
+    def ratio_to_peer(self) -> float:
+        """CPU of the crawl by that of the peer."""
+        return self.usage.cpu_seconds / self.peer.cpu_seconds
 
 
 def run(*, data: Path, limit: int | None = None, database: str | None = None, rounds: int = 3) -> dict[str, Any]:
@@ -73,14 +81,14 @@ def run(*, data: Path, limit: int | None = None, database: str | None = None, ro
         data: the set, a folder with docs.jsonl, pairs.jsonl and html/.
         limit: use only so many documents.
         database: URL of an empty database, for one round; None: SQLite files that are removed afterwards.
-        rounds: how often crawl and parts are measured, in turn, since machines are noisy.
+        rounds: how often crawl, peer and parts are measured, in turn, since machines are noisy.
 
     Returns:
         The figures.
 
     Raises:
         InputError: the set is not what it should be.
-        ValueError: a named database is to be used for several rounds, or the set has no pages.
+        ValueError: a named database is to be used for several rounds, the set has no pages, or not all were crawled.
     """
     if database and rounds > 1:
         raise ValueError("a database is empty for one round only: give --rounds 1 with --database")
@@ -90,7 +98,8 @@ def run(*, data: Path, limit: int | None = None, database: str | None = None, ro
         raise ValueError(f"{data} holds no HTML pages: name a folder such as data/variants")
     pairs = [pair for pair in labelled.pairs if pair.a in pages and pair.b in pages]
     with serve(pages) as url:
-        measured = [_measure(pages, url, database) for _ in range(rounds)]
+        # Each comes first in turn: what the machine does besides grows and falls within a round, too.
+        measured = [_measure(pages, url, database, is_peer_first=number % 2 == 1) for number in range(rounds)]
     qualities = [_quality(pairs, each.crawled.cluster) for each in measured]
     # The order in which pages arrive differs from crawl to crawl; the worst one counts.
     quality = min(qualities, key=lambda each: (each.recall, each.precision))
@@ -112,6 +121,11 @@ def run(*, data: Path, limit: int | None = None, database: str | None = None, ro
         "unavoidable_ms_per_page": {part: seconds * per_page for part, seconds in parts.items()},
         "cpu_ratio_to_unavoidable": cpu / sum(parts.values()),
         "cpu_ratios": [each.ratio for each in measured],
+        "peer_pages_per_second": len(pages) * rounds / sum(each.peer.wall_seconds for each in measured),
+        "peer_cpu_ms_per_page": sum(each.peer.cpu_seconds for each in measured) * per_page,
+        "peer_peak_mb": max(each.peer.peak_bytes for each in measured) / 1e6,
+        "cpu_ratio_to_peer": median(each.ratio_to_peer for each in measured),
+        "cpu_ratios_to_peer": [each.ratio_to_peer for each in measured],
         "kept_at_canonical": _measure_canonical(pages),
     }
     _print(figures)
@@ -142,12 +156,32 @@ def _measure_canonical(pages: dict[str, bytes]) -> float:
     return sum(key.removeprefix(f"{url}{path_of('')}") in pages for key in kept) / len(kept)
 
 
-def _measure(pages: dict[str, bytes], url: str, database: str | None) -> _Round:
+def _measure(pages: dict[str, bytes], url: str, database: str | None, *, is_peer_first: bool) -> _Round:
     with scratch_folder() as scratch:
         database = database or f"sqlite:///{scratch / 'crawl.db'}"
+        early = _measure_peer(pages, url) if is_peer_first else None
         usage = run_measured(crawl_command(f"{url}/", database, _SETTINGS, "-amax_depth=1"), PROJECT)
+        peer = early or _measure_peer(pages, url)
         crawled = _read_database(database, url, pages)
-        return _Round(usage, crawled, _measure_parts(pages, crawled, url, scratch))
+        return _Round(usage, peer, crawled, _measure_parts(pages, crawled, url, scratch))
+
+
+def _measure_peer(pages: dict[str, bytes], url: str) -> Usage:
+    with scratch_folder() as scratch:
+        # A copy: what lies beside a spider is imported in the place of packages of the same names.
+        shutil.copy(Path(__file__).with_name("crawl_peer.py"), scratch / "spider.py")
+        settings = {**_SETTINGS, "JOBDIR": "job", "TELNETCONSOLE_ENABLED": "False", "REMOTE_CONTROL_ENABLED": "False"}
+        values = [f"-s{name}={value}" for name, value in settings.items()]
+        command = [sys.executable, "-m", "scrapy", "runspider", "spider.py", f"-aurl={url}/", *values]
+        # Named but empty: no project's settings are looked for, in the environment or in a scrapy.cfg.
+        usage = run_measured([*command, "-Oitems.jsonl"], scratch, {"SCRAPY_SETTINGS_MODULE": ""})
+        lines = (scratch / "items.jsonl").read_bytes().splitlines()
+    fetched = sorted(json.loads(line)["url"] for line in lines)
+    if fetched != sorted(url + path_of(name) for name in pages):
+        raise ValueError(
+            f"the peer has {len(fetched)} items, {len(set(fetched))} of them different, of {len(pages)} pages"
+        )
+    return usage
 
 
 def _read_database(database: str, url: str, pages: dict[str, bytes]) -> _Crawled:
@@ -214,7 +248,9 @@ def _run_part(name: str, bodies: dict[str, bytes], scratch: Path) -> float:
 
 def _print(figures: dict[str, Any]) -> None:
     parts = figures["unavoidable_ms_per_page"]
-    ratios = [f"{ratio:.2f}" for ratio in figures["cpu_ratios"]]
+    ratios, to_peer = (
+        ", ".join(f"{ratio:.2f}" for ratio in figures[name]) for name in ("cpu_ratios", "cpu_ratios_to_peer")
+    )
     print(f"""
 pages          {figures["pages"]:,}, {figures["kept"]:,} kept, {figures["rounds"]} rounds
 pairs          {figures["pairs"]:,}
@@ -224,5 +260,8 @@ speed          {figures["pages_per_second"]:.0f} pages a second
 peak memory    {figures["peak_mb"]:.0f} MB, all processes
 CPU            {figures["cpu_ms_per_page"]:.2f} ms a page, all processes
 unavoidable    {sum(parts.values()):.2f} ms a page: {", ".join(f"{part} {ms:.2f}" for part, ms in parts.items())}
-ratio          {figures["cpu_ratio_to_unavoidable"]:.2f}   rounds: {", ".join(ratios)}
+ratio          {figures["cpu_ratio_to_unavoidable"]:.2f}   rounds: {ratios}
+plain Scrapy   {figures["peer_cpu_ms_per_page"]:.2f} ms a page with trafilatura, \
+{figures["peer_pages_per_second"]:.0f} pages a second, {figures["peer_peak_mb"]:.0f} MB
+ratio          {figures["cpu_ratio_to_peer"]:.2f}   rounds: {to_peer}
 canonical      {figures["kept_at_canonical"]:.3f} of kept pages are at the address that their site names""")
