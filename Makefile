@@ -107,7 +107,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/crawl: requirements/crawl.txt pyproject.toml setup.py build_backend.py $(wildcard dedup/native/*) | $(VENV)/bin/python
-	@echo "installing Scrapy, trafilatura and what they need into $(VENV): 76 packages, 380 MB, a minute or two, once"
+	@echo "installing Scrapy, trafilatura and what they need into $(VENV): 77 packages, 380 MB, a minute or two, once"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/crawl.txt
 	@zig=$$($(BIN)/python build_backend.py) && if [ -n "$$zig" ]; then \
 		echo "there is no C compiler: installing that of zig into $(VENV), 100 MB, once"; \

@@ -47,7 +47,7 @@ def without_markup(text: str) -> str:
         text = _AS_LETTERS.sub("", text)
     for _ in range(_MOST_ROUNDS):
         if "<" in text and _MARKUP.search(text):
-            text = _without_tags(text)
+            text = without_tags(text)
         if "&" not in text or not _REFERENCE.search(text):
             break
         text = _REFERENCE.sub(_character, text)
@@ -58,7 +58,8 @@ def _character(reference: re.Match[str]) -> str:
     return html5.get(f"{reference[1]};", reference[0]) if reference[1] else unescape(reference[0])
 
 
-def _without_tags(text: str) -> str:
+def without_tags(text: str) -> str:
+    """Return what is outside of tags, of comments and of elements that hold no text, as it is written."""
     # Text of two paragraphs is not one word.
     return _TAG.sub("", _BLOCK.sub(r"\n\g<0>", "".join(parts_with_text(text))))
 
