@@ -25,6 +25,7 @@ from dedup.report.words import WordDiff, diff_words, rejoin, tokens_of
 from dedup.rules.documents import DUPLICATES, StoredDocument, Verdict
 from dedup.rules.scope import Scope, Scopes
 from dedup.rules.settings import Mode
+from dedup.signature.charsets import guess_charset
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import DEFAULT, Scheme, scheme_named
 from dedup.signature.signature import Signature, digest
@@ -45,7 +46,6 @@ _MARKS = {
 }
 # A PDF can be nothing but ASCII.
 _PDF = b"%PDF-"
-_WESTERN = "cp1252"
 
 TEXT_PREFIX = "text:"
 
@@ -117,23 +117,12 @@ def _binary(name: str) -> InputError:
 
 
 def _guessed(data: bytes, name: str) -> tuple[str, str]:
-    from trafilatura.utils import detect_encoding  # noqa: PLC0415 -- half a second, and most texts are UTF-8
-
-    texts: dict[str, str] = {}
-    for encoding in detect_encoding(data):
-        # Without a mark any few bytes could be UTF-16.
-        if not encoding.startswith(("utf_16", "utf_32")):
-            with suppress(LookupError, UnicodeDecodeError):
-                texts[encoding] = data.decode(encoding)
-    if not texts:
-        raise InputError(f"{name}: not UTF-8, and in no encoding that could be told; name it by --encoding")
-    best, text = next(iter(texts.items()))
-    if len(text) == len(data):
-        # Of encodings of Latin letters many fit equally well; then it is the one that nearly all such texts are in.
-        western = data.decode(_WESTERN, "replace")
-        if western in texts.values():
-            return western, _WESTERN
-    return text, best
+    charset = guess_charset(data)
+    # Without a mark any few bytes could be UTF-16.
+    if charset is not None and not charset.startswith("utf"):
+        with suppress(UnicodeDecodeError):
+            return data.decode(charset), charset
+    raise InputError(f"{name}: not UTF-8, and in no encoding that could be told; name it by --encoding")
 
 
 class Origin(StrEnum):

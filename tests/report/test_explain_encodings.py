@@ -51,6 +51,7 @@ NOISE = bytes(each or 1 for each in zlib.compress(Random(2).randbytes(3000)))
         (RUSSIAN, "windows-1251"),
         (RUSSIAN, "koi8-r"),
         (JAPANESE, "shift_jis"),
+        (JAPANESE, "euc_jp"),
         (CHINESE, "utf-16"),
         (document(30), "utf-16"),
         (CHINESE, "utf-8-sig"),
