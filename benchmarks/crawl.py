@@ -160,10 +160,15 @@ def _measure(pages: dict[str, bytes], url: str, database: str | None, *, is_peer
     with scratch_folder() as scratch:
         database = database or f"sqlite:///{scratch / 'crawl.db'}"
         early = _measure_peer(pages, url) if is_peer_first else None
-        usage = run_measured(crawl_command(f"{url}/", database, _SETTINGS, "-amax_depth=1"), PROJECT)
+        usage = run_measured(crawl_command(f"{url}/", database, _SETTINGS, f"-afollow={_follow(url)}"), PROJECT)
         peer = early or _measure_peer(pages, url)
         crawled = _read_database(database, url, pages)
         return _Round(usage, peer, crawled, _measure_parts(pages, crawled, url, scratch))
+
+
+def _follow(url: str) -> str:
+    """Return what the pages of a site match: their own links, which lead nowhere here, are read and left alone."""
+    return rf"^{re.escape(url + path_of(''))}[\w-]+$"
 
 
 def _measure_peer(pages: dict[str, bytes], url: str) -> Usage:
@@ -172,9 +177,10 @@ def _measure_peer(pages: dict[str, bytes], url: str) -> Usage:
         shutil.copy(Path(__file__).with_name("crawl_peer.py"), scratch / "spider.py")
         settings = {**_SETTINGS, "JOBDIR": "job", "TELNETCONSOLE_ENABLED": "False", "REMOTE_CONTROL_ENABLED": "False"}
         values = [f"-s{name}={value}" for name, value in settings.items()]
-        command = [sys.executable, "-m", "scrapy", "runspider", "spider.py", f"-aurl={url}/", *values]
+        arguments = [f"-aurl={url}/", f"-afollow={_follow(url)}", *values]
+        command = [sys.executable, "-m", "scrapy", "runspider", "spider.py", *arguments, "-Oitems.jsonl"]
         # Named but empty: no project's settings are looked for, in the environment or in a scrapy.cfg.
-        usage = run_measured([*command, "-Oitems.jsonl"], scratch, {"SCRAPY_SETTINGS_MODULE": ""})
+        usage = run_measured(command, scratch, {"SCRAPY_SETTINGS_MODULE": ""})
         lines = (scratch / "items.jsonl").read_bytes().splitlines()
     fetched = sorted(json.loads(line)["url"] for line in lines)
     if fetched != sorted(url + path_of(name) for name in pages):

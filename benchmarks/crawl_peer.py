@@ -1,7 +1,7 @@
 """The peer of a crawl: Scrapy with its link extractor and trafilatura, as people put them together; no copy is found.
 
-`scrapy runspider crawl_peer.py -a url=URL -s JOBDIR=FOLDER -O FILE.jsonl`. It stands alone because it runs outside of
-the project and without its settings.
+`scrapy runspider crawl_peer.py -a url=URL -a follow=PATTERN -s JOBDIR=FOLDER -O FILE.jsonl`. It stands alone because it
+runs outside of the project and without its settings.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from scrapy.spiders import CrawlSpider, Rule
 
 
 class PlainSpider(CrawlSpider):
-    """Yields address and main text of each page that the first one links to."""
+    """Yields address and main text of each page; of all of them links are followed that match."""
 
     name = "plain"
-    # Links of further pages are not looked for: a crawl with max_depth=1 does not look for them either.
-    rules = (Rule(LinkExtractor(), callback="parse_page", follow=False),)
 
-    def __init__(self, url: str, **arguments: Any) -> None:
+    def __init__(self, url: str, follow: str, **arguments: Any) -> None:
+        self.rules = (Rule(LinkExtractor(allow=follow), callback="parse_page", follow=True),)
         super().__init__(**arguments)
         self.start_urls = [url]
 

@@ -16,6 +16,7 @@ from w3lib.url import canonicalize_url, safe_url_string
 
 from crawler.arguments import ascii_host, without_login
 from crawler.pages.few_words import FRAMES, MOST_WORDS, FewWords
+from crawler.pages.metadata import MAX_METADATA_CHARACTERS, Metadata, find_metadata
 from crawler.pages.moves import Refresh, read_refresh, read_script
 from dedup.signature.charsets import Decoded, decode_html
 from dedup.signature.deflating import deflate
@@ -25,7 +26,6 @@ from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
 
-MAX_METADATA_CHARACTERS = 2_000
 MAX_URL_CHARACTERS = 2_083
 
 _LINE_BREAKS = re.compile("[\t\r\n]")
@@ -48,7 +48,6 @@ _READ = frozenset({"href", "src", "data", "rel", "type", "hreflang", "name", "co
 _LINK_TAG = re.compile(
     rf"""<({"|".join(_OF_LINKS)})(?=[\s/])(?:(?:[^<>"']|"[^"<]*+"|'[^'<]*+')*+>|[^<>]*+>)""", re.IGNORECASE
 )
-_METADATA_FIELDS = ("title", "author", "date", "description")
 
 
 def content_type_of(response: Response) -> str:
@@ -140,21 +139,13 @@ class Description(NamedTuple):
         compressed_html: its bytes, by zlib.
         main: the main text, and how it was found; None where it was not asked for.
         problem: what of its bytes could not be read.
-        title: its title.
-        author: who wrote it.
-        date: when it was published, as YYYY-MM-DD.
-        language: its language as the page says, such as `en` or `zh-CN`.
-        description: what its metadata say it is about.
+        metadata: what it says of itself.
     """
 
     compressed_html: bytes
     main: MainText | None = None
     problem: str | None = None
-    title: str | None = None
-    author: str | None = None
-    date: str | None = None
-    language: str | None = None
-    description: str | None = None
+    metadata: Metadata = Metadata()
 
 
 def extract_page(
@@ -263,17 +254,12 @@ def describe_page(html: bytes, url: str, *, with_text: bool, content_type: str |
         with_text: whether the main text is wanted too.
         content_type: what the server says that the bytes are.
     """
-    from trafilatura.metadata import extract_metadata  # noqa: PLC0415 -- only the workers need it, see dedup.signature.extraction
-
     decoded = decode_html(html, content_type)
     tree = parse_html(decoded.text)
     if tree is None:
         return Description(deflate(html))
-    language = _language(tree)
     main = find_text(tree) if with_text else None
-    found = extract_metadata(tree, url, extensive=False)
-    title, author, date, description = (_tidy(getattr(found, name)) for name in _METADATA_FIELDS)
-    return Description(deflate(html), main, _why_broken(decoded), title, author, date, language, description)
+    return Description(deflate(html), main, _why_broken(decoded), find_metadata(tree, url))
 
 
 def _why_broken(decoded: Decoded) -> str | None:
@@ -471,12 +457,3 @@ def read_robots_header(values: Iterable[str], robot: str) -> tuple[bool, bool]:
             if is_own:
                 own.append(directive)
     return read_directives(",".join(own))
-
-
-def _language(tree: HtmlElement) -> str | None:
-    root = tree if tree.tag == "html" else tree.find(".//html")
-    return _tidy(root.get("lang") or root.get("xml:lang")) if root is not None else None
-
-
-def _tidy(value: str | None) -> str | None:
-    return clean(value).strip()[:MAX_METADATA_CHARACTERS] or None if value else None

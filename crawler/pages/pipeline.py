@@ -228,7 +228,7 @@ class StoragePipeline:
         description = await self._describe(page)
         visit = self._visit(page)
         for name in DESCRIBED:
-            setattr(page, name, getattr(description, name))
+            setattr(page, name, getattr(description.metadata, name))
         page.problem = page.problem or description.problem
         if description.main is not None:
             page.take(description.main)

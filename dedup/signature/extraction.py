@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dedup.errors import DedupError
-from dedup.signature.charsets import decode_html
+from dedup.signature.charsets import UTF_8, decode_html
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
 from dedup.signature.signing import make_signature
 
 if TYPE_CHECKING:
+    from lxml.etree import HTMLParser
     from lxml.html import HtmlElement
     from trafilatura.settings import Extractor
 
@@ -66,6 +66,11 @@ _WITHIN_LINES = _names("""
     small span strike strong sub sup time tt u var wbr
 """)
 
+# What the parser makes strange characters of, or ends the page at.
+_CONTROLS = bytes({*range(0x20)} - {*b"\t\n\v\f\r"})
+_SPACES = bytes.maketrans(b"\v\f", b"  ")
+_CLOSED_ROOT = re.compile(rb"(<html\b[^<>]*)/>", re.IGNORECASE)
+
 MOST_MARKUP = 300_000
 """So many tags and attributes a page may have: each takes up to 2 kB and 70 microseconds."""
 
@@ -88,25 +93,28 @@ def parse_html(html: bytes | str) -> HtmlElement | None:
     markup = html.count("<") + html.count("=")
     if markup > MOST_MARKUP:
         raise MarkupError(f"{markup:,} tags and attributes, {MOST_MARKUP:,} are read at most")
-    tree = _loader()(html)
-    # What does not say that it is HTML is refused where it is a single element.
-    return _loader()(f"<html>{html}</html>") if tree is None and html.strip() else tree
+    data = _CLOSED_ROOT.sub(rb"\1>", html.encode("utf-8", "surrogatepass").translate(_SPACES, _CONTROLS), count=1)
+    return _parse(data) if data.strip() else None
 
 
 @cache
-def _loader() -> Callable[[bytes | str], HtmlElement | None]:
+def _parser() -> HTMLParser:
     from lxml import etree, html
-    from trafilatura import load_html
-    from trafilatura.utils import HTML_PARSER
 
+    parser = etree.HTMLParser(
+        encoding=UTF_8, collect_ids=False, default_doctype=False, remove_comments=True, remove_pis=True
+    )
     # lxml.html asks a function in Python for the class of every element that it hands out, of which a page has
     # thousands: a twelfth of the time. Only those of forms have a class of their own, and nobody fills in forms here.
-    HTML_PARSER.set_element_class_lookup(
-        etree.ElementDefaultClassLookup(
-            html.HtmlElement, html.HtmlComment, html.HtmlProcessingInstruction, html.HtmlEntity
-        )
-    )
-    return load_html
+    classes = html.HtmlElement, html.HtmlComment, html.HtmlProcessingInstruction, html.HtmlEntity
+    parser.set_element_class_lookup(etree.ElementDefaultClassLookup(*classes))
+    return parser
+
+
+def _parse(data: bytes) -> HtmlElement | None:
+    from lxml import etree
+
+    return etree.fromstring(data, _parser())
 
 
 How = Literal["fast", "full", "page"]

@@ -160,6 +160,25 @@ def test_the_text_of_a_page_is_what_stands_outside_of_its_frame(body: str, lines
     assert page_text(tree_of(body)).splitlines() == lines
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<!doctype html><html lang='en'/><title>Pier</title><body><p>{}</p></html>",
+        "<?xml version='1.0' encoding='iso-8859-1'?><html><body><p>{}</p></body></html>",
+        "<!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.0//EN' 'x.dtd'>\0<html><p\fclass='a'>{}</p>",
+        "<!-- a comment --><p>{}</p>",
+        "{}",
+    ],
+)
+def test_of_faulty_markup_the_text_is_found(page: str) -> None:
+    assert STORY[0] in find_text(parse_html(page.format(STORY[0]))).text
+
+
+@pytest.mark.parametrize("page", ["", " \n", "<!-- a comment -->", "\0"])
+def test_what_holds_nothing_has_no_text(page: str) -> None:
+    assert find_text(parse_html(page)) == MainText()
+
+
 @pytest.mark.parametrize("posts", [90, 2_000])
 def test_a_thin_text_comes_with_the_text_of_its_page(posts: int) -> None:
     comments = [document(40, f"comment {number}") for number in range(posts)]
