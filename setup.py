@@ -11,8 +11,12 @@ setup(
             sorted(map(str, Path("dedup/native").glob("*.c"))),
             depends=sorted(map(str, Path("dedup/native").glob("*.h"))),
             extra_compile_args=["-O3", "-Wall", "-Wextra", "-Wno-unused-parameter"],
+            # One wheel of a platform is for Python 3.11 and all later ones.
+            define_macros=[("Py_LIMITED_API", "0x030B0000")],
+            py_limited_api=True,
             # Where it cannot be built Python does the same.
             optional=True,
         )
-    ]
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

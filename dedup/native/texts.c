@@ -345,8 +345,9 @@ PyObject *shared_tokens(PyObject *module, PyObject *arguments) {
     if (read_texts(arguments, &pair, &data)) {
         if (!pair.distinct) result = Py_NewRef(Py_None);
         else if ((result = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)pair.ours))) {
+            u8 *marks = (u8 *)PyBytes_AsString(result);
             Py_BEGIN_ALLOW_THREADS
-            mark_shared(&pair, (u8 *)PyBytes_AS_STRING(result));
+            mark_shared(&pair, marks);
             Py_END_ALLOW_THREADS
         }
     }
