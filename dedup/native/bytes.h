@@ -60,19 +60,23 @@ static inline u64 are_below(u64 eight, u8 byte) {
 
 static inline int is_continuing(u8 byte) { return (byte & 0xC0) == 0x80; }
 
-/* A character of UTF-8, and how many bytes it has, of so many that are left; of what is no UTF-8 any character. */
+/* A character of UTF-8, and how many bytes it has, of so many that are left; a byte of what is no UTF-8 is U+FFFD, so
+   that no character takes room that was counted for ASCII. */
 static inline u32 character_at(const u8 *data, i64 left, int *size) {
     u32 first = data[0], point;
-    *size = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    if (*size > left) {
-        *size = (int)left;
-        return 0xFFFD;
+    int bytes = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    *size = 1;
+    if (first < 0x80) return first;
+    if (first < 0xC0 || bytes > left || !is_continuing(data[1])) return 0xFFFD;
+    point = data[1] & 0x3F;
+    for (int place = 2; place < bytes; place++) {
+        if (!is_continuing(data[place])) return 0xFFFD;
+        point = point << 6 | (data[place] & 0x3F);
     }
-    if (*size == 1) return first;
-    if (*size == 2) return (first & 0x1F) << 6 | (data[1] & 0x3F);
-    if (*size == 3) return (first & 0x0F) << 12 | (u32)(data[1] & 0x3F) << 6 | (data[2] & 0x3F);
-    point = (first & 0x07) << 18 | (u32)(data[1] & 0x3F) << 12 | (u32)(data[2] & 0x3F) << 6 | (data[3] & 0x3F);
-    return point < 0x110000 ? point : 0xFFFD;
+    point |= (first & (0x7Fu >> bytes)) << 6 * (bytes - 1);
+    if (point >= 0x110000) return 0xFFFD;
+    *size = bytes;
+    return point;
 }
 
 /* The slot that a hash table has for a number: the topmost bits of a product, that any two rarely share.
