@@ -169,7 +169,8 @@ def check(
         similarity = Similarity(found.jaccard, found.containment, min(counts) / max(counts))
         checked = _check_shared(similarity, settings)
         is_compared = checked.rule.is_duplicate and max(counts) <= settings.max_compared
-        if is_compared and (measures_all or other_titles or not _is_surely_one(found, settings.limits)):
+        is_other = other_titles and min(counts) < _FEW_SENTENCES
+        if is_compared and (measures_all or is_other or not _is_surely_one(found, settings.limits)):
             difference = WordDifference(*tokens)
             checked = _check_other_thing(difference, settings, checked, siblings=siblings, other_titles=other_titles)
     return _check_signs(ours, theirs, checked)

@@ -156,17 +156,22 @@ def test_little_may_have_been_rewritten_of_an_edited_copy() -> None:
     st.integers(0, 30),
     st.integers(0, 150),
     st.sampled_from(Caution),
+    st.sampled_from([80, 300]),
+    st.booleans(),
+    st.booleans(),
 )
-def test_the_bounds_change_no_rule(seed: int, answers: int, edits: int, rewritten: int, caution: Caution) -> None:
-    form = document(300, seed)
+def test_the_bounds_change_no_rule(
+    seed: int, answers: int, edits: int, rewritten: int, caution: Caution, length: int, siblings: bool, titles: bool
+) -> None:
+    form = document(length, seed)
     tokens = edited(answered(form, answers, "other"), edits, seed).split()
     ours = joined(answered(form, answers, "one").split())
     theirs = joined([*tokens[:100], *words(rewritten), *tokens[100 + rewritten :]])
     made = DedupSettings(caution=caution)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("dedup.rules.verification.bounds", plain_bounds)
-        plain = check(ours, theirs, made).rule
-    assert check(ours, theirs, made).rule is plain
+        plain = check(ours, theirs, made, siblings=siblings, other_titles=titles).rule
+    assert check(ours, theirs, made, siblings=siblings, other_titles=titles).rule is plain
 
 
 def test_without_words_nothing_is_alike() -> None:
