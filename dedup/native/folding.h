@@ -37,7 +37,8 @@ static inline void fold_block(const u8 *data, u8 *normalised, u8 *kinds) {
 }
 
 /* How many bytes `fold` may need for a text: a character becomes three times as long at most. */
-static inline u64 room_for(const u8 *data, u64 size) {
+FOR_SEVERAL_PROCESSORS
+static u64 room_for(const u8 *data, u64 size) {
     u64 wide = 0;
     for (u64 at = 0; at < size; at++) wide += data[at] >> 7;
     return size + 2 * wide + SLACK;

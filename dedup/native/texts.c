@@ -50,6 +50,7 @@ static int make_rooms(Rooms *rooms, u64 room, u64 longest, int with_words) {
 }
 
 /* Write the signature of a text, but for its digest, by its tokens. */
+FOR_SEVERAL_PROCESSORS
 static void put_signature(
     const Rooms *rooms, const u8 *normalised, i64 size, i64 tokens, const u32 *multipliers, const u32 *offsets, u64 key,
     u64 *row

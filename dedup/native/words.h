@@ -194,6 +194,7 @@ static inline u8 *put_line(u8 *target, const u8 *data, i64 start, i64 end) {
 }
 
 /* Write tokens one after the other, a line feed between them; return where that ends. */
+FOR_SEVERAL_PROCESSORS
 static u8 *join_tokens(u8 *target, const u8 *normalised, const i32 *edges, i64 count) {
     for (i64 token = 0; token < count; token++) {
         target = put_line(target, normalised, edges[2 * token], edges[2 * token + 1]);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from dedup.signature.signature import (
     encoded,
 )
 from dedup.signature.text_folding import COMBINING, IS_HAN, Folding, folding
+
+_Data = TypeVar("_Data", bytes, memoryview)
 
 # A signature as compiled code writes it, in words of 64 bits: see `dedup.signature.signature.SIGNATURE`.
 _ROW = SIGNATURE.itemsize // 8
@@ -69,7 +71,7 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
     texts = _without_markup(texts)
     rows, normalised, words = _signed(texts, scheme, with_words=with_words)
     own_words = _cut(words, rows[:, _WORDS_END]) if with_words else []
-    digests = b"".join(map(digest, _cut(normalised, rows[:, _END])))
+    digests = b"".join(map(digest, _cut(memoryview(normalised), rows[:, _END])))
     signatures = rows.view(SIGNATURE)[:, 0]
     signatures["digest"] = np.frombuffer(digests, np.uint64).reshape(-1, 2)
     return SignedTexts(signatures, own_words)
@@ -105,7 +107,7 @@ def _signed(
             return rows, normalised, words
 
 
-def _cut(data: bytes, ends: NDArray[np.int64]) -> list[bytes]:
+def _cut(data: _Data, ends: NDArray[np.int64]) -> list[_Data]:
     return [data[start:end] for start, end in pairwise([0, *ends.tolist()])]
 
 
