@@ -256,10 +256,9 @@ def describe_page(html: bytes, url: str, *, with_text: bool, content_type: str |
     """
     decoded = decode_html(html, content_type)
     tree = parse_html(decoded.text)
-    if tree is None:
-        return Description(deflate(html))
     main = find_text(tree) if with_text else None
-    return Description(deflate(html), main, _why_broken(decoded), find_metadata(tree, url))
+    metadata = Metadata() if tree is None else find_metadata(tree, url)
+    return Description(deflate(html), main, _why_broken(decoded), metadata)
 
 
 def _why_broken(decoded: Decoded) -> str | None:
