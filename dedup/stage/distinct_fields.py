@@ -113,9 +113,11 @@ _OF_ANOTHER_SIZE = re.compile(r"(?:[-_@](?:[0-9]{2,4}x[0-9]{2,4}|[0-9]x|scaled|t
 _OF_A_VISIT = _names("cb expire expires key-pair-id listener listeners policy sig signature timestamp ts _")
 _OF_A_FILE = _names(
     """
-    auto crop dest-id download dpr fit fm format h height q quality ref resize size source updated ver version w width
+    auto crop dest-id download dpr fit fm format h height itok quality ref resize size source updated v ver version w
+    width
     """
 )
+_QUALITY = re.compile("q=[0-9]{1,3}", re.IGNORECASE)
 _OF_A_SESSION = _names("sid token")
 _SESSION = 16
 _ADDRESS = re.compile(
@@ -351,7 +353,7 @@ def _medium(name: str, text: str) -> str:
     # Services that change the size of a picture are asked for its file.
     if is_file or any(_MEDIA_FILE.search(part) for part in parts):
         path = _OF_ANOTHER_SIZE.sub("", path)
-        parts = [part for part in parts if part.partition("=")[0].lower() not in _OF_A_FILE]
+        parts = [part for part in parts if not _is_of_file(part)]
     return _with_query(path.strip("/"), parts)
 
 
@@ -365,6 +367,10 @@ def _is_of_visit(part: str) -> bool:
     if name in _OF_A_VISIT or name.startswith(("utm_", "x-amz-")) or "sess" in name:
         return True
     return name in _OF_A_SESSION and len(value) >= _SESSION
+
+
+def _is_of_file(part: str) -> bool:
+    return part.partition("=")[0].lower() in _OF_A_FILE or _QUALITY.fullmatch(part) is not None
 
 
 def _with_query(path: str, parts: list[str]) -> str:
