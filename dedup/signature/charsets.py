@@ -38,7 +38,7 @@ _UNCERTAIN = 0.2
 # Of what is not ASCII. Some broken characters are in many pages; another charset breaks most of them. As UTF-8 any
 # other breaks more than half, so that hardly a page looks like it by chance.
 _MOST_BROKEN = 0.01
-_MOST_BROKEN_OF_UTF_8 = 0.1
+_MOST_BROKEN_OF_UTF_8 = 0.2
 _MOST_BROKEN_OF_DECLARED_UTF_8 = 1 / 3
 
 
@@ -103,6 +103,9 @@ def guess_charset(html: bytes) -> str | None:
     text = b"" if b"\0" in html else without_tags(html.decode("latin-1")).encode("latin-1")
     if text.isascii():
         text = html
+    elif _OTHER_SCRIPTS.search(text):
+        # The menu may be in English, and longer.
+        text = b"\n".join(line for line in text.splitlines() if not line.isascii())
     charset, certainty = _guess(text)
     if certainty <= _UNCERTAIN:
         # A single broken character rules out the charset that all others are in.

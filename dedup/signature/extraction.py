@@ -69,6 +69,7 @@ _WITHIN_LINES = _names("""
 # What the parser makes strange characters of, or ends the page at.
 _CONTROLS = bytes({*range(0x20)} - {*b"\t\n\v\f\r"})
 _SPACES = bytes.maketrans(b"\v\f", b"  ")
+_NO_CHARACTER = re.compile("[\ufffe\uffff]")
 _CLOSED_ROOT = re.compile(rb"(<html\b[^<>]*)/>", re.IGNORECASE)
 
 MOST_MARKUP = 300_000
@@ -93,6 +94,8 @@ def parse_html(html: bytes | str) -> HtmlElement | None:
     markup = html.count("<") + html.count("=")
     if markup > MOST_MARKUP:
         raise MarkupError(f"{markup:,} tags and attributes, {MOST_MARKUP:,} are read at most")
+    if _NO_CHARACTER.search(html):
+        html = _NO_CHARACTER.sub("", html)
     data = _CLOSED_ROOT.sub(rb"\1>", html.encode("utf-8", "surrogatepass").translate(_SPACES, _CONTROLS), count=1)
     return _parse(data) if data.strip() else None
 

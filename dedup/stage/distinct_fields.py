@@ -18,7 +18,6 @@ from itertools import islice
 from numbers import Number
 from typing import Any
 from unicodedata import normalize
-from urllib.parse import unquote
 
 import mmh3
 
@@ -36,9 +35,9 @@ from dedup.rules.other_fields import (
     ItemFields,
     words_of,
 )
-from dedup.rules.scope import domain_of
 from dedup.signature.markup import without_markup
 from dedup.signature.signature import Signature, digest
+from dedup.stage.address_values import elsewhere, is_address, medium_of
 from dedup.stage.item_settings import ALL_FIELDS, FieldRule, ItemView, as_item
 
 _LONGEST_VALUE = _LONGEST_NAME = 100
@@ -50,7 +49,6 @@ _MOST_NESTED = 20
 _MOST_LOOKED_AT = 2_000
 _DIGEST_DIGITS = 16
 _MORE = "..."
-_LONGEST_ADDRESS = 500
 # How a part of a text ends that goes on.
 _CUT_OFF = " .…[]"
 
@@ -91,38 +89,6 @@ _COUNTED = _names(
     """
 )
 _OF_COUNTS = _names("count counts no nr num number total crawl item items list result scrape search spider")
-# What a thing consists of besides its text: other addresses of the same picture are told by their ends.
-_MEDIA = _names(
-    """
-    artwork attachment attachments audio cover document download embed enclosure episode file files iframe image images
-    img media mp3 pdf photo player photos picture pictures pic pics podcast poster stream thumb thumbnail thumbnails
-    track video videos bild bilder foto fotos imagen imágenes imagem vídeo vidéo audios 图片 图像 视频 音频 附件
-    画像 動画
-    """
-)
-_MEDIA_FILE = re.compile(
-    r"\.(?:aac|avi|avif|bmp|csv|docx?|epub|flac|gif|ics|jpe?g|m3u8|m4[abv]|mkv|mobi|mov|mp[34g]|og[gv]|opus|pdf|png|pptx?"
-    r"|rtf|svg|tiff?|wav|web[mp]|wmv|xlsx?|zip)\Z",
-    re.IGNORECASE,
-)
-_BEFORE_PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//[^/?#]*", re.IGNORECASE)
-# How a picture says that it is the same in another size: name-300x200.jpg, name@2x.png.
-_OF_ANOTHER_SIZE = re.compile(r"(?:[-_@](?:[0-9]{2,4}x[0-9]{2,4}|[0-9]x|scaled|thumb))+(?=\.\w+\Z)", re.IGNORECASE)
-# In the query of an address: what says who asks for it and when; and, if it is so long, a session. Of a file also what
-# says in which size, form or edition; elsewhere a q is a question, and a version another thing.
-_OF_A_VISIT = _names("cb expire expires key-pair-id listener listeners policy sig signature timestamp ts _")
-_OF_A_FILE = _names(
-    """
-    auto crop dest-id download dpr fit fm format h height itok quality ref resize size source updated v ver version w
-    width
-    """
-)
-_QUALITY = re.compile("q=[0-9]{1,3}", re.IGNORECASE)
-_OF_A_SESSION = _names("sid token")
-_SESSION = 16
-_ADDRESS = re.compile(
-    r"(?:[a-z][a-z0-9+.-]*:)?//\S+\s*\Z|data:[a-z]+/\S|www\.\S+\s*\Z|/(?=\S*[a-z])[^\s/]+/\S+\s*\Z", re.IGNORECASE
-)
 # What is said of how a page was shown, and not of what it shows, if that is all that a name says.
 _OF_SHOWING = _names(
     """
@@ -188,11 +154,6 @@ def distinct_fields(
     if named is None:
         return ItemFields(site, found.values)
     return ItemFields(site, found.values | named.values, tuple(named.values))
-
-
-def is_address(text: str) -> bool:
-    """Return whether a value is an address."""
-    return _ADDRESS.match(text) is not None
 
 
 class _Fields:
@@ -294,12 +255,12 @@ class _Fields:
         if isinstance(value, bool):
             return f"{FOR_ITS_KEY}{value}" if _is_of_showing(name) else str(value).casefold()
         text = _text_of(value)
-        if medium := _medium(name, text):
+        if medium := medium_of(name, text):
             return f"{MEDIUM}{medium}"
         if isinstance(value, bytes) or len(text) > _LONGEST_VALUE:
             return self._long(name, value if isinstance(value, bytes) else text)
         if is_address(text):
-            return _elsewhere(text, self._site) if is_alone else ""
+            return elsewhere(text, self._site) if is_alone else ""
         if not text or _is_irrelevant(name, text) or _is_moment(value):
             return ""
         return f"{BETWEEN_KEYS}{_plain(text)}" if _is_of_today(value) else _plain(text)
@@ -337,55 +298,6 @@ def _checksum_of(fields: Any) -> str:
     """Return the checksum of a file that a media pipeline has fetched; empty: it is none."""
     checksum = fields.get("checksum") if "path" in fields or "url" in fields else None
     return f"{MEDIUM}{checksum}" if isinstance(checksum, str) and checksum else ""
-
-
-def _medium(name: str, text: str) -> str:
-    """Return what tells a medium from others by its address; empty: it is none, or no address."""
-    if not _ADDRESS.match(text):
-        return ""
-    if text[:5].lower() == "data:" or len(text) > _LONGEST_ADDRESS:
-        return _digest(text)
-    path, _, query = _BEFORE_PATH.sub("", text.strip(), count=1).partition("#")[0].partition("?")
-    parts = _said_by(query)
-    is_file = _MEDIA_FILE.search(path) is not None
-    if not is_file and _MEDIA.isdisjoint(words_of(name)):
-        return ""
-    # Services that change the size of a picture are asked for its file.
-    if is_file or any(_MEDIA_FILE.search(part) for part in parts):
-        path = _OF_ANOTHER_SIZE.sub("", path)
-        parts = [part for part in parts if not _is_of_file(part)]
-    return _with_query(path.strip("/"), parts)
-
-
-def _said_by(query: str) -> list[str]:
-    """Return the parts of an address's query that say where it leads."""
-    return [part for part in query.split("&") if part and not _is_of_visit(part)]
-
-
-def _is_of_visit(part: str) -> bool:
-    name, _, value = part.lower().partition("=")
-    if name in _OF_A_VISIT or name.startswith(("utm_", "x-amz-")) or "sess" in name:
-        return True
-    return name in _OF_A_SESSION and len(value) >= _SESSION
-
-
-def _is_of_file(part: str) -> bool:
-    return part.partition("=")[0].lower() in _OF_A_FILE or _QUALITY.fullmatch(part) is not None
-
-
-def _with_query(path: str, parts: list[str]) -> str:
-    return f"{path}?{'&'.join(parts)}" if parts else path
-
-
-def _elsewhere(text: str, site: str) -> str:
-    """Return host and path of an address at another site than the item's, whose form does not depend on its page's."""
-    address = f"http://{text}" if text[:4].lower() == "www." else text
-    if not (site and address[:4].lower() == "http") or domain_of(address) in ("", site):
-        return ""
-    path, _, query = address.strip().partition("#")[0].partition("//")[2].partition("?")
-    # To share a page its address is named.
-    parts = [part for part in _said_by(query) if domain_of(unquote(part.partition("=")[2])) != site]
-    return _with_query(path.rstrip("/"), parts).casefold()
 
 
 def _is_of_showing(name: str) -> bool:

@@ -26,7 +26,8 @@ from dedup.fields import (
 )
 from dedup.rules.scope import domain_of
 from dedup.signature.normalise import clean
-from dedup.stage.distinct_fields import URLS_OF_PIPELINES, distinct_fields, is_address
+from dedup.stage.address_values import is_address
+from dedup.stage.distinct_fields import URLS_OF_PIPELINES, distinct_fields
 from dedup.stage.item_settings import FieldRule, ItemSettings, ItemView, as_item
 from dedup.stage.pending import Reading
 

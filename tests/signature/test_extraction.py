@@ -167,6 +167,7 @@ def test_the_text_of_a_page_is_what_stands_outside_of_its_frame(body: str, lines
         "<?xml version='1.0' encoding='iso-8859-1'?><html><body><p>{}</p></body></html>",
         "<!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.0//EN' 'x.dtd'>\0<html><p\fclass='a'>{}</p>",
         "<!-- a comment --><p>{}</p>",
+        "\ufffe<html><head><title>Pier</title></head><p\uffff>{}</p>",
         "{}",
     ],
 )

@@ -113,9 +113,9 @@ def test_any_other_value_makes_another_thing_on_a_site(one: Any, other: Any) -> 
 @pytest.mark.parametrize(
     ("name", "one", "other"),
     [
-        ("image", "https://cdn.example/a/1.jpg?w=300&sig=x", "//img.example/a/1.jpg"),
+        ("image", "https://cdn.example/a/1.jpg?w=300&sig=0123456789abcdef", "//img.example/a/1.jpg"),
         ("image_urls", ["/a/1-300x200.jpg", "/a/2.jpg"], ["/mirror/a/1.jpg"]),
-        ("audio_url", "https://a.example/play?id=7&sessionid=1", "https://a.example/play?id=7"),
+        ("audio_url", "https://a.example/play?id=7&sessionid=0123456789", "https://a.example/play?id=7"),
         (
             "picture",
             "https://a.example/_next/image?url=%2Fa%2F1.jpg&w=640&q=75",
@@ -142,6 +142,11 @@ def test_a_copy_has_its_values_in_other_forms(name: str, one: Any, other: Any) -
         ("agenda_pdf", "https://a.example/agenda.pdf?meetingId={}"),
         ("document", "https://a.example/get?q={}"),
         ("code", "https://a.example/code.png?q=text{}"),
+        ("talk_video", "https://a.example/talk?session={}"),
+        ("test_pdf", "https://a.example/get?assessment={}"),
+        ("report", "https://a.example/report.pdf?download={}7"),
+        ("image", "https://a.example/resize?source=https%3A%2F%2Fb.example%2F{}.jpg&w=3"),
+        ("audio", "https://a.example/play.mp3?v={}"),
         ("document", "https://a.example/get?version={}"),
         ("image", "https://a.example/image?size={}"),
         ("picture", "https://a.example/_next/image?url=https%3A%2F%2Fimg.example%2F{}.jpg&w=640&q=75"),
@@ -273,8 +278,12 @@ def test_an_address_elsewhere_counts_and_one_of_its_site_may_be_its_page() -> No
         assert at("city.example", website=f"https://maps.example/at?{query}") == {
             "website": [f"maps.example/at?{query}"]
         }
+    shown = "https://viewer.example/show?url=https%3A%2F%2Fcity.example%2F1.pdf"
+    assert at("city.example", menu=shown) == {"menu": [shown.removeprefix("https://").casefold()]}
+    for clicked in ("fbclid=x", "gclid=x", "utm_source=x"):
+        assert at("city.example", website=f"https://shop.example/a?{clicked}") == {"website": ["shop.example/a"]}
     for shared in ("https://city.example/a", "https%3A%2F%2Fwww.city.example%2Fa"):
-        assert at("city.example", share=f"https://social.example/share?u={shared}&ts=1") == {
+        assert at("city.example", share=f"https://social.example/share?u={shared}&ts=1790000000") == {
             "share": ["social.example/share"]
         }
 
