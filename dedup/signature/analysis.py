@@ -49,7 +49,7 @@ def words_of(text: str, scheme: Scheme) -> bytes:
 
 def sign(text: str, scheme: Scheme) -> Signature:
     """Make the signature of a text; see `dedup.signature.signing.make_signature`."""
-    rows, words = sign_texts(Texts.of([without_markup(text)]), scheme, with_words=True)
+    rows, words = _sign_unmarked(Texts.of([without_markup(text)]), scheme, with_words=True)
     return signature_of(rows[0], words[0])
 
 
@@ -68,7 +68,10 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
         scheme: the way to make them.
         with_words: whether their words are wanted.
     """
-    texts = _without_markup(texts)
+    return _sign_unmarked(_without_markup(texts), scheme, with_words=with_words)
+
+
+def _sign_unmarked(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTexts:
     rows, normalised, words = _signed(texts, scheme, with_words=with_words)
     own_words = _cut(words, rows[:, _WORDS_END]) if with_words else []
     digests = b"".join(map(digest, _cut(memoryview(normalised), rows[:, _END])))

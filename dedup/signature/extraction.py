@@ -70,7 +70,7 @@ _WITHIN_LINES = _names("""
 _CONTROLS = bytes({*range(0x20)} - {*b"\t\n\v\f\r"})
 _SPACES = bytes.maketrans(b"\v\f", b"  ")
 _NO_CHARACTER = re.compile("[\ufffe\uffff]")
-_CLOSED_ROOT = re.compile(rb"(<html\b[^<>]*)/>", re.IGNORECASE)
+_CLOSED_ROOT = re.compile(rb"(<html(?=[\s/])[^<>]*)/>", re.IGNORECASE)
 
 MOST_MARKUP = 300_000
 """So many tags and attributes a page may have: each takes up to 2 kB and 70 microseconds."""

@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dedup.signature import plain
-from dedup.signature.analysis import bands_of
+from dedup.signature.analysis import bands_of, sign_texts, signature_of
 from dedup.signature.plain import make_sketch
 from dedup.signature.schemes import DEFAULT, SCHEMES, find_scheme
-from dedup.signature.signature import MULTIPLIERS, OFFSETS, Signature, without_signs
-from dedup.signature.signing import make_signature
+from dedup.signature.signature import MULTIPLIERS, OFFSETS, Signature, Texts, without_signs
+from dedup.signature.signing import make_signature, words_of
 from tests.texts import CHINESE, ENGLISH
 
 HASHES = st.integers(0, 2**64 - 1)
@@ -67,15 +67,19 @@ PIECES = [
 ]
 
 
+# What is markup once is taken away once.
+MARKED = st.sampled_from(["<b>", "</b>", "<", ">", "<p>", "&amp;", "amp;", "&lt;", "a", "b", " "])
 TEXTS = (
     st.lists(SCRIPTS | SIGNED, max_size=80).map("".join)
     | st.lists(WORDS).map(" ".join)
     | st.lists(st.sampled_from([*PIECES[:4], " "]) | st.sampled_from(PIECES), max_size=150).map("".join)
+    | st.lists(MARKED, max_size=30).map("".join)
     | st.text()
 )
 
 
 @given(TEXTS)
+@example("AT&amp;amp;amp;amp;amp;T one <</b>br>two")
 @example("")
 @example("\u0301a\u0301 \u0301")
 @example("+a+" + "b$" * 300 + "北+" * 300 + "ภา→ษา" * 300)
@@ -84,6 +88,9 @@ TEXTS = (
 def test_any_text(text: str) -> None:
     signature = make_signature(text)
     assert parts(signature) == parts(plain.sign(text, DEFAULT))
+    many = sign_texts(Texts.of([text]), DEFAULT, with_words=True)
+    assert parts(signature_of(many.rows[0], many.words[0])) == parts(signature)
+    assert words_of(text, DEFAULT) == signature.words
     # What is made anew of stored words is what the signature has.
     tokens = without_signs(signature.words)
     for bands in (bands_of(tokens), plain.bands_of(tokens)):
