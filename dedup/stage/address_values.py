@@ -78,7 +78,7 @@ def medium_of(name: str, text: str) -> str:
     # Services that change the size of a picture are asked for its file.
     if is_file or any(_MEDIA_FILE.search(part) for part in parts):
         path = _OF_ANOTHER_SIZE.sub("", path)
-        is_picture = any(_PICTURE_FILE.search(each) for each in (path, *parts))
+        is_picture = _PICTURE_FILE.search(path) is not None
         parts = [part for part in parts if not _is_of_file(part, is_picture=is_picture)]
     return _with_query(path.strip("/"), parts)
 

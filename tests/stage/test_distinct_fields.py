@@ -147,6 +147,7 @@ def test_a_copy_has_its_values_in_other_forms(name: str, one: Any, other: Any) -
         ("report", "https://a.example/report.pdf?download={}7"),
         ("image", "https://a.example/resize?source=https%3A%2F%2Fb.example%2F{}.jpg&w=3"),
         ("audio", "https://a.example/play.mp3?v={}"),
+        ("video", "https://films.example/watch?v={}&poster=/a.jpg"),
         ("document", "https://a.example/get?version={}"),
         ("image", "https://a.example/image?size={}"),
         ("picture", "https://a.example/_next/image?url=https%3A%2F%2Fimg.example%2F{}.jpg&w=640&q=75"),
