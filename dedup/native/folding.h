@@ -4,7 +4,7 @@
 
 #include "bytes.h"
 
-/* Bits of the classes of characters, see dedup/signature/tokens.py and dedup/signature/folding.py. */
+/* Bits of the classes of characters, see dedup/signature/text_folding.py. */
 enum {
     START = 0x40, CONTINUE = 0x04, HAN = 0x20, KANA = 0x28, UNSPACED = 0x10, SIGN = 0x08, KIND = 0x7C, DIGIT = 0x80,
     CHANGED = 0x02, COMBINING = 0x01,

@@ -202,7 +202,7 @@ static u8 *join_tokens(u8 *target, const u8 *normalised, const i32 *edges, i64 c
     return count ? target - 1 : target;
 }
 
-/* Write what `dedup.signature.tokens.Tokens.signs` returns, a zero before each; return where that ends. */
+/* Write each place with a sign, see `dedup.signature.plain`, a zero before each; return where that ends. */
 FOR_SEVERAL_PROCESSORS
 static u8 *join_signs(
     u8 *target, const u8 *normalised, const u8 *kinds, i64 size, const i32 *edges, i64 count, const u8 *classes

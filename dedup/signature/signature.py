@@ -137,7 +137,7 @@ class Signature:
         sketch: the sketch of the shingles of three tokens.
         bands: a number for each band of minima of these shingles, see `dedup.signature.plain.make_sketch`, shape (24,).
         words: the tokens themselves in UTF-8, a line feed between them, and behind a zero each place with a sign, see
-            `dedup.signature.tokens.Tokens.signs`; empty where they are not known. Candidates are compared by them.
+            `dedup.signature.plain`; empty where they are not known. Candidates are compared by them.
     """
 
     text_digest: bytes

@@ -10,15 +10,23 @@ from dedup.rules.scope import domain_of
 from dedup.signature.signature import digest
 
 _LONGEST_ADDRESS = 500
-_DIGEST_DIGITS = 16
+
+DIGEST_DIGITS = 16
+"""So many hexadecimal digits stand for a value that is not compared letter by letter."""
 
 
-def _names(text: str) -> frozenset[str]:
+def names_in(text: str) -> frozenset[str]:
+    """Return the names that stand in a text, white space between them."""
     return frozenset(text.split())
 
 
+def short_digest(value: bytes | str) -> str:
+    """Return `DIGEST_DIGITS` digits that are equal for equal values."""
+    return digest(value if isinstance(value, bytes) else value.encode("utf-8", "replace")).hex()[:DIGEST_DIGITS]
+
+
 # What a thing consists of besides its text: other addresses of the same picture are told by their ends.
-_MEDIA = _names(
+_MEDIA = names_in(
     """
     artwork attachment attachments audio cover document download embed enclosure episode file files iframe image images
     img media mp3 pdf photo player photos picture pictures pic pics podcast poster stream thumb thumbnail thumbnails
@@ -37,21 +45,21 @@ _OF_ANOTHER_SIZE = re.compile(r"(?:[-_@](?:[0-9]{2,4}x[0-9]{2,4}|[0-9]x|scaled|t
 # In the query of an address: what says where who asks for it comes from; and, if it is so long, who that is and when.
 # Of a file also what says in which size or form, and of a picture in which edition; elsewhere a q is a question, and a
 # version another thing.
-_OF_A_VISITOR = _names(
+_OF_A_VISITOR = names_in(
     """
     _ga _hsenc dclid fbclid gad_source gclid igshid irclickid listener listeners mc_cid mc_eid msclkid spm
     srsltid ttclid twclid yclid
     """
 )
-_OF_A_VISIT = _names(
+_OF_A_VISIT = names_in(
     """
     awsaccesskeyid cb expire expires googleaccessid key-pair-id policy sid sig signature timestamp
     token ts _
     """
 )
 _VISIT = 8
-_OF_A_FILE = _names("auto crop dest-id dpr fit fm format h height quality resize size w width")
-_OF_A_PICTURE = _names("itok updated v ver version")
+_OF_A_FILE = names_in("auto crop dest-id dpr fit fm format h height quality resize size w width")
+_OF_A_PICTURE = names_in("itok updated v ver version")
 _PICTURE_FILE = re.compile(r"\.(?:avif|bmp|gif|jpe?g|png|svg|tiff?|webp)\Z", re.IGNORECASE)
 _OF_ANY_FILE = re.compile(r"q=[0-9]{1,3}|download(?:=(?:1|true|yes)?)?", re.IGNORECASE)
 _ADDRESS = re.compile(
@@ -69,7 +77,7 @@ def medium_of(name: str, text: str) -> str:
     if not _ADDRESS.match(text):
         return ""
     if text[:5].lower() == "data:" or len(text) > _LONGEST_ADDRESS:
-        return digest(text.encode("utf-8", "replace")).hex()[:_DIGEST_DIGITS]
+        return short_digest(text)
     path, _, query = _BEFORE_PATH.sub("", text.strip(), count=1).partition("#")[0].partition("?")
     parts = _said_by(query)
     is_file = _MEDIA_FILE.search(path) is not None

@@ -37,7 +37,7 @@ from dedup.rules.other_fields import (
 )
 from dedup.signature.markup import without_markup
 from dedup.signature.signature import Signature, digest
-from dedup.stage.address_values import elsewhere, is_address, medium_of
+from dedup.stage.address_values import DIGEST_DIGITS, elsewhere, is_address, medium_of, names_in, short_digest
 from dedup.stage.item_settings import ALL_FIELDS, FieldRule, ItemView, as_item
 
 _LONGEST_VALUE = _LONGEST_NAME = 100
@@ -47,19 +47,14 @@ _MOST_OF_FIELD = 100
 _DEEPEST = 5
 _MOST_NESTED = 20
 _MOST_LOOKED_AT = 2_000
-_DIGEST_DIGITS = 16
 _MORE = "..."
 # How a part of a text ends that goes on.
 _CUT_OFF = " .…[]"
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # What names an address, in whatever form, of the page or of another one; pages; what came along with one; and its
 # headline, which copies have another of.
-_NOT_LOOKED_AT = _names(
+_NOT_LOOKED_AT = names_in(
     """
     url link canonical canonical_url page_url source_url article_url news_url product_url permalink href amp_url
     print_url short_url share_url related slug referer referrer body_digest headers cookies
@@ -71,16 +66,16 @@ URLS_OF_PIPELINES = ("file_urls", "image_urls")
 """The fields from which Scrapy's media pipelines take what they fetch."""
 
 # Where a site shows a thing, if the value has no digit: § 12 is a section, too.
-_SECTIONS = _names(
+_SECTIONS = names_in(
     """
     breadcrumb breadcrumbs categories category keyword keywords query search section sections tags topics
     kategorie rubrik schlagworte rubrique catégorie etiquetas categoría categoria sección
     рубрика 栏目 分类 标签 カテゴリ
     """
 )
-_OF_SECTIONS = _names("article item main name names news page path post primary product story sub term")
+_OF_SECTIONS = names_in("article item main name names news page path post primary product story sub term")
 # What readers have done with it, how long it is and where it stood in a list, if the value is a number.
-_COUNTED = _names(
+_COUNTED = names_in(
     """
     click clicks comment comments downloads hit hits like likes reaction reactions replies reply share shares
     upvote upvotes view views visit visits vote votes page position rank index idx counter row seq sequence serial
@@ -88,9 +83,9 @@ _COUNTED = _names(
     bytes char characters chars word wordcount words aufrufe klicks vues visitas просмотры 阅读量 浏览量 点赞
     """
 )
-_OF_COUNTS = _names("count counts no nr num number total crawl item items list result scrape search spider")
+_OF_COUNTS = names_in("count counts no nr num number total crawl item items list result scrape search spider")
 # What is said of how a page was shown, and not of what it shows, if that is all that a name says.
-_OF_SHOWING = _names(
+_OF_SHOWING = names_in(
     """
     ad ads amp cached canonical duplicate https is has article item link mobile more new page paywall paywalled print
     printable secure seen sponsored success truncated updated version view visited was
@@ -102,7 +97,7 @@ _OF_REQUESTS = frozenset({"download_latency", "download_slot", "download_timeout
 _MADE_BY_MACHINE = re.compile(
     r"(?=.*[0-9])(?=.*[a-f])[0-9a-f]{32,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 )
-_NOTHING = _names("null none nil nan n/a na undefined unknown - -- --- – — . ... ?")
+_NOTHING = names_in("null none nil nan n/a na undefined unknown - -- --- – — . ... ?")
 _NUMBER = re.compile(r"#?[+-]?[0-9]{1,30}(?:[.,'\u202f ][0-9]{1,30})*", re.ASCII)
 # An object of which Python says no more than that it is there.
 _SAYS_NOTHING = re.compile(r"<.*>\Z", re.DOTALL)
@@ -175,7 +170,7 @@ class _Fields:
         self._left = _MOST_LOOKED_AT
         self.values: dict[str, list[str]] = {}
         # What is too much to be kept by its names.
-        self._more = blake2b(digest_size=_DIGEST_DIGITS // 2)
+        self._more = blake2b(digest_size=DIGEST_DIGITS // 2)
         self._has_more = self._has_checksums = False
         for name, value in pairs:
             self._add(str(name), value, 1)
@@ -248,7 +243,7 @@ class _Fields:
         for medium in [each for each in told if each.startswith(MEDIUM)]:
             self._note(name, medium, depth)
         if others := [each for each in told if each and not each.startswith(MEDIUM)]:
-            self._note(name, _digest("\n".join(others)), depth)
+            self._note(name, short_digest("\n".join(others)), depth)
 
     def _told(self, name: str, value: Any, *, is_alone: bool = False) -> str:
         """Return a value as it is compared; empty where it is irrelevant."""
@@ -273,20 +268,16 @@ class _Fields:
         if not text or is_whole_page(text) or (isinstance(text, str) and is_address(text)):
             return ""
         if isinstance(text, bytes):
-            return _digest(text)
+            return short_digest(text)
         plain = _plain(without_markup(text))
         if name.rpartition(".")[2] in TEXT_FIELDS and len(self._text) > _TIMES_A_SUMMARY * len(plain):
             numbers = " ".join(sorted({*_DIGITS.findall(plain)})[:_MOST_VALUES])
             return f"{SUMMARY}{numbers}{BEHIND_NUMBERS}{_sketch(plain)}"
-        return "" if plain.rstrip(_CUT_OFF) in self._plain_text else _digest(plain)
+        return "" if plain.rstrip(_CUT_OFF) in self._plain_text else short_digest(plain)
 
     @cached_property
     def _plain_text(self) -> str:
         return _plain(self._text)
-
-
-def _digest(value: bytes | str) -> str:
-    return digest(value if isinstance(value, bytes) else value.encode("utf-8", "replace")).hex()[:_DIGEST_DIGITS]
 
 
 def _sketch(text: str) -> str:
