@@ -25,9 +25,11 @@ from benchmarks.processes import scratch_folder
 from benchmarks.texts import EDITS, Texts, real_texts
 from crawler.cluster import PostgresqlServer
 from dedup.keys import MOST_READ
-from dedup.rules.documents import Decision, Document
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
-from dedup.rules.verification import check, keys_of
+from dedup.rules.table import decide
+from dedup.rules.two_texts import PairDecider
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import BANDS, Signature, digest
 from dedup.signature.signing import make_signature
@@ -52,7 +54,7 @@ _BYTES = {
 SETTINGS = DedupSettings()
 """Those of the databases, but for where they are."""
 
-_KEYS = keys_of(SETTINGS)
+_KEYS = SETTINGS.keys
 _DOCUMENT = np.dtype([("digest", "V16"), ("fingerprint", "<u8"), ("sketch", "V80"), ("bands", "<u8", (BANDS,))])
 _CHUNK = 500
 _ROWS = 20_000
@@ -145,7 +147,10 @@ def _ask(signing: Signing, new: list[Signature], size: int) -> Asked:
 
 
 def _is_confirmed(original: Signature, copy: Signature) -> bool:
-    return check(original.words, copy.words, SETTINGS).rule.is_duplicate
+    pair = PairDecider(SETTINGS).pair(original, copy)
+    # What shares no key is a copy all the same, which the search misses.
+    pair.keys = None
+    return decide(pair).is_duplicate
 
 
 def _target(kind: str, folder: Path, server: PostgresqlServer | None, size: int) -> _Target:

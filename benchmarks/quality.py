@@ -27,8 +27,8 @@ from dedup.evaluation import (
     read_set,
     run_method,
 )
-from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import Caution, DedupSettings, RuleSettings
+from dedup.rules.two_texts import PairDecider
 from dedup.rules.word_comparison import jaccard, shingles_of
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signing import tokenise

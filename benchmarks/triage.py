@@ -14,9 +14,10 @@ from dedup.report.contents import Report, Row
 from dedup.report.examining import examined
 from dedup.report.triage import names_in
 from dedup.report.words import WordDiff, diff_words, rejoin, tokens_of
-from dedup.rules.documents import Rule, Verdict
-from dedup.rules.matcher import PairDecider
+from dedup.rules.documents import Verdict
 from dedup.rules.settings import DedupSettings
+from dedup.rules.table import Rule
+from dedup.rules.two_texts import PairDecider
 from dedup.signature.schemes import find_scheme
 
 _OWN = Path(__file__).with_name("triage_pairs.txt")

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from dedup.api import Deduplicator, deduplicate, similarity
     from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, InputError, SettingsError
     from dedup.keys import TableDesign
-    from dedup.rules.documents import Decision, Rule, Verdict
-    from dedup.rules.matcher import PairDecision
+    from dedup.rules.decisions import Decision
+    from dedup.rules.documents import Verdict
     from dedup.rules.settings import DedupSettings, Mode, RuleSettings
+    from dedup.rules.table import Rule
+    from dedup.rules.two_texts import PairDecision
     from dedup.signature.schemes import Scheme, find_scheme
     from dedup.signature.signature import Signature
     from dedup.signature.signing import make_signature
@@ -51,8 +53,10 @@ _NAMES = {
     "dedup.api": ("Deduplicator", "deduplicate", "similarity"),
     "dedup.errors": ("DatabaseError", "DedupError", "IncompatibleDatabaseError", "InputError", "SettingsError"),
     "dedup.keys": ("TableDesign",),
-    "dedup.rules.documents": ("Decision", "Rule", "Verdict"),
-    "dedup.rules.matcher": ("PairDecision",),
+    "dedup.rules.decisions": ("Decision",),
+    "dedup.rules.documents": ("Verdict",),
+    "dedup.rules.table": ("Rule",),
+    "dedup.rules.two_texts": ("PairDecision",),
     "dedup.rules.settings": ("DedupSettings", "Mode", "RuleSettings"),
     "dedup.signature.schemes": ("Scheme", "find_scheme"),
     "dedup.signature.signature": ("Signature",),

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 from dedup.compiled import native
 from dedup.keys import TableDesign
-from dedup.rules.documents import Decision, Document
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Document
 from dedup.rules.scope import Memory, Scope
 from dedup.rules.settings import Caution, DedupSettings, LostLimit, Mode, RuleSettings, unknown_rule, with_changes
 from dedup.signature.schemes import find_scheme
@@ -29,7 +30,7 @@ from dedup.signature.signature import Signature
 from dedup.signature.signing import make_signature
 
 if TYPE_CHECKING:
-    from dedup.rules.matcher import PairDecision
+    from dedup.rules.two_texts import PairDecision
 
 logger = logging.getLogger("dedup")
 
@@ -111,8 +112,8 @@ def similarity(a: str, b: str, **rules: Unpack[Rules]) -> PairDecision:
     >>> found = similarity("The ferry leaves at seven.", "The ferry leaves at eight.")
     >>> found.is_duplicate, found.distance, round(found.similarity.jaccard, 1)
     (False, 13, 0.5)
-    >>> found.rule.value
-    'too short for a near-duplicate check; the texts differ'
+    >>> found.rule.says
+    'too short to compare'
 
     >>> story = "The ferry to the island leaves at seven in the morning and comes back when the last guests have gone."
     >>> found = similarity(story, story.replace("seven", "eight"))
@@ -132,7 +133,7 @@ def similarity(a: str, b: str, **rules: Unpack[Rules]) -> PairDecision:
         SettingsError: a setting has a value that cannot be used.
         TypeError: what is given is no text, or there is no such setting.
     """
-    from dedup.rules.matcher import PairDecider
+    from dedup.rules.two_texts import PairDecider
 
     settings = RuleSettings(**_of(RuleSettings, rules))
     for name, text in (("a", a), ("b", b)):

@@ -23,8 +23,8 @@ from dedup.files.readers.jsonl import fields_of
 from dedup.files.readers.streams import BYTE_ORDER_MARK
 from dedup.report.texts import find_texts
 from dedup.report.words import are_too_long, diff_words, place_line, tokens_of
-from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import RuleSettings
+from dedup.rules.two_texts import PairDecider
 from dedup.rules.word_comparison import jaccard, shingles_of
 from dedup.signature.dictionaries import content_of, prepare
 from dedup.signature.schemes import DEFAULT, Scheme, find_scheme
@@ -210,7 +210,7 @@ class Pipeline:
         decision = self._decider.decide(first.signature, second.signature)
         likeness = decision.similarity
         return decision.rule.is_duplicate, (
-            f"{decision.rule.value}: distance {decision.distance}, estimated Jaccard {likeness.jaccard:.2f}, "
+            f"{decision.rule.says}: distance {decision.distance}, estimated Jaccard {likeness.jaccard:.2f}, "
             f"containment {likeness.containment:.2f}, length ratio {likeness.length_ratio:.2f}"
         )
 

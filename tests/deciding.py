@@ -10,15 +10,18 @@ from typing import Any, NamedTuple
 from dedup.report.contents import Row, Selection
 from dedup.report.queries import open_report
 from dedup.report.texts import find_page
-from dedup.rules.documents import ERASED, Decision, Document
+from dedup.rules.decisions import ERASED, Decision
+from dedup.rules.documents import Document
+from dedup.rules.pair import is_near_leader
 from dedup.rules.scope import Scope
 from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.verification import check, is_near_leader
+from dedup.rules.table import decide
 from dedup.signature.signature import Signature, compare, digest
 from dedup.signature.signing import make_signature
 from dedup.store.deduplicator import Deduplicator
 from dedup.store.runs import read_runs
 from tests import databases
+from tests.pairs import pair_of
 
 signature_of = cache(make_signature)
 
@@ -194,7 +197,7 @@ class Crawl:
             assert (
                 self.settings.mode is Mode.PAPER
                 or ours.text_digest == theirs.text_digest
-                or check(ours.words, theirs.words, self.settings).rule.is_duplicate
+                or decide(pair_of(theirs, ours, self.settings)).is_duplicate
                 or is_near_leader(compare(ours.sketch, theirs.sketch), self.settings)
             ), f"{key} is unlike its leader {found.original}"
 

@@ -19,8 +19,8 @@ import dedup
 from dedup import Deduplicator, DedupSettings, RuleSettings, SettingsError, Verdict, api, deduplicate, make_signature
 from dedup import similarity as compare
 from dedup.cli.main import main
-from dedup.rules.documents import Rule
-from dedup.rules.matcher import PairDecider
+from dedup.rules.table import Rule
+from dedup.rules.two_texts import PairDecider
 from dedup.store.database import open_existing_database
 from dedup.store.erasing import erase
 from dedup.store.runs import read_runs

@@ -20,7 +20,7 @@ from crawler.runs import name_of_run
 from crawler.runtime import Workers
 from crawler.warc.recording import RecordingMiddleware
 from dedup.errors import DatabaseError, DedupError
-from dedup.rules.documents import ERASED, Decision
+from dedup.rules.decisions import ERASED, Decision
 from dedup.rules.setting_values import to_word
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate

@@ -59,7 +59,7 @@ from dedup.console import plain
 from dedup.errors import SettingsError
 from dedup.files.readers.responses import NOT_HTML
 from dedup.rules.address_rules import MOST_SEEN, AddressRules
-from dedup.rules.documents import Decision
+from dedup.rules.decisions import Decision
 from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme

@@ -31,7 +31,7 @@ from crawler.warc.file import (
 )
 from dedup.errors import SettingsError
 from dedup.files.readers.responses import is_success
-from dedup.rules.documents import Decision
+from dedup.rules.decisions import Decision
 from dedup.rules.setting_values import to_word
 from dedup.stage.outages import CrawlStopper
 from dedup.stage.running import refuse_to_start

@@ -22,10 +22,12 @@ from numpy.typing import NDArray
 from dedup.files.batches import Batch, Signatures, WordSource
 from dedup.files.document_table import ROW, Block, DocumentTable, sketch_of
 from dedup.files.key_map import NULL, KeyMap
-from dedup.rules.documents import Answer, Content, Decision, Match, Rule, StoredDocument, Verdict, decision_of
-from dedup.rules.matcher import MOST_KEPT, Matcher, Query
+from dedup.rules.decisions import Answer, Decision, decision_of
+from dedup.rules.documents import Content, Match, StoredDocument, Verdict
+from dedup.rules.matcher import MOST_KEPT, Matcher
+from dedup.rules.pair import Query
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.verification import fewest_tokens, keys_of
+from dedup.rules.table import Rule
 
 _COPIED = ("digest", "fingerprint", "minima", "shingles", "tokens")
 
@@ -102,7 +104,8 @@ class Clusters:
             key: what it is called.
         """
         row = signatures.rows[place]
-        query = Query(int(row["fingerprint"]), sketch_of(row), partial(self.words_of, number), key)
+        words = partial(self.words_of, number)
+        query = Query(row["digest"].tobytes(), int(row["fingerprint"]), sketch_of(row), words, key)
         answer = self._matcher.find_among(query, candidates, self)
         if answer.match is not None:
             self._table.rows["leader"][number] = answer.match.leader.id
@@ -164,7 +167,7 @@ class CorpusDeduplicator:
     ) -> None:
         self._source = words or WordSource()
         self._is_paper, self._radius = settings.mode is Mode.PAPER, settings.radius
-        self._fewest_tokens = fewest_tokens(settings)
+        self._fewest_tokens = settings.fewest_tokens
         self._needed = settings.limits
         with ExitStack() as stack:
             self.table = stack.enter_context(closing(DocumentTable(folder)))
@@ -173,7 +176,7 @@ class CorpusDeduplicator:
             stack.pop_all()
         self._begun_with = len(self.table)
         self.recurred = 0
-        self._keys = KeyMap(keys_of(settings))
+        self._keys = KeyMap(settings.keys)
         self._clusters = Clusters(self.table, settings, self._source)
         rows = self.table.rows
         self._keys.add_many(rows["fingerprint"], self.table.bands(), rows["indexed"])

@@ -25,7 +25,6 @@ from dedup.files.index import Keyed, SavedIndex
 from dedup.files.key_map import NULL
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.verification import is_comparable, keys_of
 from dedup.signature.analysis import bands_of
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
@@ -99,7 +98,7 @@ def load(saved: SavedIndex, url: str) -> Loaded:
     )
     with closing(database):
         _load_documents(saved, database, run)
-        fill_keys(database, keys_of(saved.settings), places + 1, fingerprints, bands)
+        fill_keys(database, saved.settings.keys, places + 1, fingerprints, bands)
         with database.write() as connection:
             connection.execute(delete(properties).where(properties.c.name == LOADING))
             ended = {"outcome": document_rows.LOADED, "finished": time.time()}
@@ -233,7 +232,7 @@ def _add(row: Any, leader: int | None, settings: RuleSettings, table: DocumentTa
     if number is not None:
         return number
     is_paper = settings.mode is Mode.PAPER
-    indexed = is_comparable(sketch.tokens, settings) and not (is_paper and leader is not None)
+    indexed = sketch.tokens >= settings.fewest_tokens and not (is_paper and leader is not None)
     if indexed and not deflated and not is_paper:
         raise DatabaseError(
             f"database {database}: the words of {row.key!r} are not stored; give the min_tokens of its crawl"

@@ -11,10 +11,11 @@ import numpy as np
 from dedup.files.index import FORMAT, SavedIndex
 from dedup.files.tally import about_settings, differing_settings
 from dedup.keys import choose
-from dedup.rules.documents import Match, Rule, StoredDocument
-from dedup.rules.matcher import Candidate, Matcher, Query
+from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.matcher import Candidate, Matcher
+from dedup.rules.pair import Pair, Query
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.verification import is_comparable, keys_of
+from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Signature, compare, distance
 
 
@@ -106,7 +107,7 @@ class IndexQuery:
     def __init__(self, saved: SavedIndex) -> None:
         self._saved = saved
         self._settings = saved.settings
-        self._keys = keys_of(saved.settings)
+        self._keys = saved.settings.keys
         self._matcher = Matcher(saved.settings)
 
     def like(self, signature: Signature) -> list[Hit]:
@@ -115,7 +116,7 @@ class IndexQuery:
         Args:
             signature: that of the text, by the scheme of the index.
         """
-        if is_comparable(signature.sketch.tokens, self._settings):
+        if signature.sketch.tokens >= self._settings.fewest_tokens:
             found = self._near(signature)
         else:
             # Such texts do not stand in the index: they are compared exactly.
@@ -172,8 +173,7 @@ class IndexQuery:
             return Rule.PAPER
         if not is_worth_it:
             return Rule.NOT_ALIKE
-        query = Query(signature.fingerprint, signature.sketch, lambda: signature.words)
-        return self._matcher.check(query, match, lambda: self._saved.words(match.member.id)).rule
+        return decide(Pair(Query.of(signature), match, self._settings, lambda each: self._saved.words(each.id)))
 
 
 def _order(hit: Hit) -> tuple[bool, bool, float, int]:

@@ -25,7 +25,8 @@ from dedup.files.readers.jsonl import record_fields
 from dedup.files.readers.parquet import arrow_source
 from dedup.files.readers.streams import load_pyarrow
 from dedup.files.tally import Tally
-from dedup.rules.documents import Decision, join_clusters
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import join_clusters
 from dedup.signature.charsets import decode_html
 from dedup.signature.signature import DIGEST_BYTES
 

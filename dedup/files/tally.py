@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dedup.console import plain
 from dedup.errors import InputError
-from dedup.rules.documents import Decision, Verdict
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Verdict
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 

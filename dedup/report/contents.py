@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 from dedup.console import counted, plain, readable
 from dedup.report.addresses import LearntRule
 from dedup.report.words import WordDiff
-from dedup.rules.documents import Kept, Rule, Verdict
+from dedup.rules.decisions import Kept
+from dedup.rules.documents import Verdict
+from dedup.rules.table import Rule
 
 FEWEST_PLACES = 3
 """Where document and original each say what the other does not in so many places, it may be another thing."""

@@ -29,18 +29,19 @@ from dedup.report.table import STYLES
 from dedup.report.texts import Dropped, Origin, Side
 from dedup.report.triage import names_in
 from dedup.report.words import MOST_PLACES, WordDiff, are_too_long, diff_words, place_line, rejoin, tokens_of
-from dedup.rules.documents import Kept, Match, Rule, StoredDocument, Verdict
-from dedup.rules.matcher import Matcher, PairDecider, PairDecision, Query
+from dedup.rules.decisions import Kept
+from dedup.rules.documents import Match, StoredDocument, Verdict
 from dedup.rules.other_fields import other_fields, unpacked
+from dedup.rules.pair import Measure
 from dedup.rules.settings import Limits, Mode, RuleSettings
 from dedup.rules.signs import differing_signs
-from dedup.rules.verification import Measure, fewest_tokens
+from dedup.rules.table import Rule, measure
+from dedup.rules.two_texts import PairDecider, PairDecision, decision_of_pair
 from dedup.signature.schemes import SCHEMES, Scheme, find_scheme
 from dedup.signature.signature import BANDS, BITS, distance
 from dedup.signature.tokens import Tokens
 
 _NEEDS_WORDS = (Rule.NO_KEY, Rule.NOT_ALIKE)
-_BEFORE_CHECK = (Rule.SAME_TEXT, Rule.TOO_SHORT, Rule.PAPER, Rule.TOO_FAR, Rule.NO_KEY)
 # What decides there is more than two texts.
 _BEYOND_TEXTS = (Rule.SAME_SHORT_TEXT.short, Rule.OTHER_FIELDS.short, Rule.UPDATED.short)
 
@@ -134,21 +135,22 @@ def explain(a: Side, b: Side, settings: RuleSettings, leader: Side | None = None
         settings: by which it is decided.
         leader: the leader of the cluster of the first; None: the first itself.
     """
-    decision, measures = _decide(a, b, settings, leader or a)
+    member = _stored(a)
+    match = Match(member if leader in (None, a) else _stored(leader), member)
+    known = {"key": b.name, "title": b.title, "fields": b.fields}
+    pair = PairDecider(settings).pair(a.signature, b.signature, match, **known, in_full=True)
+    decision = decision_of_pair(pair)
     scheme = find_scheme(settings.scheme)
     first, second = _tokens(a, scheme), _tokens(b, scheme)
     is_too_long = are_too_long(a.tokens, b.tokens)
     rule = decision.rule
-    verdict = Verdict.SIMILAR if rule.is_similar else Verdict.NEW
-    if rule.is_duplicate:
-        verdict = Verdict.EXACT_DUPLICATE if rule is Rule.SAME_TEXT else Verdict.NEAR_DUPLICATE
     return Explanation(
         a,
         b,
         decision,
-        measures,
-        verdict=verdict,
-        rule=str(rule),
+        list(measure(pair)),
+        verdict=rule.verdict,
+        rule=rule.says,
         is_certain=rule not in _NEEDS_WORDS or Origin.FINGERPRINT not in (a.origin, b.origin),
         diff=diff_words(first, second, None if a.text is None else names_in(a.text), None)
         if first and second and not is_too_long
@@ -179,27 +181,8 @@ def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
             "The verdict does not follow from what is stored now: a page has changed since, or the crawl had other "
             "settings, which the database does not keep; give them by --mode and --set."
         )
-    rule = str(found) if follows else f"not to be told from what is stored now ({found})"
+    rule = found.says if follows else f"not to be told from what is stored now ({found.says})"
     return replace(explanation, verdict=record.verdict, rule=rule, is_certain=True, record=record, notes=notes)
-
-
-def _decide(a: Side, b: Side, settings: RuleSettings, leader: Side) -> tuple[PairDecision, list[Measure]]:
-    """Decide as a crawl does; also return what was measured."""
-    measures: list[Measure] = []
-    decision = PairDecider(settings).decide(a.signature, b.signature)
-    if decision.rule is Rule.TOO_SHORT:
-        name = "short_tokens" if settings.mode is Mode.PAPER else "min_tokens"
-        measures.append(Measure(name, min(a.tokens, b.tokens), fewest_tokens(settings)))
-    if decision.rule not in _BEFORE_CHECK:
-        signature = b.signature
-        query = Query(signature.fingerprint, signature.sketch, lambda: signature.words, b.name, b.title, b.fields)
-        member = _stored(a)
-        match = Match(member if leader is a else _stored(leader), member)
-        checked = Matcher(settings).check(query, match, lambda: a.signature.words, measures_all=True)
-        decision, measures = replace(decision, rule=checked.rule), list(checked.measures)
-    if decision.is_duplicate and other_fields(a.fields, b.fields):
-        decision = replace(decision, rule=Rule.OTHER_FIELDS)
-    return decision, measures
 
 
 def _stored(side: Side) -> StoredDocument:

@@ -29,7 +29,8 @@ from dedup.console import program
 from dedup.report.contents import Cluster, HostTotal, NotExamined, OverLimit, Report, Selection, SkippedPage, Total
 from dedup.report.rows import ROWS_AT_ONCE, decided, found, is_duplicate, is_found, originals, read_rows, stream
 from dedup.report.texts import stored_differences
-from dedup.rules.documents import Kept, Verdict, join_clusters
+from dedup.rules.decisions import Kept
+from dedup.rules.documents import Verdict, join_clusters
 from dedup.rules.scope import BEFORE_HOST, host_of
 from dedup.rules.settings import DedupSettings
 from dedup.store.database import Database

@@ -31,7 +31,8 @@ from dedup.console import (
 from dedup.report.contents import Report, Row, Total
 from dedup.report.examining import Shortlist, examined, why_not_flagged
 from dedup.report.words import order_of_place, place_text
-from dedup.rules.documents import Kept, Verdict
+from dedup.rules.decisions import Kept
+from dedup.rules.documents import Verdict
 
 STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.SIMILAR: SIMILAR}
 """How a terminal shows what was decided."""

@@ -15,12 +15,12 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from dedup.errors import SettingsError
-from dedup.keys import RADIUS, TableDesign
+from dedup.keys import RADIUS, Keys, TableDesign
 from dedup.rules.scope import FOR_EVER, Memory, Scope
 from dedup.rules.setting_values import to_bool, to_float, to_int, to_parsed, to_word
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import find_scheme, with_dictionary
-from dedup.signature.signature import BITS
+from dedup.signature.signature import BITS, SHINGLE_WORDS
 
 _LOST_LIMIT = re.compile(r"([0-9]*\.[0-9]+) ([0-9]+)-([0-9]+)", re.ASCII)
 
@@ -232,6 +232,20 @@ class RuleSettings:
                 f"DEDUP_TABLES = '{self.tables}': finds all within {self.tables.radius} bits, not within "
                 f"{designs[0].radius}; take {' or '.join(map(str, designs))}"
             )
+
+    @property
+    def fewest_tokens(self) -> int:
+        """How many tokens a text must have to be compared in any other way than exactly."""
+        # Without a check, a fingerprint of few words is no proof of anything; without a pair of words all have the
+        # same fingerprint, and without a shingle all share their bands.
+        if self.mode is Mode.PAPER:
+            return max(self.short_tokens, 2)
+        return max(self.min_tokens, SHINGLE_WORDS)
+
+    @property
+    def keys(self) -> Keys:
+        """What makes the keys by which candidates are found."""
+        return Keys(self.tables, with_bands=self.mode is not Mode.PAPER)
 
     @cached_property
     def limits(self) -> Limits:

@@ -28,7 +28,6 @@ from dedup.files import index
 from dedup.files.key_map import Sketches, estimate
 from dedup.keys import Keys, choose
 from dedup.rules.settings import LIMITS, Caution, Limits, Mode, RuleSettings
-from dedup.rules.verification import fewest_tokens, keys_of
 from dedup.spark.session import Steps
 from dedup.spark.signing import ddl_of, packed
 
@@ -176,7 +175,7 @@ def keys_in(contents: DataFrame, settings: RuleSettings, wanted: NDArray[np.uint
         wanted: what `marks_of` returns; keys that were not marked are left out. None: none is.
     """
     columns = contents.select("id", "fingerprint", "bands")
-    return columns.mapInArrow(partial(_make, keys=keys_of(settings), wanted=wanted), "key long, id long")
+    return columns.mapInArrow(partial(_make, keys=settings.keys, wanted=wanted), "key long, id long")
 
 
 def marks_of(keys: DataFrame) -> NDArray[np.uint8]:
@@ -255,13 +254,13 @@ def candidates_of(contents: DataFrame, prior: PriorIndex, settings: RuleSettings
         A row a document: its `id`, and the ids of its `candidates`, all earlier, the most similar first.
     """
     is_paper = settings.mode is Mode.PAPER
-    is_comparable = f.col("tokens") >= fewest_tokens(settings)
+    is_comparable = f.col("tokens") >= settings.fewest_tokens
     asked, earlier = contents.where(is_comparable), prior.rows.where(is_comparable & f.col("indexed"))
     keys = keys_in(asked, settings)
     if not prior.is_empty:
         # Of what is known only little has keys that a new one has: the rest is not moved.
         keys = keys.union(keys_in(earlier, settings, marks_of(keys)))
-    sharing = _all_sharing(keys, prior) if is_paper else _sharing_rarest(keys, prior, keys_of(settings))
+    sharing = _all_sharing(keys, prior) if is_paper else _sharing_rarest(keys, prior, settings.keys)
     shared = steps.keep("shared", sharing)
     ours = asked.select("id", *_COMPARED)
     stored = ours.union(earlier.select(*ours.columns))

@@ -32,8 +32,9 @@ from dedup.files.index import rows_of
 from dedup.files.key_map import NULL
 from dedup.files.recording import RELATED, related_row
 from dedup.files.tally import about_settings
-from dedup.rules.documents import DUPLICATES, Rule, Verdict
+from dedup.rules.documents import DUPLICATES, Verdict
 from dedup.rules.settings import Mode, RuleSettings
+from dedup.rules.table import Rule
 from dedup.signature.signature import BANDS
 from dedup.spark.candidates import DIGEST, PriorIndex, candidates_of, contents_of, semi_join
 from dedup.spark.session import Steps, Telling

@@ -15,7 +15,6 @@ from dedup.errors import InputError
 from dedup.files import index
 from dedup.files.tally import require_made_with
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.verification import fewest_tokens
 from dedup.spark import reading
 from dedup.spark.candidates import COLUMNS
 from dedup.spark.signing import ddl_of, signatures_of, with_word_lists
@@ -50,7 +49,7 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
     """
     settings = settings or RuleSettings()
     is_paper = settings.mode is Mode.PAPER
-    is_comparable = f.col("tokens") >= fewest_tokens(settings)
+    is_comparable = f.col("tokens") >= settings.fewest_tokens
     stored = [name for name in COLUMNS if name not in {"id", "indexed", "words"}]
     contents = found.contents.select("id", f.struct(*stored).alias("content"))
     # Not a join, after which all texts would be moved once more to have them in order.

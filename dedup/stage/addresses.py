@@ -16,7 +16,7 @@ from w3lib.url import safe_url_string
 
 from dedup.console import counted, plain
 from dedup.rules.address_rules import MOST_SEEN, AddressRules, Rule
-from dedup.rules.documents import Decision
+from dedup.rules.decisions import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.stage.pending import document_dropped, document_kept

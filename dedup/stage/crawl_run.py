@@ -19,7 +19,8 @@ from scrapy.crawler import Crawler
 from dedup.atomic_files import open_output, replace_file
 from dedup.console import counted
 from dedup.errors import DatabaseError, DedupError, LockedError, OutageError
-from dedup.rules.documents import Decision, Document
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Document
 from dedup.rules.scope import FOR_EVER
 from dedup.rules.settings import DedupSettings
 from dedup.signature.normalise import clean

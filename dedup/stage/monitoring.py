@@ -10,10 +10,12 @@ from itertools import islice
 from scrapy.crawler import Crawler
 
 from dedup.console import counted, logged, readable
-from dedup.rules.documents import Decision, Document, Rule
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Document
 from dedup.rules.other_fields import FOR_ITS_KEY
 from dedup.rules.scope import host_of, owner_of
 from dedup.rules.settings import DedupSettings
+from dedup.rules.table import Rule
 from dedup.stage.item_settings import ItemSettings, ItemView, ShortTexts
 from dedup.stage.pending import PendingItem, Reading
 from dedup.store.notes import Unexamined

@@ -18,7 +18,8 @@ from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
 from dedup.console import counted, logged
-from dedup.rules.documents import Decision, Document, Kept, Verdict
+from dedup.rules.decisions import Decision, Kept
+from dedup.rules.documents import Document, Verdict
 from dedup.rules.other_fields import NO_FIELDS, ItemFields
 from dedup.rules.scope import owner_of
 from dedup.signature.normalise import clean

@@ -14,7 +14,7 @@ from scrapy.http import Response
 
 from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
-from dedup.rules.documents import ERASED, Decision
+from dedup.rules.decisions import ERASED, Decision
 from dedup.rules.settings import DedupSettings
 from dedup.stage.crawl_run import CrawlRun, write_report_of_run
 from dedup.stage.examiner import Examiner

@@ -10,7 +10,7 @@ from scrapy.statscollectors import StatsCollector
 from sqlalchemy.engine import make_url
 
 from dedup.console import counted, in_unit, labelled, lost_text, saved_text, write_lines
-from dedup.rules.documents import Kept
+from dedup.rules.decisions import Kept
 from dedup.store.database import shown_url
 
 STAT_OF_KEPT = {

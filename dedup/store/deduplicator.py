@@ -11,23 +11,11 @@ from random import SystemRandom
 from sqlalchemy import bindparam, or_, select, update
 
 from dedup.console import counted
-from dedup.rules.documents import (
-    ERASED,
-    NOTHING_ALIKE,
-    Answer,
-    Content,
-    Decision,
-    Document,
-    Kept,
-    Match,
-    Rule,
-    StoredDocument,
-    Verdict,
-    decision_of,
-)
+from dedup.rules.decisions import ERASED, NOTHING_ALIKE, Answer, Decision, Kept, decision_of
+from dedup.rules.documents import Content, Document, Match, StoredDocument, Verdict
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
-from dedup.rules.verification import is_comparable, keys_of
+from dedup.rules.table import Rule
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
 from dedup.signature.schemes import find_scheme
 from dedup.store import document_rows, writing
@@ -90,7 +78,7 @@ class Deduplicator:
             mode=settings.mode.value,
             radius=settings.radius,
         )
-        self._keys = KeyTable(keys_of(settings), self.scopes)
+        self._keys = KeyTable(settings.keys, self.scopes)
         self._originals = OriginalFinder(self._keys, settings)
         self._writer = DocumentWriter(self._keys, settings)
         self._first_batch = self._next_batch = SystemRandom().randrange(1 << 30) * BATCHES_OF_A_PROCESS
@@ -309,7 +297,7 @@ class Deduplicator:
             space = self.scopes.space_of(each.spider, run_id)
             document = self._scoped(each, space)
             signature = document.signature
-            if signature and is_comparable(signature.sketch.tokens, self._settings):
+            if signature and signature.sketch.tokens >= self._settings.fewest_tokens:
                 comparable.append(len(arriving))
                 looked.append(Looked(signature.fingerprint, signature.bands, self.scopes.mask(document.key, space)))
             arriving.append(Arriving.of(document, space, plain_class))

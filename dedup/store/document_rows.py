@@ -25,7 +25,8 @@ from sqlalchemy import (
 )
 
 from dedup.errors import DatabaseError
-from dedup.rules.documents import Content, Kept, Match, StoredDocument
+from dedup.rules.decisions import Kept
+from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.rules.other_fields import have_changed
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import Sketch, digest

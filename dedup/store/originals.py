@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
-from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, Rule, StoredDocument
-from dedup.rules.matcher import MOST_KEPT, Candidate, Matcher, Query
+from dedup.rules.decisions import NOTHING_ALIKE, Answer
+from dedup.rules.documents import Content, Document, Match, StoredDocument
+from dedup.rules.matcher import MOST_KEPT, Candidate, Matcher
 from dedup.rules.other_fields import other_fields, unpacked
+from dedup.rules.pair import Pair, Query
 from dedup.rules.scope import are_other_titles, may_have_moved, owner_of
 from dedup.rules.settings import DedupSettings
-from dedup.rules.verification import fewest_tokens, similarity_of_words
+from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Sketch
 from dedup.store import document_rows
 from dedup.store.key_table import KeyTable
@@ -63,34 +66,39 @@ class OriginalFinder:
         if twin is None:
             return NOTHING_ALIKE
         twin, is_other = _with_same_fields(unit, twin, content, own_id)
-        leader = document_rows.leader_of(unit, twin)
-        if is_other or other_fields(leader.fields, content.fields):
-            return Answer(similar=Match(leader, twin, rule=Rule.OTHER_FIELDS))
-        is_short = 0 < content.sketch.tokens < document.similar_below
-        if is_short or self._has_text_of_others(document, content, leader):
-            return Answer(similar=Match(leader, twin, rule=Rule.SAME_SHORT_TEXT))
-        rule = Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES
-        return Answer(Match(leader, twin, rule=rule), has_moved=_comes_from(unit, document, leader))
+        match = Match(document_rows.leader_of(unit, twin), twin, is_other=is_other)
+        pair = Pair(
+            _query(found),
+            match,
+            self.settings,
+            partial(_words_of, unit),
+            had_by_many=partial(self._is_had_by_many, document, content, match.leader),
+        )
+        match = replace(match, rule=decide(pair))
+        if match.rule is None or not match.rule.is_duplicate:
+            return Answer(similar=match)
+        return Answer(match, has_moved=_comes_from(unit, document, match.leader))
 
     def _find_near(self, unit: UnitOfWork, found: Recognised) -> Answer:
         """Return what has nearly the same text."""
         document, content = found.document, found.content
-        signature, keys = document.signature, content.keys
-        if signature is None or keys is None or content.sketch.tokens < fewest_tokens(self.settings):
+        keys = content.keys
+        if document.signature is None or keys is None or content.sketch.tokens < self.settings.fewest_tokens:
             return NOTHING_ALIKE
         store = _StoredDocuments(self, unit, found)
-        key, title, fields = found.identity.key, content.title, content.fields
-        query = Query(signature.fingerprint, signature.sketch, lambda: signature.words, key, title, fields)
-        answer = self._matcher.find(query, store.candidates(keys), store)
-        if answer.match is not None and _has_changed_more(unit, found.stored, document, answer.match):
-            return Answer(similar=replace(answer.match, rule=Rule.UPDATED))
+        answer = self._matcher.find(_query(found), store.candidates(keys), store, found.stored)
         if answer.match is not None and owner_of(document.key) != owner_of(answer.match.leader.key):
             # A site that moves has corrected some of its pages.
             return answer._replace(has_moved=_comes_from(unit, document, answer.match.leader))
         return answer
 
-    def _has_text_of_others(self, document: Document, content: Content, leader: StoredDocument) -> bool:
-        """Return whether a page has the text of others of its site, and its own was not found: it has another title."""
+    def _is_had_by_many(self, document: Document, content: Content, leader: StoredDocument) -> bool:
+        """Return whether a text is too short to say that one is a copy, or is that of many pages of a site.
+
+        Their own text was not found, if they have other titles.
+        """
+        if 0 < content.sketch.tokens < document.similar_below:
+            return True
         owner = owner_of(document.key)
         if document.similar_below or not owner or not content.sketch.tokens:
             return False
@@ -115,13 +123,16 @@ def _comes_from(unit: UnitOfWork, document: Document, leader: StoredDocument) ->
     return not document_rows.is_seen_since(unit, leader.id, unit.run_id)
 
 
-def _has_changed_more(unit: UnitOfWork, stored: StoredDocument | None, document: Document, match: Match) -> bool:
-    """Return whether a former duplicate has changed by no less than it differed from its original before."""
-    if stored is None or document.signature is None or stored.leader_id != match.leader.id:
-        return False
-    before = document_rows.find_words(unit, stored.text_digest)
-    theirs = document_rows.find_words(unit, match.leader.text_digest)
-    return similarity_of_words(before, theirs) >= similarity_of_words(before, document.signature.words)
+def _query(found: Recognised) -> Query:
+    content = found.content
+    return Query(
+        *(content.text_digest, content.fingerprint, content.sketch, lambda: content.words),
+        *(found.identity.key, content.title, content.fields, content.body_digest),
+    )
+
+
+def _words_of(unit: UnitOfWork, document: StoredDocument) -> bytes:
+    return document_rows.find_words(unit, document.text_digest)
 
 
 def _with_same_fields(

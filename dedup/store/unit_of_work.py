@@ -23,7 +23,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.visitors import ExternallyTraversible, iterate
 
-from dedup.rules.documents import Answer, Decision, StoredDocument
+from dedup.rules.decisions import Answer, Decision
+from dedup.rules.documents import StoredDocument
 from dedup.store.schema import documents, verdicts, words
 
 BATCHES_OF_A_PROCESS = 1 << 32

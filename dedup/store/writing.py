@@ -2,7 +2,7 @@
 
 Three things hold after every write, whatever came before:
 
-- every stored text that is comparable (`dedup.rules.verification.is_comparable`: long enough) is in the permuted
+- every stored text that is comparable (`RuleSettings.fewest_tokens`: long enough) is in the permuted
   tables exactly once, by any one of the documents that have it (in the paper's mode: by an original);
 - the words of these texts are stored (in the paper's mode: none are);
 - every duplicate is a duplicate of what its leader holds now.
@@ -18,8 +18,9 @@ from sqlalchemy import ColumnElement, Select, and_, delete, exists, or_, select
 
 from dedup.rules.documents import DUPLICATES, Content, Match, StoredDocument, Verdict
 from dedup.rules.other_fields import other_fields
+from dedup.rules.pair import Pair, Query
 from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.verification import check, is_comparable
+from dedup.rules.table import decide
 from dedup.signature.normalise import clean
 from dedup.signature.signature import distance
 from dedup.store import document_rows
@@ -114,7 +115,7 @@ class DocumentWriter:
         return [each.id for each in removed]
 
     def _is_comparable(self, content: Content | StoredDocument) -> bool:
-        return is_comparable(content.sketch.tokens, self._settings)
+        return content.sketch.tokens >= self._settings.fewest_tokens
 
     def _leave_old_content(
         self, session: Session, stored: StoredDocument, place: str, content: Content, *, leads_still: bool
@@ -140,7 +141,10 @@ class DocumentWriter:
 
         # Of stored bytes there are only stored words.
         own = content.words or document_rows.find_words(session, content.text_digest)
-        return check(document_rows.find_words(session, member.text_digest), own, self._settings).rule.is_duplicate
+        words = document_rows.find_words(session, member.text_digest)
+        query = Query(member.text_digest or b"", member.fingerprint, member.sketch, lambda: words)
+        leader = StoredDocument(0, "", content.text_digest, content.fingerprint, content.sketch)
+        return decide(Pair(query, Match(leader, leader), self._settings, lambda _: own)).is_duplicate
 
     def _keep_keys(self, session: Session, text_digests: Iterable[bytes | None]) -> None:
         """Let one document of each text have its keys; delete the words of a text that none has."""

@@ -20,6 +20,7 @@ from benchmarks.__main__ import BENCHMARKS
 from crawler.arguments import NAMES
 from dedup.rules.settings import DedupSettings
 from dedup.stage.item_settings import FieldRule, ItemSettings
+from tests.docs import rules_table
 from tests.docs.commands import WrongCommandError, check, commands_in
 from tests.docs.pages import DECISIONS, EXAMPLES, LANGUAGES, PAGES, ROOT, all_blocks, blocks_of, code_of, prose_of, read
 from tests.docs.settings_table import OTHERS, PAGE, TYPED, crawler_settings, known_settings, list_of, section_of
@@ -167,6 +168,12 @@ def lists() -> Problems:
                     yield f"docs/your-project.md: the field {name} is not listed"
 
 
+def rules() -> Problems:
+    """Say whether the table of rules is another."""
+    if rules_table.table_of(read(rules_table.PAGE)) != rules_table.table():
+        yield f"{_named(rules_table.PAGE)}: the rules are others: python -m tests.docs.rules_table writes them anew"
+
+
 def settings() -> Problems:
     """Say which settings are not listed with their defaults, and which are named that do not exist or cannot be so."""
     page = read(PAGE)
@@ -219,7 +226,7 @@ def requirements() -> Problems:
                     yield f"requirements: {pin} on Python {version}, where {rule} is allowed"
 
 
-CHECKS: tuple[Callable[[], Problems], ...] = (commands, lengths, links, forms, lists, settings, requirements)
+CHECKS: tuple[Callable[[], Problems], ...] = (commands, lengths, links, forms, lists, rules, settings, requirements)
 
 
 def main() -> int:

@@ -18,9 +18,11 @@ from hypothesis import strategies as st
 from dedup.files.batches import sign_one
 from dedup.files.deciding import CorpusDeduplicator
 from dedup.files.key_map import Sketches, estimate
-from dedup.rules.documents import Decision, Document, Rule, Verdict
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Document, Verdict
 from dedup.rules.matcher import Candidate, Matcher
 from dedup.rules.settings import Caution, DedupSettings, RuleSettings
+from dedup.rules.table import Rule
 from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import MINIMA, Sketch, digest

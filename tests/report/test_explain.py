@@ -15,8 +15,10 @@ from sqlalchemy import update
 from dedup import DedupSettings, find_scheme, make_signature, similarity
 from dedup.keys import TableDesign
 from dedup.report.explanation import _KEPT
-from dedup.rules.documents import Document, Kept, Rule
-from dedup.rules.matcher import PairDecider
+from dedup.rules.decisions import Kept
+from dedup.rules.documents import Document
+from dedup.rules.table import Rule
+from dedup.rules.two_texts import PairDecider
 from dedup.store.database import Database
 from dedup.store.deduplicator import Deduplicator
 from dedup.store.schema import properties
@@ -85,7 +87,7 @@ def test_two_files_are_told_in_full(tmp_path: Path) -> None:
     output = explained(tmp_path, "a.txt", "b.txt", "--bits")
     lines = output.splitlines()
     assert lines[0] == "verdict       near duplicate: B is dropped because of A"
-    assert lines[1] == "rule          Jaccard similarity reaches min_jaccard"
+    assert lines[1] == "rule          most of the text is the same"
     first, second = (make_signature(text).fingerprint for text in (TEXT, NEAR_TEXT))
     [shown_first, shown_second, marks] = (
         next(line for line in lines if line.startswith(label)).ljust(82)[14:]
@@ -136,10 +138,10 @@ def test_json_of_the_command_is_one_document(folder: Path) -> None:
 def test_texts_that_share_no_key_say_so(tmp_path: Path) -> None:
     options = (f"text:{TEXT}", f"text:{document(200, 'far')}")
     content = data(tmp_path, *options)
-    assert (content["rule"], content["keys"]) == (Rule.NO_KEY, {"tables": [], "bands": []})
+    assert (content["rule"], content["keys"]) == (Rule.NO_KEY.says, {"tables": [], "bands": []})
     output = explained(tmp_path, *options, "--bits")
     assert "verdict       no duplicate: B is kept beside A\n" in output
-    assert "rule          the documents share no key: no band, and no prefix of a table" in output
+    assert "rule          nothing in common" in output
     assert "keys shared   0 of 10 tables, 0 of 24 bands: A is not looked at\n" in output
 
 
@@ -167,20 +169,20 @@ def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
     texts = (f"text:{TEXT}", f"text:{edited(TEXT, 8)}")
     assert data(tmp_path, *texts)["verdict"] == "near duplicate"
     strict = data(tmp_path, *texts, "--set", "MIN_JACCARD=.99", "--set", "DEDUP_caution=careful")
-    assert (strict["verdict"], strict["rule"]) == ("similar", Rule.LESS_ALIKE)
+    assert (strict["verdict"], strict["rule"]) == ("similar", Rule.LESS_ALIKE.says)
     assert missed(strict) == ["min_jaccard", "min_containment"]
     assert strict["settings"]["min_jaccard"] == 0.99
     texts = (texts[0], f"text:{edited(TEXT, 60)}")
     paper = data(tmp_path, *texts, "--mode", "paper")
-    assert (paper["verdict"], paper["rule"]) == ("new", Rule.TOO_FAR)
+    assert (paper["verdict"], paper["rule"]) == ("new", Rule.TOO_FAR.says)
     assert (paper["keys"]["bands"], "bands" in explained(tmp_path, *texts, "--mode", "paper", "--bits")) == ([], False)
     short = explained(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "TABLES=6 choose 3", "--bits")
     assert " of 20 tables, " in short
-    assert "rule          a text has fewer than short_tokens tokens, and their words and pairs of words reach" in short
+    assert "rule          short, and mostly the same" in short
     # A bound that is none is null.
     assert data(tmp_path, "text:a", "text:b", "--set", "caution=eager")["settings"]["max_swapped"] is None
     shorter = data(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "MIN_TOKENS=60")
-    assert shorter["rule"].startswith("too short for a near-duplicate check")
+    assert shorter["rule"].startswith("too short to compare")
     assert missed(shorter) == ["min_tokens"]
     # In the paper's mode no setting moves it.
     short = (f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--mode", "paper")
@@ -205,7 +207,7 @@ def test_what_takes_words_that_are_not_stored_is_not_made_up(tmp_path: Path) -> 
     assert (content["measures"], content["diff"]) == ([], None)
     assert (content["verdict"], content["is_certain"], content["keys"]["bands"]) == ("near duplicate", True, None)
     assert "note          Neither text nor words of A and of B are stored" in explained(tmp_path, "--dropped", NEAR)
-    assert data(tmp_path, "--dropped", NEAR, "--mode", "paper")["rule"] == Rule.PAPER
+    assert data(tmp_path, "--dropped", NEAR, "--mode", "paper")["rule"] == Rule.PAPER.says
     # Where the words decide, nobody knows.
     assert not data(tmp_path, f"text:{TEXT}", NEAR)["is_certain"]
     output = explained(tmp_path, f"text:{TEXT}", NEAR, "--bits")
@@ -220,8 +222,7 @@ def test_stored_and_dropped_pages_of_the_database(folder: Path) -> None:
     assert (content["verdict"], content["diff"]["place_count"], content["notes"]) == ("near duplicate", 3, [])
     output = explained(folder, "--dropped", NEAR)
     assert output.startswith(
-        "verdict       near duplicate: B is dropped because of A\n"
-        "rule          Jaccard similarity reaches min_jaccard\n"
+        "verdict       near duplicate: B is dropped because of A\nrule          most of the text is the same\n"
     )
     assert f"A             {ORIGINAL}\n              stored page; 200 tokens, 198 shingles\n" in output
     assert f"B             {NEAR}\n" in output
@@ -248,7 +249,7 @@ def test_dropped_page_that_was_found_by_another_member(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [dict(zip((ORIGINAL, NEAR, BY_MEMBER), texts, strict=True))])
     content = data(tmp_path, "--dropped", BY_MEMBER)
     assert (content["record"]["original"], content["record"]["matched"]) == (ORIGINAL, NEAR)
-    assert (content["a"]["name"], content["rule"]) == (NEAR, Rule.JACCARD)
+    assert (content["a"]["name"], content["rule"]) == (NEAR, Rule.JACCARD.says)
     of_pair = data(tmp_path, f"text:{texts[1]}", f"text:{texts[2]}")
     assert measured(content) == measured(of_pair) | {
         "leader_jaccard": content["record"]["similarity"],
@@ -280,7 +281,7 @@ def test_dropped_in_the_mode_and_the_tables_of_the_crawl(tmp_path: Path) -> None
     near = WITHIN_3_BITS
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: near}], mode="paper", tables=TableDesign(6, 3))
     content = data(tmp_path, "--dropped", NEAR, "--mode", "paper")
-    assert content["rule"] == "the fingerprints differ in at most radius bits, and mode is paper"
+    assert content["rule"] == "fingerprints close together"
     assert content["settings"]["tables"] == "6 choose 3"
 
 
@@ -311,7 +312,7 @@ def test_pages_without_text_are_dropped_for_their_bytes(tmp_path: Path) -> None:
     for key in (ORIGINAL, EXACT):
         deduplicator.decide([Document(key, make_signature(""), 0, b"0" * 16)], run_id)
     deduplicator.database.close()
-    assert data(tmp_path, "--dropped", EXACT)["rule"] == "the pages have no text, and their bytes are the same"
+    assert data(tmp_path, "--dropped", EXACT)["rule"] == "the same file"
 
 
 def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from dedup import DedupSettings
-from dedup.rules.documents import Document, Rule
+from dedup.rules.documents import Document
 from dedup.rules.other_fields import ItemFields
 from dedup.rules.settings import LIMITS, Caution
+from dedup.rules.table import Rule
 from dedup.signature.signing import make_signature
 from dedup.store.deduplicator import Deduplicator
 from tests.commands import run_dedup
@@ -42,7 +43,7 @@ def test_a_stored_page_that_is_similar_is_explained_with_the_rule_that_is_stored
     content = data(tmp_path, "--dropped", B)
     # It was seen again since.
     assert (content["record"]["rule"], content["record"]["run"]) == ("replaced", "run 0")
-    assert content["rule"] == Rule.REPLACED
+    assert content["rule"] == Rule.REPLACED.says
     assert missed(content) == ["max_replaced", "min_numbers"]
     assert content["notes"] == []
     done = run_dedup("explain", "--dropped", A, folder=tmp_path)
@@ -77,6 +78,6 @@ def test_the_fields_are_named_that_tell_two_items_of_one_text_apart(tmp_path: Pa
             deduplicator.decide([Document(key, make_signature(TEXT), len(TEXT), fields=packed)], run)
     output = " ".join(explained(tmp_path, "--dropped", B).split())
     assert "verdict similar: B is kept beside A" in output
-    assert "the items' other fields are not" in output
+    assert "a date, a place or a number differs" in output
     assert "Their fields tell them apart: start: 1 may in A, 8 may in B." in output
     assert "does not follow" not in output

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dedup import Decision, Deduplicator, deduplicate
-from dedup.rules.documents import Rule
 from dedup.rules.scope import are_siblings
 from dedup.rules.settings import Caution, DedupSettings
+from dedup.rules.table import Rule
 from tests.texts import document
 
 HOST = "https://shop.example"

@@ -7,8 +7,9 @@ from math import inf
 import pytest
 
 from dedup import SettingsError
+from dedup.rules.pair import SIMILAR, reaches
 from dedup.rules.settings import LIMITS, Caution, Limits, RuleSettings
-from dedup.rules.verification import BY_CONTAINMENT, BY_JACCARD, LESS_ALIKE, NOT_ALIKE, SIMILAR, alike_by
+from dedup.signature.signature import Similarity
 
 LEAST = ("min_jaccard", "min_containment", "min_length_ratio", "min_numbers")
 MOST = ("max_replaced", "max_rewritten", "max_added", "max_swapped")
@@ -42,25 +43,20 @@ def test_an_unknown_caution_is_refused_in_one_line_with_those_that_there_are() -
 @pytest.mark.parametrize(
     ("jaccard", "containment", "length_ratio", "expected"),
     [
-        (0.70, 0.00, 1.00, (BY_JACCARD, BY_JACCARD, BY_JACCARD)),
-        (0.69, 0.00, 1.00, (LESS_ALIKE, BY_JACCARD, BY_JACCARD)),
-        (0.54, 0.00, 1.00, (NOT_ALIKE, NOT_ALIKE, NOT_ALIKE)),
-        (0.50, 0.95, 0.75, (BY_CONTAINMENT, BY_CONTAINMENT, BY_CONTAINMENT)),
-        (0.50, 0.95, 0.74, (LESS_ALIKE, BY_CONTAINMENT, BY_CONTAINMENT)),
-        (0.50, 0.94, 0.75, (LESS_ALIKE, BY_CONTAINMENT, BY_CONTAINMENT)),
-        (0.50, 0.90, 0.59, (LESS_ALIKE, LESS_ALIKE, BY_CONTAINMENT)),
-        (0.50, 0.90, 0.44, (NOT_ALIKE, NOT_ALIKE, NOT_ALIKE)),
-        (0.50, 0.89, 1.00, (NOT_ALIKE, NOT_ALIKE, NOT_ALIKE)),
+        (0.70, 0.00, 1.00, (True, True, True)),
+        (0.69, 0.00, 1.00, (False, True, True)),
+        (0.54, 0.00, 1.00, (False, False, False)),
+        (0.50, 0.95, 0.75, (True, True, True)),
+        (0.50, 0.95, 0.74, (False, True, True)),
+        (0.50, 0.94, 0.75, (False, True, True)),
+        (0.50, 0.90, 0.59, (False, False, True)),
+        (0.50, 0.90, 0.44, (False, False, False)),
+        (0.50, 0.89, 1.00, (False, False, False)),
     ],
 )
 def test_what_the_least_caution_takes_for_a_duplicate_is_similar_to_the_others(
-    jaccard: float, containment: float, length_ratio: float, expected: tuple[int, ...]
+    jaccard: float, containment: float, length_ratio: float, expected: tuple[bool, ...]
 ) -> None:
-    found = [alike_by(jaccard, containment, length_ratio, RuleSettings(caution=caution).limits) for caution in Caution]
-    assert tuple(found) == expected
-
-
-def test_what_is_similar_does_not_depend_on_limits_that_are_given() -> None:
-    strict = RuleSettings(caution=Caution.CAREFUL, min_jaccard=1).limits
-    assert alike_by(SIMILAR.min_jaccard, 0, 0, strict) == LESS_ALIKE
-    assert alike_by(0, SIMILAR.min_containment, SIMILAR.min_length_ratio, strict) == LESS_ALIKE
+    found = Similarity(jaccard, containment, length_ratio)
+    assert tuple(reaches(found, LIMITS[caution]) for caution in Caution) == expected
+    assert reaches(found, SIMILAR) == expected[-1]

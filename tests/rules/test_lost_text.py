@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dedup import DedupSettings, deduplicate
 from dedup.errors import SettingsError
-from dedup.rules.documents import Kept
+from dedup.rules.decisions import Kept
 from dedup.rules.settings import LIMITS, Caution, LostLimit
 from dedup.rules.shared_shingles import plain_shared_tokens, shared_tokens
 from dedup.rules.word_comparison import find_lost

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup import DedupSettings, make_signature
-from dedup.rules.documents import Rule
 from dedup.rules.settings import Caution
-from dedup.rules.verification import check, check_documents
+from dedup.rules.table import Rule, decide, measure
+from tests.pairs import pair_of
 from tests.rules.test_pairwise import FORMS, TEXTS
 from tests.rules.test_thin_texts import NOTE, STORY, other, page
 from tests.texts import document, edited, extended, filled_in, form
@@ -32,10 +32,10 @@ def require_agreement(first: str, second: str, *, siblings: bool = False, other_
     for caution in Caution:
         settings = DedupSettings(caution=caution)
         a, b = make_signature(first), make_signature(second)
-        pair = partial(check, a.words, b.words, settings, siblings=siblings, other_titles=other_titles)
-        rule, measures = pair(measures_all=True)
-        assert rule is pair().rule
-        missed = [each.name for each in measures if not each.is_met]
+        pair = partial(pair_of, a, b, settings, siblings=siblings, other_titles=other_titles)
+        rule = decide(pair())
+        assert decide(pair(in_full=True)) is rule
+        missed = [each.name for each in measure(pair(in_full=True)) if not each.is_met]
         if rule.is_duplicate or rule is Rule.SIGNS:
             assert missed == []
         elif rule in MISSED and min(a.sketch.tokens, b.sketch.tokens) >= settings.short_tokens:
@@ -62,10 +62,9 @@ def test_of_thin_texts_what_decides_is_what_is_measured() -> None:
         (page(NOTE, other("a")), page(NOTE, other("b")), Rule.THIN_TEXT),
         (page(STORY), page(edited(STORY, 2), other("comments")), Rule.WITHIN_PAGE),
     ):
-        found, measures = check_documents(
-            first.sketch, first.words, second.sketch, second.words, DedupSettings(), measures_all=True
-        )
-        assert found is rule
+        pair = pair_of(first, second, DedupSettings(), in_full=True)
+        assert decide(pair) is rule
+        measures = [each for each in measure(pair) if each.what]
         assert [each.name for each in measures if not each.is_met] == ["leader_containment"] * (rule is Rule.THIN_TEXT)
         assert [each.what for each in measures[:2]] == [
             "of the texts that were found, estimated",

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from dedup import DedupSettings, Mode, Signature, Verdict, make_signature
-from dedup.rules.documents import Document, Rule
-from dedup.rules.matcher import PairDecider, PairDecision
+from dedup.rules.documents import Document
 from dedup.rules.settings import Caution
+from dedup.rules.table import Rule
+from dedup.rules.two_texts import PairDecider, PairDecision
 from dedup.store.deduplicator import Deduplicator
 from tests.texts import answered, document, edited
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.compiled import KEY, native
-from dedup.rules.documents import Rule
 from dedup.rules.settings import Caution, DedupSettings, LostLimit
 from dedup.rules.shared_shingles import bounds, plain_bounds
-from dedup.rules.verification import check
+from dedup.rules.table import Rule, decide
 from dedup.rules.word_comparison import WordDifference, find_lost, jaccard, shingles_of
 from dedup.signature.signing import bands_of_words, make_signature
+from tests.pairs import pair_of_words
 from tests.texts import answered, document, edited, extended, words
 
 WORDS = words(300)
@@ -116,7 +116,7 @@ def test_words_that_collide_are_not_taken_for_the_same(caution: Caution) -> None
     # By hashes alone they are one text.
     assert bands_of_words(twins).tolist() == bands_of_words(own).tolist()
     assert native.bounds(own, twins, KEY) is None
-    assert check(own, twins, DedupSettings(caution=caution)).rule is Rule.NOT_ALIKE
+    assert decide(pair_of_words(own, twins, DedupSettings(caution=caution))) is Rule.NOT_ALIKE
     both = b"\n".join((own, twins))
     assert native.shared_tokens(both, own, KEY) is None
     assert find_lost(both, [own], LostLimit(0, 0, 0)).words == 300
@@ -169,11 +169,11 @@ def test_the_bounds_change_no_rule(
     theirs = joined([*tokens[:100], *words(rewritten), *tokens[100 + rewritten :]])
     made = DedupSettings(caution=caution)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("dedup.rules.verification.bounds", plain_bounds)
-        plain = check(ours, theirs, made, siblings=siblings, other_titles=titles).rule
-    assert check(ours, theirs, made, siblings=siblings, other_titles=titles).rule is plain
+        patched.setattr("dedup.rules.pair.bounds", plain_bounds)
+        plain = decide(pair_of_words(ours, theirs, made, siblings=siblings, other_titles=titles))
+    assert decide(pair_of_words(ours, theirs, made, siblings=siblings, other_titles=titles)) is plain
 
 
 def test_without_words_nothing_is_alike() -> None:
     for pair in ((b"", joined(WORDS)), (joined(WORDS), b"")):
-        assert check(*pair, DedupSettings()).rule is Rule.NOT_ALIKE
+        assert decide(pair_of_words(*pair, DedupSettings())) is Rule.NOT_ALIKE

@@ -7,10 +7,10 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.rules.documents import Rule
-from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import Caution, DedupSettings
 from dedup.rules.signs import differing_signs
+from dedup.rules.table import Rule
+from dedup.rules.two_texts import PairDecider
 from dedup.signature.normalise import normalise
 from dedup.signature.signing import make_signature
 from tests.texts import document, words

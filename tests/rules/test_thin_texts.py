@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from dedup.rules.documents import Rule, Verdict
-from dedup.rules.matcher import PairDecider
+from dedup.rules.documents import Verdict
 from dedup.rules.settings import DedupSettings
+from dedup.rules.table import Rule
+from dedup.rules.two_texts import PairDecider
 from dedup.signature.extraction import MainText, sign_page
 from dedup.signature.signature import Signature
 from tests.deciding import Crawl

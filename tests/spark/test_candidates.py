@@ -12,7 +12,6 @@ import pytest
 from dedup.keys import MOST_RANKED, MOST_READ, choose
 from dedup.rules.matcher import Candidate, Matcher
 from dedup.rules.settings import RuleSettings
-from dedup.rules.verification import is_comparable, keys_of
 from dedup.signature.signature import BANDS, Sketch, distance
 from tests.spark.test_verdicts import SPREAD, set_in
 
@@ -44,11 +43,11 @@ def documents() -> list[dict[str, Any]]:
 
 
 def found_one_by_one(made: list[dict[str, Any]], first: int) -> dict[int, list[int]]:
-    keys, matcher = keys_of(SETTINGS), Matcher(SETTINGS)
+    keys, matcher = SETTINGS.keys, Matcher(SETTINGS)
     of_key: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     found, read, offered = {}, 0, 0
     for place, asked in enumerate(made):
-        if not is_comparable(asked["tokens"], SETTINGS):
+        if asked["tokens"] < SETTINGS.fewest_tokens:
             continue
         own = keys.of(np.array([asked["fingerprint"]], np.uint64), asked["bands"][np.newaxis])[0]
         shared = [(number, of_key[number, value][:MOST_READ]) for number, value in enumerate(own.tolist())]

@@ -9,7 +9,9 @@ import pytest
 
 from dedup.files.readers.documents import CorpusDocument, Position, Rejected
 from dedup.report.contents import Row
-from dedup.rules.documents import Kept, Rule, Verdict
+from dedup.rules.decisions import Kept
+from dedup.rules.documents import Verdict
+from dedup.rules.table import Rule
 from dedup.signature import extraction
 
 

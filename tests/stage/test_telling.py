@@ -12,7 +12,7 @@ import pytest
 import scrapy
 from scrapy.crawler import Crawler
 
-from dedup.rules.documents import Rule
+from dedup.rules.table import Rule
 from dedup.stage.pending import document_dropped, document_kept
 from tests.crawling import Outcome, crawl_here
 from tests.passing import ADDONS, FORM, A, B, ItemsSpider, four, url

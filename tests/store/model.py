@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dedup.rules.documents import Answer, Document, Match, Rule, StoredDocument, Verdict
-from dedup.rules.matcher import Candidate, Matcher, Query
+from dedup.rules.decisions import Answer
+from dedup.rules.documents import Document, Match, StoredDocument, Verdict
+from dedup.rules.matcher import Candidate, Matcher
+from dedup.rules.pair import Query, similarity_of_words
 from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.verification import check, is_comparable, keys_of, similarity_of_words
+from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Signature, compare, distance
+from tests.pairs import pair_of
 
 
 class Expected(NamedTuple):
@@ -63,7 +66,7 @@ class Model:
     def __init__(self, settings: DedupSettings) -> None:
         self._settings = settings
         self._is_paper = settings.mode is Mode.PAPER
-        self._keys = keys_of(settings)
+        self._keys = settings.keys
         self._seen: dict[str, Seen] = {}
         # By its text, who is found where texts are near.
         self._found: dict[bytes, str] = {}
@@ -152,9 +155,9 @@ class Model:
         return Answer(replace(self._match(twin), rule=Rule.SAME_TEXT if has_words else Rule.SAME_BYTES))
 
     def _near(self, document: Document, signature: Signature) -> Answer:
-        if document.signature is None or not is_comparable(signature.sketch.tokens, self._settings):
+        if document.signature is None or signature.sketch.tokens < self._settings.fewest_tokens:
             return Answer()
-        query = Query(signature.fingerprint, signature.sketch, lambda: signature.words, document.key)
+        query = Query.of(signature, document.key)
         answer = Matcher(self._settings).find(query, list(self._candidates(document.key, signature)), _Store(self))
         own = self._seen.get(document.key)
         if answer.match is None or own is None or own.leader != answer.match.leader.key:
@@ -187,11 +190,11 @@ class Model:
             return member.body is not None and member.body == leader.body
         if member.text == leader.text:
             return True
-        if not all(is_comparable(each.sketch.tokens, self._settings) for each in (member.signature, theirs)):
+        if any(each.sketch.tokens < self._settings.fewest_tokens for each in (member.signature, theirs)):
             return False
         if self._is_paper:
             return distance(member.signature.fingerprint, theirs.fingerprint) <= self._settings.radius
-        return check(member.signature.words, theirs.words, self._settings).rule.is_duplicate
+        return decide(pair_of(member.signature, theirs, self._settings)).is_duplicate
 
     def _led_by(self, key: str) -> list[str]:
         return [other for other, each in self._seen.items() if each.leader == key]
@@ -211,7 +214,7 @@ class Model:
             return
         heir = self._first(text=text, leads=self._is_paper)
         signature = None if heir is None else self._seen[heir].signature
-        if heir is not None and signature is not None and is_comparable(signature.sketch.tokens, self._settings):
+        if heir is not None and signature is not None and signature.sketch.tokens >= self._settings.fewest_tokens:
             self._found[text] = heir
 
     def _first(

@@ -13,9 +13,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import dedup.keys
-from dedup.rules.documents import Decision, Document, Verdict
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Document, Verdict
 from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.verification import keys_of
 from dedup.signature.signature import digest
 from tests.databases import sizes
 from tests.deciding import Crawl, FailingDocument, empty, signature_of
@@ -97,7 +97,7 @@ def test_batches_decide_and_write_what_single_documents_do(
 
 def keys(text: str) -> set[tuple[int, int]]:
     signature = signature_of(text)
-    found = keys_of(DedupSettings()).of(np.array([signature.fingerprint], np.uint64), signature.bands[np.newaxis])
+    found = DedupSettings().keys.of(np.array([signature.fingerprint], np.uint64), signature.bands[np.newaxis])
     return set(enumerate(found[0].tolist()))
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from dedup.errors import DatabaseError, DedupError
 from dedup.report.texts import find_page
-from dedup.rules.documents import Decision, Verdict
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Verdict
 from dedup.rules.settings import Mode
 from dedup.store.cancelling import Cancelled, cancel_run, prune_runs
 from dedup.store.database import Database

@@ -17,7 +17,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, LockedError, OutageError, SettingsError
-from dedup.rules.documents import Decision, Document, Verdict
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Document, Verdict
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signature import digest

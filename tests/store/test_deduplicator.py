@@ -14,12 +14,15 @@ import pytest
 from dedup.keys import RADIUS
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
-from dedup.rules.documents import Decision, Rule, Verdict
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Verdict
+from dedup.rules.pair import is_near_leader
 from dedup.rules.settings import Caution, DedupSettings, Mode
-from dedup.rules.verification import check, is_near_leader
+from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Similarity, compare, distance
 from dedup.store.runs import read_runs
 from tests.deciding import Crawl, empty, signature_of
+from tests.pairs import pair_of
 from tests.store.test_laws import LIKE, UNLIKE
 from tests.texts import ENGLISH, all_pairs, chinese, chinese_words, document, edited, filled_in, form, jaccard
 
@@ -37,8 +40,7 @@ def similarity(a: str, b: str) -> float:
 
 
 def is_near(a: str, b: str) -> bool:
-    ours, theirs = signature_of(a), signature_of(b)
-    return check(ours.words, theirs.words, DedupSettings()).rule.is_duplicate
+    return decide(pair_of(signature_of(a), signature_of(b), DedupSettings())).is_duplicate
 
 
 def bits_apart(a: str, b: str) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from dedup.rules.documents import Decision, Verdict
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Verdict
 from tests.deciding import Crawl
 from tests.texts import document
 

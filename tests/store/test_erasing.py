@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
 from dedup.errors import DedupError
-from dedup.rules.documents import ERASED, Verdict
+from dedup.rules.decisions import ERASED
+from dedup.rules.documents import Verdict
 from dedup.store.cancelling import cancel_run
 from dedup.store.erasing import Erasure, erase
 from tests.databases import left_in

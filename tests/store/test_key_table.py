@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.keys import MOST_RANKED, MOST_READ, RADIUS
-from dedup.rules.documents import Decision, Document, Verdict
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Document, Verdict
 from dedup.rules.settings import Mode
 from dedup.signature.signature import BANDS, Signature
 from tests.deciding import Crawl, empty, signature_of

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from dedup.rules.documents import Decision, Document
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Document
 from dedup.rules.settings import Mode
 from dedup.signature.signature import digest
 from dedup.store.cancelling import cancel_run

@@ -12,7 +12,7 @@ from dedup import Verdict
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
-from dedup.rules.documents import Kept
+from dedup.rules.decisions import Kept
 from tests.deciding import Crawl
 from tests.texts import words
 

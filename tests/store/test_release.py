@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dedup.rules.documents import Kept, Verdict
+from dedup.rules.decisions import Kept
+from dedup.rules.documents import Verdict
 from dedup.store.writing import release, take_back
 from tests.crawls import text_of
 from tests.deciding import Crawl

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from dedup import Verdict
-from dedup.rules.documents import Document, Kept, Rule
+from dedup.rules.decisions import Kept
+from dedup.rules.documents import Document
+from dedup.rules.table import Rule
 from dedup.signature.signing import make_signature
 from tests.deciding import Crawl
 from tests.texts import words

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dedup.errors import OutageError
-from dedup.rules.documents import Decision, Document, Verdict
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Document, Verdict
 from dedup.rules.other_fields import ItemFields
 from dedup.rules.scope import host_of
 from dedup.signature.signature import digest

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from dedup.report.texts import find_dropped, find_page
-from dedup.rules.documents import Decision, Document, Verdict
+from dedup.rules.decisions import Decision
+from dedup.rules.documents import Document, Verdict
 from dedup.signature.signature import digest
 from dedup.store.cancelling import cancel_run
 from dedup.store.database import open_existing_database

@@ -13,8 +13,9 @@ from dedup.console import readable
 from dedup.report.contents import Report, Row
 from dedup.report.examining import Shortlist, examined, why_not_flagged
 from dedup.report.words import WordDiff, order_of_place
-from dedup.rules.documents import Rule, Verdict, join_clusters
+from dedup.rules.documents import Verdict, join_clusters
 from dedup.rules.scope import host_of
+from dedup.rules.table import Rule
 
 LONGEST_KEY = 4_000
 """Characters of a key that a page holds."""
@@ -83,7 +84,7 @@ def page_of(report: Report) -> dict[str, Any]:
         "host": report.host,
         "counts": _counts(report, rows, passed.similar),
         "why_not_flagged": why_not_flagged(report, rows),
-        "rules": {rule.short: [rule.plain, str(rule)] for rule in Rule},
+        "rules": {rule.short: [rule.says, str(rule)] for rule in Rule},
         "rows": columns,
         "rows_cut": passed.passed + report.left_out.rows - len(rows),
         "differences": {
