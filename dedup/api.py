@@ -81,7 +81,7 @@ def deduplicate(
 
     >>> decisions = list(deduplicate([story, story.replace("seven", "eight")]))
     >>> decisions[1].verdict.value, decisions[1].verdict.is_duplicate, decisions[1].original, decisions[1].rule.short
-    ('similar', False, '0', 'replaced')
+    ('similar', False, '0', 'renumbered')
 
     Args:
         texts: strings, whose keys are then "0", "1", ..., or pairs of key and text. They are read as decisions are
@@ -118,7 +118,7 @@ def similarity(a: str, b: str, **rules: Unpack[Rules]) -> PairDecision:
     >>> story = "The ferry to the island leaves at seven in the morning and comes back when the last guests have gone."
     >>> found = similarity(story, story.replace("seven", "eight"))
     >>> found.is_duplicate, found.is_similar, found.rule.short
-    (False, True, 'replaced')
+    (False, True, 'renumbered')
 
     Args:
         a: a text.

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,7 +63,7 @@ class Related(NamedTuple):
     @classmethod
     def of(cls, signatures: Signatures, place: int, answer: Answer) -> Related | None:
         """Return what an answer says of a document by its place in a batch; None: it is neither."""
-        match = answer.match or answer.similar
+        match = answer.match
         if match is None:
             return None
         row, size = signatures.rows[place], int(signatures.text_bytes[place])
@@ -107,7 +106,7 @@ class Clusters:
         words = partial(self.words_of, number)
         query = Query(row["digest"].tobytes(), int(row["fingerprint"]), sketch_of(row), words, key)
         answer = self._matcher.find_among(query, candidates, self)
-        if answer.match is not None:
+        if answer.match is not None and answer.is_copy:
             self._table.rows["leader"][number] = answer.match.leader.id
         if answer.lost.is_long:
             self._table.rows["kept"][number] = 1
@@ -116,9 +115,9 @@ class Clusters:
 
     def drop_by_paper(self, number: int, original: int, signatures: Signatures, place: int) -> Related | None:
         """Have a document be a duplicate as in the paper's mode, in which no duplicate is found later."""
-        match = replace(self.match(original), rule=Rule.PAPER)
+        match = self.match(original)
         self._table.rows["leader"][number], self._table.rows["indexed"][number] = match.leader.id, 0
-        return Related.of(signatures, place, Answer(match))
+        return Related.of(signatures, place, Answer.by(Rule.PAPER, match))
 
     def match(self, number: int) -> Match:
         """Return a document and the leader of its cluster."""
@@ -276,4 +275,4 @@ class CorpusDeduplicator:
         match = self._clusters.match(original)
         self.recurred += original < self._begun_with and match.member.key == batch.keys[place]
         rule = Rule.SAME_TEXT if batch.signatures.rows["tokens"][place] else Rule.SAME_BYTES
-        return Related.of(batch.signatures, place, Answer(replace(match, rule=rule)))
+        return Related.of(batch.signatures, place, Answer.by(rule, match))

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import regex
 from rapidfuzz.distance import Levenshtein
 
+from dedup.rules.numbers import is_number
 from dedup.rules.shared_shingles import shared_tokens
-from dedup.rules.word_comparison import TokenChange, are_unlike, is_number
+from dedup.rules.word_comparison import TokenChange, are_unlike
 from dedup.rules.word_lists import DATE_WORDS, FREE_WORDS, NEGATIONS, NUMBER_WORDS
 from dedup.signature.normalise import normalise
 

@@ -11,7 +11,8 @@ import regex
 
 from dedup.console import ADDED, REMOVED, joined, plain, shortened, styled
 from dedup.report.triage import Kind, is_price, kinds_of
-from dedup.rules.word_comparison import TokenChange, find_changes, is_number
+from dedup.rules.numbers import is_number
+from dedup.rules.word_comparison import TokenChange, find_changes
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import without_signs
 from dedup.signature.signing import tokenise

@@ -18,16 +18,23 @@ class Answer(NamedTuple):
     """The answer of a `Matcher`: a document is a duplicate, resembles another one, or neither.
 
     Attributes:
-        match: what it is a duplicate of.
-        similar: what it resembles, where it is no duplicate: the most similar of those documents that are alike.
+        match: what it is a duplicate of, or resembles; None: neither.
+        rule: what decided; None where an earlier version of this program has.
+        is_copy: whether it is a duplicate.
         lost: what it says that nothing stored does, where it is a near-duplicate.
         has_moved: whether what it is a duplicate of is the same document, which had another address in an earlier run.
     """
 
     match: Match | None = None
-    similar: Match | None = None
+    rule: Rule | None = None
+    is_copy: bool = False
     lost: LostText = NOTHING_LOST
     has_moved: bool = False
+
+    @classmethod
+    def by(cls, rule: Rule, match: Match) -> Answer:
+        """Return what a rule says of a document and its match."""
+        return cls(match, rule, rule.is_duplicate)
 
 
 NOTHING_ALIKE = Answer()
@@ -132,12 +139,12 @@ def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Ans
         content: what it holds.
         answer: what it is a duplicate of, or resembles.
     """
-    match = answer.match or answer.similar
+    match = answer.match
     if match is None:
         return Decision(verdict, text_bytes=content.text_bytes)
     leader = match.leader
     is_exact = content.text_digest == leader.text_digest
-    if answer.match is not None:
+    if answer.is_copy:
         verdict = Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE
     elif verdict is Verdict.NEW:
         verdict = Verdict.SIMILAR
@@ -147,7 +154,7 @@ def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Ans
         matched=match.member.key,
         distance=distance(content.fingerprint, leader.fingerprint),
         similarity=1.0 if is_exact else compare(content.sketch, leader.sketch).jaccard,
-        rule=match.rule,
+        rule=answer.rule,
         text_bytes=content.text_bytes,
         lost=answer.lost,
         kept=Kept.NEW_TEXT if answer.lost.is_long else None,

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from dedup.signature.signature import Signature, Sketch
-
-if TYPE_CHECKING:
-    from dedup.rules.table import Rule
 
 T = TypeVar("T", int, str)
 
@@ -136,14 +133,12 @@ class Match:
         leader: the leader of the cluster that it belongs to.
         member: the member of the cluster that it was found by.
         second: the leader of another cluster that the duplicate is a copy of, too.
-        rule: what decided; None where that was in an earlier decision.
         is_other: whether its fields say that it is another thing, or it is not clear which of several it is.
     """
 
     leader: StoredDocument
     member: StoredDocument
     second: StoredDocument | None = None
-    rule: Rule | None = None
     is_other: bool = False
 
 

@@ -133,26 +133,26 @@ class Matcher:
         """
         # Of a form there are many candidates to compare it with.
         query = query._replace(words=cache(query.words))
-        similar = None
+        similar = NOTHING_ALIKE
         for place, number in enumerate(ranked[: _most_confirmed(query.sketch.tokens)]):
             pair = Pair(query, store.match(number), self._settings, store.words, former=former)
             rule = decide(pair)
-            match = replace(pair.match, rule=rule)
             if rule is Rule.UPDATED:
-                return Answer(similar=match)
+                return Answer.by(rule, pair.match)
             if rule.is_duplicate:
-                return self._answer(pair, match, ranked[place + 1 :], store)
-            if similar is None and rule.is_similar:
-                similar = match
-        return Answer(similar=similar)
+                return self._answer(pair, rule, ranked[place + 1 :], store)
+            if rule.is_similar and similar.match is None:
+                similar = Answer.by(rule, pair.match)
+        return similar
 
-    def _answer(self, pair: Pair, match: Match, others: Sequence[int], store: DocumentStore) -> Answer:
+    def _answer(self, pair: Pair, rule: Rule, others: Sequence[int], store: DocumentStore) -> Answer:
         """Return what a document is a duplicate of, what else it is a copy of, and what it says that neither does."""
         if self._is_paper:
-            return Answer(match)
-        match = replace(match, second=self._find_second(pair.new, match, others, store))
+            return Answer.by(rule, pair.match)
+        match = replace(pair.match, second=self._find_second(pair.new, pair.match, others, store))
         limit = self._limits.max_lost.halved() if pair.has_other_title else self._limits.max_lost
-        return Answer(match, lost=find_lost(pair.new.words(), map(store.words, store.kept_members(match)), limit))
+        lost = find_lost(pair.new.words(), map(store.words, store.kept_members(match)), limit)
+        return Answer.by(rule, match)._replace(lost=lost)
 
     def _find_second(
         self, query: Query, match: Match, others: Sequence[int], store: DocumentStore

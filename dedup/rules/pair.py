@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from dedup.rules.documents import Match, StoredDocument
 from dedup.rules.other_fields import other_fields
-from dedup.rules.scope import are_other_titles, are_siblings, covers_title, owner_of
+from dedup.rules.scope import are_other_titles, are_siblings, covers_title, numbers_of_versions, owner_of
 from dedup.rules.settings import LIMITS, Caution, Limits, Mode, RuleSettings
 from dedup.rules.shared_shingles import Bounds, bounds
 from dedup.rules.signs import differing_signs
 from dedup.rules.word_comparison import (
     WordDifference,
     has_same_numbers,
+    has_same_sense,
     short_similarity,
 )
 from dedup.signature.signature import Signature, Similarity, Sketch, compare, distance, without_signs
@@ -247,9 +248,14 @@ class Pair:
         return compare(self.new.sketch, self.old.sketch)
 
     @cached_property
+    def are_texts_alike(self) -> bool:
+        """Whether the texts that were found are alike enough for a copy."""
+        return reaches(self.of_texts, self.limits)
+
+    @cached_property
     def is_within(self) -> bool:
         """Whether the texts that were found are alike, and their pages are not: one may stand in the other."""
-        if not self.is_thin or not reaches(self.of_texts, self.limits):
+        if not (self.is_thin and self.are_texts_alike):
             return False
         return not self.are_alike or (not self.is_short and (self._is_rewritten or self._has_more))
 
@@ -272,7 +278,7 @@ class Pair:
     def difference(self) -> WordDifference | None:
         """How the words differ; None where they are not compared, or so alike that it is not worth it."""
         is_compared = self.is_checked and max(self._counts) <= self.settings.max_compared
-        if not is_compared or not (self.are_alike or (self.is_thin and reaches(self.of_texts, self.limits))):
+        if not is_compared or not (self.are_alike or (self.is_thin and self.are_texts_alike)):
             return None
         is_sure = not (self._in_full or self.is_short or self._is_another_story) and self._is_surely_one
         return None if is_sure else WordDifference(*self._tokens)
@@ -373,6 +379,21 @@ class Pair:
     def has_other_numbers(self) -> bool:
         """Whether short texts have other numbers."""
         return not has_same_numbers(*self._tokens)
+
+    @property
+    def has_other_sense(self) -> bool:
+        """Whether a negation or a unit stands in one of two short texts alone."""
+        return not has_same_sense(*self._tokens)
+
+    @property
+    def has_numbers_of_version(self) -> bool:
+        """Whether numbers gave way at addresses that name two dates or versions, besides those of the addresses."""
+        if self.difference is None or not self.difference.numbers_gone:
+            return False
+        gone, come = self.difference.replaced_numbers
+        # A member may be a mirror of the leader, at another host.
+        of_addresses = (numbers_of_versions(self.new.key, each.key) for each in (self.old, self.leader))
+        return any(found and set(gone) - found and set(come) - found for found in of_addresses)
 
     @cached_property
     def has_other_signs(self) -> bool:

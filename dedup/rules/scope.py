@@ -34,6 +34,13 @@ _TIME = re.compile(rf"([0-9]{{1,9}})\s*([{''.join(SECONDS)}])", re.ASCII)
 
 _PAGE = re.compile(r"https?://(?:[^/?#]*@)?([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"[0-9]+")
+# A date that begins with its year, or what says of itself that it is a version.
+_VERSION = re.compile(
+    r"(?<![0-9])(?:19|20)[0-9]{2}(?:[-/_.]?(?:0?[1-9]|1[0-2])(?:[-/_.]?(?:0?[1-9]|[12][0-9]|3[01]))?)?(?![0-9])"
+    r"|(?<![a-z])(?:v|ver|version|rev|revision|release|edition|fassung|stand|as[-_]?of|asof|date)[-/_=.]?[0-9]+(?:[-_.][0-9]+)*",
+    re.IGNORECASE,
+)
+_AROUND_MONTHS, _ENDS_OF_MONTHS = {0, 13, 32}, {1, 12, 28, 29, 30, 31}
 # Bytes: most words that any text has are as short, and single characters of Chinese.
 _FUNCTION_WORD = 3
 # A hyphen alone parts titles only where no letter of an alphabet stands beside it: 标题-新闻网.
@@ -210,6 +217,36 @@ def are_siblings(a: str, b: str) -> bool:
     if not (ours and theirs) or ours[1].lower() != theirs[1].lower() or ours[2] == theirs[2]:
         return False
     return _NUMBER.sub("0", ours[2]) == _NUMBER.sub("0", theirs[2])
+
+
+def numbers_of_versions(a: str, b: str) -> frozenset[str]:
+    """Return the numbers that tell nothing of two addresses that differ in a date or a version alone.
+
+    These are the numbers of the dates, and those beside them, as a calendar links to the month before and behind.
+
+    >>> sorted(numbers_of_versions("https://laws.example/v2/act", "https://laws.example/v4/act"))
+    ['1', '2', '3', '4', '5']
+    >>> sorted(numbers_of_versions("https://laws.example/17", "https://laws.example/18"))
+    []
+
+    Args:
+        a: the key of a document. What is no address of the web is no version.
+        b: that of another one; the order of the two makes no difference.
+
+    Returns:
+        The numbers; none where the addresses are not those of two versions.
+    """
+    ours, theirs = _PAGE.fullmatch(a), _PAGE.fullmatch(b)
+    if not (ours and theirs) or owner_of(a) != owner_of(b) or ours[2] == theirs[2]:
+        return frozenset()
+    if _VERSION.sub("", ours[2]) != _VERSION.sub("", theirs[2]):
+        return frozenset()
+    versions = [found for each in (ours, theirs) for found in _VERSION.findall(each[2])]
+    numbers = {int(number) for version in versions for number in _NUMBER.findall(version)}
+    near = numbers | {number + 1 for number in numbers} | {number - 1 for number in numbers}
+    if near & _AROUND_MONTHS:
+        near |= _ENDS_OF_MONTHS
+    return frozenset(map(str, near))
 
 
 def may_have_moved(a: str, b: str) -> bool:

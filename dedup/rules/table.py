@@ -48,6 +48,10 @@ def _of_words(pair: Pair) -> bool:
 
 
 def _of_thin(pair: Pair) -> bool:
+    return pair.is_checked and pair.is_thin
+
+
+def _of_page_within(pair: Pair) -> bool:
     return pair.is_checked and pair.is_within
 
 
@@ -61,6 +65,10 @@ def _of_any_frame(pair: Pair) -> bool:
 
 def _of_long_frame(pair: Pair) -> bool:
     return pair.is_checked and pair.is_in_any_frame and not pair.is_short
+
+
+def _of_short(pair: Pair) -> bool:
+    return pair.is_checked and pair.is_short
 
 
 def _of_members(pair: Pair) -> bool:
@@ -103,7 +111,7 @@ class Rule(Enum):
     )
     THIN_TEXT = Row(
         *(SIMILAR, "alike, but a small part of the page", _of_thin),
-        lambda p: not p.covers_page,
+        lambda p: not (p.covers_page if p.is_within else p.are_texts_alike),
         lambda p: p.of_thin(),
     )
     LESS_ALIKE = Row(SIMILAR, "alike, but not enough", _of_words, lambda p: not (p.are_alike or p.is_within))
@@ -124,6 +132,11 @@ class Rule(Enum):
         lambda p: p.has_other_numbers if p.is_short else not p.numbers.is_met,
         lambda p: [p.numbers] if p.least_numbers else [],
     )
+    OTHER_VERSION = Row(
+        *(SIMILAR, "another date or version of the page, with other numbers", _of_frame),
+        lambda p: p.has_numbers_of_version,
+    )
+    NEGATED = Row(SIMILAR, "a negation or a unit differs", _of_short, lambda p: p.has_other_sense)
     SIGNS = Row(SIMILAR, "other signs beside the same words", _of_words, lambda p: p.has_other_signs)
     OTHER_FIELDS = Row(SIMILAR, "a date, a place or a number differs", _always, lambda p: p.has_other_fields)
     SAME_SHORT_TEXT = Row(SIMILAR, "the same few words", _of_equal, lambda p: p.had_by_many)
@@ -134,7 +147,7 @@ class Rule(Enum):
     SAME_BYTES = Row(EXACT, "the same file", _of_equal, lambda p: not p.has_text)
     SAME_TEXT = Row(EXACT, "the same text", _of_equal, _always)
     PAPER = Row(NEAR, "fingerprints close together", _of_fingerprints, _always)
-    WITHIN_PAGE = Row(NEAR, "one page stands in the other", _of_thin, _always)
+    WITHIN_PAGE = Row(NEAR, "one page stands in the other", _of_page_within, _always)
     SHORT_ALIKE = Row(NEAR, "short, and mostly the same", _of_words, lambda p: p.is_short)
     JACCARD = Row(NEAR, "most of the text is the same", _of_words, lambda p: p.shared.jaccard >= p.limits.min_jaccard)
     CONTAINMENT = Row(NEAR, "one text holds the other", _of_words, _always)
@@ -192,10 +205,10 @@ def decide(pair: Pair) -> Rule:
 
 
 def measure(pair: Pair) -> Iterator[Measure]:
-    """Yield what was held against limits: up to the rule that decided, and of those behind it with its verdict."""
+    """Yield what was held against limits: up to the rule that decided; of what is similar all else that makes it so."""
     decided = None
     for rule in _TABLE:
-        if decided is not None and rule.verdict is not decided.verdict:
+        if decided is not None and not (decided.is_similar and rule.is_similar):
             return
         yield from rule.measures(pair)
         if decided is None and rule.fits(pair):

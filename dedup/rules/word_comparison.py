@@ -11,7 +11,6 @@ Texts are their tokens in UTF-8, a line feed between them, as `dedup.signature.s
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence, Set
 from itertools import pairwise
@@ -20,9 +19,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from rapidfuzz.distance import Indel, LCSseq
 
+from dedup.rules.numbers import are_same_numbers, count_numbers, is_number, numbers_in_order
 from dedup.rules.settings import LostLimit
 from dedup.rules.shared_shingles import hash_shingles, shared_tokens
-from dedup.rules.word_lists import DATE_WORDS
+from dedup.rules.word_lists import DATE_WORDS, NEGATIONS, UNITS
 from dedup.signature.signature import SHINGLE_WORDS, without_signs
 
 Token = TypeVar("Token", bound=Hashable)
@@ -43,7 +43,9 @@ _EDGE = 8
 _FEWEST_OF_NOISE = 2
 # Characters; a site that writes words of a million letters must not hold up a crawl.
 _LONGEST_COMPARED = 200
-_DIGIT = re.compile(r"\d")
+# What turns a short text into another one by a word; in Chinese a negation is mostly the beginning of a word.
+_SENSE = NEGATIONS | UNITS
+_NEGATING = tuple(character.encode() for character in "不没未勿")
 
 
 def shingles_of(tokens: Sequence[Token]) -> frozenset[tuple[Token, ...]]:
@@ -202,6 +204,7 @@ class WordDifference:
             share of the shorter text, which may be more than 1; 0 where nothing gave way.
         swapped: how many stretches of at most 6 tokens, numbers and dates left out, gave way to the same other one at
             least twice, for 100 tokens: the name of another thing.
+        replaced_numbers: the numbers of each text, in one form, that gave way to others, and how often.
         numbers_gone: how many numbers, for 100 tokens, gave way to others.
         has_other_name: whether a stretch was replaced in which both texts have a word that is no number and no date.
     """
@@ -223,8 +226,10 @@ class WordDifference:
         self._gone = Counter(word for change in changes for word in self._ours[change.a_start : change.a_end])
         self._come = Counter(word for change in changes for word in self._theirs[change.b_start : change.b_end])
         self.swapped = self._count_swapped(both_sided) * self._per_cent
-        gone, come = _numbers_of(self._gone), _numbers_of(self._come)
-        self.numbers_gone = (min(gone.total(), come.total()) - (gone & come).total()) * self._per_cent
+        gone = count_numbers(self._ours, [(change.a_start, change.a_end) for change in changes])
+        come = count_numbers(self._theirs, [(change.b_start, change.b_end) for change in changes])
+        self.replaced_numbers = gone - come, come - gone
+        self.numbers_gone = min(each.total() for each in self.replaced_numbers) * self._per_cent
 
     @property
     def numbers_shared(self) -> float:
@@ -232,7 +237,7 @@ class WordDifference:
 
         It is 1 where one of them has none.
         """
-        ours, theirs = (_numbers_of(Counter(words)) for words in (self._ours, self._theirs))
+        ours, theirs = (count_numbers(tokens, [(0, len(tokens))]) for tokens in (self._ours, self._theirs))
         return (ours & theirs).total() / (ours | theirs).total() if ours and theirs else 1.0
 
     @property
@@ -261,10 +266,6 @@ class WordDifference:
         of its own.
         """
         return self._is_replaced_often and not self.numbers_gone and not self.has_own_words
-
-
-def _numbers_of(words: Counter[bytes]) -> Counter[bytes]:
-    return Counter({word: count for word, count in words.items() if is_number(word)})
 
 
 def _count_added(ours: list[bytes], theirs: list[bytes], changes: list[TokenChange]) -> int:
@@ -297,12 +298,6 @@ def _is_of_date(word: bytes) -> bool:
     return word in DATE_WORDS or is_number(word)
 
 
-def is_number(word: bytes) -> bool:
-    """Say whether a token has a digit."""
-    # Most words are of letters, and to see that takes a tenth of the time; other scripts have digits of their own.
-    return not word.isalpha() and _DIGIT.search(word.decode()) is not None
-
-
 def short_similarity(a: bytes, b: bytes) -> float:
     """Return the Jaccard similarity of the sets of tokens and pairs of tokens of two short texts.
 
@@ -317,9 +312,18 @@ def short_similarity(a: bytes, b: bytes) -> float:
 
 
 def has_same_numbers(a: bytes, b: bytes) -> bool:
-    """Return whether two texts have the same numbers, each as often."""
-    ours, theirs = (_numbers_of(Counter(tokens.split(b"\n"))) for tokens in (a, b))
+    """Return whether two short texts have the same numbers in the same order."""
+    return numbers_in_order(a.split(b"\n")) == numbers_in_order(b.split(b"\n"))
+
+
+def has_same_sense(a: bytes, b: bytes) -> bool:
+    """Return whether two short texts have the same negations and units, each as often."""
+    ours, theirs = (Counter(filter(_is_of_sense, text.split(b"\n"))) for text in (a, b))
     return ours == theirs
+
+
+def _is_of_sense(token: bytes) -> bool:
+    return token in _SENSE or token.startswith(_NEGATING)
 
 
 def _size(change: TokenChange) -> int:
@@ -331,7 +335,8 @@ def _is_replaced(ours: list[bytes], theirs: list[bytes], change: TokenChange) ->
     a_start, a_end, b_start, b_end = change
     if max(a_end - a_start, b_end - b_start) > LONGEST_REPLACED:
         return False
-    return are_unlike(ours[a_start:a_end], theirs[b_start:b_end])
+    gone, come = ours[a_start:a_end], theirs[b_start:b_end]
+    return are_unlike(gone, come) and not are_same_numbers(gone, come)
 
 
 def are_unlike(ours: Sequence[bytes], theirs: Sequence[bytes]) -> bool:

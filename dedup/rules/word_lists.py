@@ -9,24 +9,87 @@ def _tokens(words: str) -> frozenset[bytes]:
     return frozenset(word.encode() for word in normalise(words).split())
 
 
-DATE_WORDS = _tokens("""
-January February March April May June July August September October November December
-Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec
+def _numbered(rows: str, *numbers: int) -> dict[bytes, str]:
+    """Return the number of the row that each word stands in."""
+    found = zip(numbers, rows.strip().splitlines(), strict=True)
+    return {token: str(number) for number, row in found for token in _tokens(row)}
+
+
+MONTHS = _numbered(
+    """
+January Jan Januar Jänner janvier enero gennaio janeiro januari 一月
+February Feb Februar Feber février febrero febbraio fevereiro februari 二月
+March Mar März Mär mars marzo março maart 三月
+April Apr avril abril aprile 四月
+May Mai mayo maggio maio mei 五月
+June Jun Juni juin junio giugno junho 六月
+July Jul Juli juillet julio luglio julho 七月
+August Aug août agosto augustus 八月
+September Sep Sept septembre septiembre settembre setembro 九月
+October Oct Oktober Okt octobre octubre ottobre outubro 十月
+November Nov novembre noviembre novembro 十一月
+December Dec Dezember Dez décembre diciembre dicembre dezembro 十二月
+""",
+    *range(1, 13),
+)
+"""Months of English, German, French, Spanish, Italian, Portuguese, Dutch and Chinese, with their numbers."""
+
+DATE_WORDS = MONTHS.keys() | _tokens("""
 Monday Tuesday Wednesday Thursday Friday Saturday Sunday Mon Tue Tues Wed Thu Thurs Fri Sat Sun
-Januar Februar März Mai Juni Juli Oktober Dezember Jänner Feber Mär Okt Dez
 Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonnabend Sonntag
-janvier février mars avril mai juin juillet août septembre octobre novembre décembre
 lundi mardi mercredi jeudi vendredi samedi dimanche
-enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
 lunes martes miércoles jueves viernes sábado domingo
-gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre
 lunedì martedì mercoledì giovedì venerdì sabato domenica
-janeiro fevereiro março maio junho julho setembro outubro novembro dezembro
-januari februari maart mei augustus maandag dinsdag woensdag donderdag vrijdag zaterdag zondag
-一月 二月 三月 四月 五月 六月 七月 八月 九月 十月 十一月 十二月
+maandag dinsdag woensdag donderdag vrijdag zaterdag zondag
 星期一 星期二 星期三 星期四 星期五 星期六 星期日 星期天 周一 周二 周三 周四 周五 周六 周日
 """)
-"""Months and weekdays of English, German, French, Spanish, Italian, Portuguese, Dutch and Chinese."""
+"""Months and weekdays of these languages."""
+
+NUMBERS = _numbered(
+    """
+one eins
+two zwei deux dos
+three drei trois tres tre 三
+four vier quatre cuatro quattro 四
+five fünf cinq cinco cinque 五
+six sechs seis 六
+seven sieben siete sette 七
+eight acht huit ocho otto 八
+nine neun neuf nueve 九
+ten zehn dix diez dieci 十
+eleven elf onze undici 十一
+twelve zwölf douze doce dodici 十二
+thirteen dreizehn treize trece tredici
+fourteen vierzehn quatorze catorce quattordici
+fifteen fünfzehn quinze quindici
+sixteen sechzehn seize dieciséis sedici
+seventeen siebzehn diecisiete diciassette
+eighteen achtzehn dieciocho diciotto
+nineteen neunzehn diecinueve diciannove
+twenty zwanzig vingt veinte venti 二十
+thirty dreißig trente treinta trenta 三十
+forty vierzig quarante cuarenta quaranta 四十
+fifty fünfzig cinquante cincuenta cinquanta 五十
+sixty sechzig soixante sesenta sessanta 六十
+seventy siebzig setenta settanta 七十
+eighty achtzig ochenta ottanta 八十
+ninety neunzig noventa novanta 九十
+hundred hundert cien ciento cento 百
+thousand tausend mille mil 千
+""",
+    *range(1, 21),
+    *range(30, 101, 10),
+    1000,
+)
+"""Words for numbers of English, German, French, Spanish, Italian and Chinese that are no other word in any of them."""
+
+UNITS = _tokens("""
+µg mcg mg g kg t ml cl dl l hl mm cm km mi ft lb lbs oz gal mph kmh kb mb gb tb hz khz mhz ghz kw mw kwh mah px
+kilo kilos gramm grams gram grammes gramos liter litre liters litres litro litros meter metre meters metres metro metros
+kilometer kilometre kilometers kilometres kilómetros kilomètres
+毫克 克 千克 公斤 斤 吨 毫升 升 毫米 厘米 米 公里 千米
+""")
+"""Units that stand behind numbers."""
 
 NUMBER_WORDS = _tokens("""
 one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen

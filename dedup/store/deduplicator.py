@@ -237,11 +237,12 @@ class Deduplicator:
         unchanged = found.stored if found.is_unchanged else None
         verdict, answer, was_kept = self._find(unit, found, unchanged)
         is_of_this_run = found.stored is not None and found.stored.last_run_id == unit.run_id
-        is_of_earlier_run = answer.match is not None and answer.match.leader.last_run_id != unit.run_id
+        copied = answer.match if answer.is_copy else None
+        is_of_earlier_run = copied is not None and copied.leader.last_run_id != unit.run_id
         answer, kept = self._why_kept(answer, None if is_of_this_run else was_kept)
         may_be_unstored = unchanged is None or self._may_be_unstored(unit, unchanged)
         if unchanged is None:
-            document_id = self._writer.write(unit, found, answer.match)
+            document_id = self._writer.write(unit, found, copied)
         else:
             document_id = unchanged.id
             self._writer.note_seen(unit, found, unchanged)
@@ -272,18 +273,18 @@ class Deduplicator:
         if not found.is_again:
             return Verdict.UNCHANGED, answer, was_kept
         if answer.match is None and found.may_be_another:
-            return Verdict.NEW, Answer(similar=Match(unchanged, unchanged, rule=Rule.SAME_SHORT_TEXT)), was_kept
+            return Verdict.NEW, Answer.by(Rule.SAME_SHORT_TEXT, Match(unchanged, unchanged)), was_kept
         leader = answer.match.leader if answer.match else unchanged
-        return Verdict.UNCHANGED, Answer(Match(leader, unchanged, rule=Rule.SAME_TEXT)), was_kept
+        return Verdict.UNCHANGED, Answer.by(Rule.SAME_TEXT, Match(leader, unchanged)), was_kept
 
     def _why_kept(self, answer: Answer, was_kept: Kept | None) -> tuple[Answer, Kept | None]:
         """Return why a duplicate is passed on all the same, if it is; what was kept before is unchanged."""
-        if answer.match is None:
+        if not answer.is_copy:
             return answer, None
         if self._settings.mark_only:
             return answer, Kept.MARKED
         if was_kept in (Kept.NEW_TEXT, Kept.MOVED):
-            return Answer(similar=answer.match, lost=answer.lost), was_kept
+            return answer._replace(is_copy=False), was_kept
         if answer.lost.is_long:
             return answer, Kept.NEW_TEXT
         return answer, Kept.MOVED if answer.has_moved else None
@@ -340,4 +341,4 @@ def _former_answer(unit: UnitOfWork, stored: StoredDocument, content: Content) -
         lost = LostText(row.lost or 0, row.lost_bytes or 0, kept is Kept.NEW_TEXT, row.places or 0)
     if content.sketch.tokens > 0 and stored.text_digest == leader.text_digest:
         rule, lost = Rule.SAME_TEXT, NOTHING_LOST
-    return Answer(Match(leader, leader, rule=rule), lost=lost), kept
+    return Answer(Match(leader, leader), rule, is_copy=True, lost=lost), kept

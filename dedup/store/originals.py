@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 from dedup.rules.decisions import NOTHING_ALIKE, Answer
@@ -47,12 +46,12 @@ class OriginalFinder:
             # What has changed are its fields.
             return NOTHING_ALIKE
         equal = self._find_equal(unit, found)
-        if equal.match is not None or (equal.similar is not None and equal.similar.rule is Rule.SAME_SHORT_TEXT):
+        if equal.is_copy or equal.rule is Rule.SAME_SHORT_TEXT:
             return equal
         near = self._find_near(unit, found)
         # A text may be that of another thing, and a near-copy of its own.
-        is_decided = near.match is not None or (near.similar is not None and near.similar.rule is Rule.UPDATED)
-        return near if is_decided or equal.similar is None else equal
+        is_decided = near.is_copy or near.rule is Rule.UPDATED
+        return near if is_decided or equal.match is None else equal
 
     def _find_equal(self, unit: UnitOfWork, found: Recognised) -> Answer:
         """Return what has the same text, or the same bytes where there is none."""
@@ -74,10 +73,8 @@ class OriginalFinder:
             partial(_words_of, unit),
             had_by_many=partial(self._is_had_by_many, document, content, match.leader),
         )
-        match = replace(match, rule=decide(pair))
-        if match.rule is None or not match.rule.is_duplicate:
-            return Answer(similar=match)
-        return Answer(match, has_moved=_comes_from(unit, document, match.leader))
+        answer = Answer.by(decide(pair), match)
+        return answer._replace(has_moved=answer.is_copy and _comes_from(unit, document, match.leader))
 
     def _find_near(self, unit: UnitOfWork, found: Recognised) -> Answer:
         """Return what has nearly the same text."""
@@ -87,7 +84,7 @@ class OriginalFinder:
             return NOTHING_ALIKE
         store = _StoredDocuments(self, unit, found)
         answer = self._matcher.find(_query(found), store.candidates(keys), store, found.stored)
-        if answer.match is not None and owner_of(document.key) != owner_of(answer.match.leader.key):
+        if answer.match is not None and answer.is_copy and owner_of(document.key) != owner_of(answer.match.leader.key):
             # A site that moves has corrected some of its pages.
             return answer._replace(has_moved=_comes_from(unit, document, answer.match.leader))
         return answer

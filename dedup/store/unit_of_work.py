@@ -103,7 +103,7 @@ class UnitOfWork:
 
     def add_verdict(self, decision: Decision, answer: Answer) -> None:
         """Add the verdict on a document."""
-        match = answer.match or answer.similar
+        match = answer.match
         self._decided.add(decision.document_id)
         self._waiting[verdicts].append(
             {

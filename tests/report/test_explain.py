@@ -176,16 +176,16 @@ def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
     paper = data(tmp_path, *texts, "--mode", "paper")
     assert (paper["verdict"], paper["rule"]) == ("new", Rule.TOO_FAR.says)
     assert (paper["keys"]["bands"], "bands" in explained(tmp_path, *texts, "--mode", "paper", "--bits")) == ([], False)
-    short = explained(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "TABLES=6 choose 3", "--bits")
+    short = explained(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} Yes.", "--set", "TABLES=6 choose 3", "--bits")
     assert " of 20 tables, " in short
     assert "rule          short, and mostly the same" in short
     # A bound that is none is null.
     assert data(tmp_path, "text:a", "text:b", "--set", "caution=eager")["settings"]["max_swapped"] is None
-    shorter = data(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "MIN_TOKENS=60")
+    shorter = data(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} Yes.", "--set", "MIN_TOKENS=60")
     assert shorter["rule"].startswith("too short to compare")
     assert missed(shorter) == ["min_tokens"]
     # In the paper's mode no setting moves it.
-    short = (f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--mode", "paper")
+    short = (f"text:{ENGLISH}", f"text:{ENGLISH} Yes.", "--mode", "paper")
     assert missed(data(tmp_path, *short)) == ["short_tokens"]
     assert "DEDUP_MIN_TOKENS" not in explained(tmp_path, *short)
 

@@ -41,6 +41,8 @@ def other(seed: str) -> str:
         # A story by itself, and beside many comments.
         (page(STORY), page(edited(STORY, 2), other("comments")), Rule.WITHIN_PAGE),
         (page(STORY, other("a")), page(STORY), Rule.WITHIN_PAGE),
+        # Pages of which all but the story is the same: what was found of one is no copy of what was found of the other.
+        (page(STORY, other("a")), page(edited(STORY, 26), other("a")), Rule.THIN_TEXT),
         # Another story there.
         (page(STORY), page(document(250, "else"), other("comments")), Rule.NO_KEY),
         (page(STORY), page(STORY), Rule.SAME_TEXT),

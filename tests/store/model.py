@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -98,9 +98,9 @@ class Model:
             return expected
         own = self._seen.setdefault(document.key, Seen(len(self._seen)))
         before = own.text
-        match = answer.match
+        match = answer.match if answer.is_copy else None
         own.signature, own.body = signature, document.body_digest
-        own.leader, own.rule = (match.leader.key, match.rule) if match else (None, None)
+        own.leader, own.rule = (match.leader.key, answer.rule) if match else (None, None)
         if before is not None and self._found.get(before) == document.key:
             del self._found[before]
         self._let_go([each for each in self._led_by(document.key) if match or not self._is_still_led(each, own)])
@@ -121,10 +121,10 @@ class Model:
                 return Expected(Verdict.UNCHANGED), Answer()
             leader = self._stored(own.leader)
             is_same = signature.sketch.tokens and own.text == leader.text_digest
-            answer = Answer(Match(leader, leader, rule=Rule.SAME_TEXT if is_same else own.rule))
+            answer = Answer(Match(leader, leader), Rule.SAME_TEXT if is_same else own.rule, is_copy=True)
         else:
             answer = self._equal(document, signature)
-            if answer.match is None:
+            if not answer.is_copy:
                 answer = self._near(document, signature)
         is_new = own is None or own.signature is None
         return _told(Verdict.NEW if is_new else Verdict.UPDATED, signature, answer), answer
@@ -152,7 +152,7 @@ class Model:
                 twin = self._first(text=signature.text_digest, outside=document.key) if has_words else None
         if twin is None:
             return Answer()
-        return Answer(replace(self._match(twin), rule=Rule.SAME_TEXT if has_words else Rule.SAME_BYTES))
+        return Answer.by(Rule.SAME_TEXT if has_words else Rule.SAME_BYTES, self._match(twin))
 
     def _near(self, document: Document, signature: Signature) -> Answer:
         if document.signature is None or signature.sketch.tokens < self._settings.fewest_tokens:
@@ -160,13 +160,13 @@ class Model:
         query = Query.of(signature, document.key)
         answer = Matcher(self._settings).find(query, list(self._candidates(document.key, signature)), _Store(self))
         own = self._seen.get(document.key)
-        if answer.match is None or own is None or own.leader != answer.match.leader.key:
+        if answer.match is None or not answer.is_copy or own is None or own.leader != answer.match.leader.key:
             return answer
         before, theirs = (self.words_of(each) for each in (self._stored(document.key), answer.match.leader))
         if similarity_of_words(before, theirs) < similarity_of_words(before, signature.words):
             return answer
         # It has changed by no less than it differed before.
-        return Answer(similar=replace(answer.match, rule=Rule.UPDATED))
+        return Answer.by(Rule.UPDATED, answer.match)
 
     def _candidates(self, key: str, signature: Signature) -> Iterator[Candidate]:
         ours = self._keys_of(signature)
@@ -264,12 +264,12 @@ class _Store:
 
 
 def _told(verdict: Verdict, signature: Signature, answer: Answer) -> Expected:
-    match = answer.match or answer.similar
+    match = answer.match
     if match is None:
         return Expected(verdict)
     leader = match.leader
     is_exact = signature.text_digest == leader.text_digest
-    if answer.match is not None:
+    if answer.is_copy:
         verdict = Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE
     elif verdict is Verdict.NEW:
         verdict = Verdict.SIMILAR
@@ -279,5 +279,5 @@ def _told(verdict: Verdict, signature: Signature, answer: Answer) -> Expected:
         match.member.key,
         distance(signature.fingerprint, leader.fingerprint),
         1.0 if is_exact else compare(signature.sketch, leader.sketch).jaccard,
-        match.rule,
+        answer.rule,
     )

@@ -1,0 +1,111 @@
+"""Numbers, dates and times have one form, however they are written; in short texts their order counts, too."""
+
+from __future__ import annotations
+
+import pytest
+
+from dedup import deduplicate
+from dedup.rules.numbers import count_numbers, find_numbers, numbers_in_order
+from dedup.signature.signature import without_signs
+from dedup.signature.signing import make_signature
+from tests.texts import document
+
+
+def tokens(text: str) -> list[bytes]:
+    return without_signs(make_signature(text).words).split(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("it costs 1,250,000 euros", "it costs 1250000 euros"),
+        ("1.000 pieces", "1000 pieces"),
+        ("on 2021年3月5日", "on 2021-03-05"),
+        ("on 5 March 2021", "on 2021-03-05"),
+        ("on March 5, 2021", "am 05.03.2021"),
+        ("six boats", "6 boats"),
+        ("open at 9am", "open at 9 am"),
+        ("a dose of 5mg", "a dose of 5 mg"),
+        ("part IV", "part 4"),
+        ("the 5th day", "day 5"),
+    ],
+)
+def test_the_same_number_has_one_form(one: str, other: str) -> None:
+    assert numbers_in_order(tokens(one)) == numbers_in_order(tokens(other)) != []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("from 5 to 10", "from 10 to 5"),
+        ("open at 9 am", "open at 9 pm"),
+        ("a dose of 5 mg", "a dose of 5 g"),
+        ("three boats", "thirty boats"),
+        ("part IV", "part VI"),
+        ("1,250,000", "1,250,001"),
+        ("2021-03-05", "2021-03-06"),
+    ],
+)
+def test_other_numbers_have_other_forms(one: str, other: str) -> None:
+    assert numbers_in_order(tokens(one)) != numbers_in_order(tokens(other))
+
+
+def test_a_part_has_the_whole_numbers_that_it_touches() -> None:
+    words = tokens("costs 1,250,000 euros or 30 dollars")
+    assert [number.value for number in find_numbers(words, 3, 4)] == ["1250000"]
+    assert count_numbers(words, [(1, 2), (3, 4)]) == {"1250000": 1}
+
+
+FRAME = (
+    "The council has told the owners of the boats in the harbour that {} in the summer, when the guests come to the "
+    "island from all the towns of the coast, and that the rules of the year before hold in all else"
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("they may stay", "they may not stay"),
+        ("they pay from 5 to 10 crowns", "they pay from 10 to 5 crowns"),
+        ("they pay 5 crowns a kg", "they pay 5 crowns a mg"),
+        ("three of them stay", "thirty of them stay"),
+        ("part IV of the act holds", "part VI of the act holds"),
+    ],
+    ids=["negation", "order", "unit", "number word", "roman"],
+)
+def test_one_word_makes_a_short_text_another_one(one: str, other: str) -> None:
+    decisions = list(deduplicate([FRAME.format(one), FRAME.format(other), FRAME.format(one) + ", he said"]))
+    assert [decision.is_dropped for decision in decisions] == [False, False, True]
+    assert decisions[1].is_similar
+
+
+@pytest.mark.parametrize(("one", "other"), [("1,250,000", "1250000"), ("6 boats", "six boats")])
+def test_a_number_that_is_written_otherwise_makes_none(one: str, other: str) -> None:
+    decisions = list(deduplicate([FRAME.format(f"they have {each} of them") for each in (one, other)]))
+    assert decisions[1].verdict.is_duplicate
+
+
+def law(fine: int, day: str) -> str:
+    words = document(200).split()
+    return " ".join([*words[:80], "fine", "of", str(fine), "euros", *words[80:150], day, *words[150:]])
+
+
+@pytest.mark.parametrize(
+    ("addresses", "texts", "is_kept"),
+    [
+        (("version/2018-07-01", "version/2020-01-01"), (law(250, "monday"), law(500, "monday")), True),
+        (("v1.2/act", "v1.3/act"), (law(250, "monday"), law(500, "monday")), True),
+        # The numbers of the address say nothing, nor do those of the day before and behind.
+        (("version/2018-07-01", "version/2018-07-02"), (law(1, "monday"), law(2, "monday")), False),
+        (("version/2018-07-01", "version/2020-01-01"), (law(250, "monday"), law(250, "friday")), False),
+        (("act/250", "act/500"), (law(250, "monday"), law(500, "monday")), False),
+        (("version/2018-07-01", "print/2020-01-01"), (law(250, "monday"), law(500, "monday")), False),
+    ],
+    ids=["date", "version", "its own numbers", "the same numbers", "no version", "another path"],
+)
+def test_of_two_versions_of_a_page_with_other_numbers_both_are_kept(
+    addresses: tuple[str, str], texts: tuple[str, str], is_kept: bool
+) -> None:
+    urls = [f"https://laws.example/{each}" for each in addresses]
+    _, decision = deduplicate(zip(urls, texts, strict=True))
+    assert decision.is_dropped is not is_kept
