@@ -47,7 +47,7 @@ class _Crawled:
 
     Attributes:
         cluster: that of every page.
-        texts: those of the pages that are kept: leaders of clusters, and copies with new text.
+        texts: those of the pages that are kept.
     """
 
     cluster: dict[str, int]
@@ -194,10 +194,10 @@ def _read_database(database: str, url: str, pages: dict[str, bytes]) -> _Crawled
     names = {url + path_of(name): name for name in pages}
     with closing(Database(database, read_only=True)) as opened, opened.read() as connection:
         rows = connection.execute(text("SELECT key, coalesce(leader_id, id) FROM dedup_documents")).all()
+        # As the report counts clusters; what says more than its original was found, too.
         seconds = "SELECT original_id, second_id FROM dedup_verdicts WHERE second_id IS NOT NULL"
-        pairs = connection.execute(text(seconds))
-        # As the report counts clusters.
-        joined = join_clusters((row.original_id, row.second_id) for row in pairs)
+        longer = "SELECT original_id, document_id FROM dedup_verdicts WHERE rule = 'new_text'"
+        joined = join_clusters(tuple(row) for row in connection.execute(text(f"{seconds} UNION ALL {longer}")))
         stored: dict[str, str] = {row.url: row.text for row in connection.execute(text("SELECT url, text FROM pages"))}
     cluster = {names[key]: joined.get(leader, leader) for key, leader in rows if key in names}
     missing = set(pages) - set(cluster)

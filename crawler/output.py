@@ -49,7 +49,7 @@ from dedup.stage.pipelines import RUN_GOES_ON, NearDuplicatePipeline
 from dedup.stage.summary import (
     DROPPED,
     KEPT,
-    STAT_OF_KEPT,
+    MARKED,
     count_verdicts,
     counted_parts,
     database_line,
@@ -166,13 +166,12 @@ def take_verdicts_of_run(crawler: Crawler) -> None:
     try:
         with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
             run = name_of_run(crawler)
-            totals, kept = read_totals(database, run)
+            totals = read_totals(database, run)
     except DatabaseError:  # as below
         return
     for verdict, total in totals.items():
         crawler.stats.set_value(f"dedup/{verdict.value.replace(' ', '_')}", total.documents - total.kept)
-    for why, count in kept.items():
-        crawler.stats.set_value(f"dedup/{STAT_OF_KEPT[why]}", count)
+    crawler.stats.set_value(MARKED, sum(total.kept for total in totals.values()))
     crawler.stats.set_value("dedup/lost_bytes", sum(total.lost_bytes for total in totals.values()))
     dropped = sum(total.text_bytes - total.kept_bytes for verdict, total in totals.items() if verdict.is_duplicate)
     crawler.stats.set_value("dedup/text_bytes", sum(total.text_bytes for total in totals.values()))

@@ -8,7 +8,6 @@ again; what a file said of a key before has been written already and cannot be t
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
 from functools import partial
@@ -23,7 +22,7 @@ from dedup.files.document_table import ROW, Block, DocumentTable, sketch_of
 from dedup.files.key_map import NULL, KeyMap
 from dedup.rules.decisions import Answer, Decision, decision_of
 from dedup.rules.documents import Content, Match, StoredDocument, Verdict
-from dedup.rules.matcher import MOST_KEPT, Matcher
+from dedup.rules.matcher import Matcher
 from dedup.rules.pair import Query
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.table import Rule
@@ -85,10 +84,6 @@ class Clusters:
         self._matcher = Matcher(settings)
         self._table = table
         self._source = words
-        # By their leaders: the members that are kept all the same.
-        self._kept: defaultdict[int, list[int]] = defaultdict(list)
-        for number in np.flatnonzero(table.rows["kept"]).tolist():
-            self._kept[table.leader_of(number)].append(number)
 
     def decide(
         self, number: int, candidates: list[int], signatures: Signatures, place: int, key: str
@@ -106,18 +101,15 @@ class Clusters:
         words = partial(self.words_of, number)
         query = Query(row["digest"].tobytes(), int(row["fingerprint"]), sketch_of(row), words, key)
         answer = self._matcher.find_among(query, candidates, self)
-        if answer.match is not None and answer.is_copy:
-            self._table.rows["leader"][number] = answer.match.leader.id
-        if answer.lost.is_long:
-            self._table.rows["kept"][number] = 1
-            self._kept[self._table.leader_of(number)].append(number)
+        if answer.original is not None:
+            self._table.rows["leader"][number] = answer.original.id
         return Related.of(signatures, place, answer)
 
     def drop_by_paper(self, number: int, original: int, signatures: Signatures, place: int) -> Related | None:
         """Have a document be a duplicate as in the paper's mode, in which no duplicate is found later."""
         match = self.match(original)
         self._table.rows["leader"][number], self._table.rows["indexed"][number] = match.leader.id, 0
-        return Related.of(signatures, place, Answer.by(Rule.PAPER, match))
+        return Related.of(signatures, place, Answer(match, Rule.PAPER))
 
     def match(self, number: int) -> Match:
         """Return a document and the leader of its cluster."""
@@ -136,15 +128,6 @@ class Clusters:
         """Return the words of a document by its number; nothing where they were not kept."""
         kept = self._table.words(number)
         return kept and self._source.words(kept)
-
-    def kept_members(self, match: Match) -> Iterator[StoredDocument]:
-        """Yield the documents of a match's cluster that are kept: its leader, and the latest of the others."""
-        yield match.leader
-        if match.second is not None:
-            yield match.second
-        kept = self._kept.get(match.leader.id, ())
-        latest = sorted(kept, key=lambda number: (number == match.member.id, number), reverse=True)
-        yield from map(self._table.stored, latest[:MOST_KEPT])
 
 
 class CorpusDeduplicator:
@@ -275,4 +258,4 @@ class CorpusDeduplicator:
         match = self._clusters.match(original)
         self.recurred += original < self._begun_with and match.member.key == batch.keys[place]
         rule = Rule.SAME_TEXT if batch.signatures.rows["tokens"][place] else Rule.SAME_BYTES
-        return Related.of(batch.signatures, place, Answer.by(rule, match))
+        return Related.of(batch.signatures, place, Answer(match, rule))

@@ -33,7 +33,6 @@ ROW = np.dtype(
         ("key", "<i8"),
         ("words", "<i8"),
         ("indexed", "<i8"),
-        ("kept", "<i8"),
     ]
 )
 FIRST_ROWS = 1 << 12

@@ -196,12 +196,8 @@ def _skipped(counts: dict[str, int]) -> Iterator[str]:
 
 def _notes(tally: Tally) -> str:
     notes = []
-    if tally.similar or tally.new_text:
-        notes.append(f"{tally.kept - tally.similar - tally.new_text:,} new")
     if tally.similar:
-        notes.append(f"{tally.similar:,} similar")
-    if tally.new_text:
-        notes.append(f"{tally.new_text:,} kept for new text")
+        notes += [f"{tally.kept - tally.similar:,} new", f"{tally.similar:,} similar"]
     if tally.wordless:
         notes.append(f"{counted(tally.wordless, 'document')} without words")
     return f"   {', '.join(notes)}" if notes else ""

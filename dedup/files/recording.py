@@ -41,7 +41,6 @@ RELATED = {
     "distance": "int32",
     "similarity": "float64",
     "rule": "string",
-    "kept": "string",
     "lost": "int32",
     "lost_bytes": "int32",
     "places": "int32",
@@ -88,9 +87,9 @@ def related_row(key: str, decision: Decision) -> dict[str, Any]:
     Returns:
         Its `key`; the leader of the cluster that it belongs to, or resembles (`original`), and the member that it was
         found by (`matched`), often the same; `verdict`; the `distance` in bits of its fingerprint from that of the
-        original, and the `similarity`, between 0 and 1; the short name of the `rule` that decided; why it is `kept`
-        though it is a copy, if it is; how many words it says that nothing kept does (`lost`), and their size; in how
-        many `places` document and original each say what the other does not. `source` is missing.
+        original, and the `similarity`, between 0 and 1; the short name of the `rule` that decided; how many
+        words it says that nothing kept does (`lost`), and their size; in how many `places` document and original each
+        say what the other does not. `source` is missing.
     """
     return {"key": key, "original": decision.original, "matched": decision.matched, **decision.columns()}
 
@@ -282,14 +281,13 @@ class Recorder:
             row = {**related_row(batch.keys[place], decision), "source": batch.source_of(place)}
             self._write("report", row)
             self._write("pairs", {"a": decision.original, "b": batch.keys[place], **decision.columns()})
-            if decision.verdict.is_duplicate:
-                self._members.add(leader, batch.keys[place])
-                if second is not None:
-                    self._seconds.extend((leader, second))
             if not decision.is_dropped:
-                self.tally.count_related(decision)
+                self.tally.similar += 1
                 self._write("similar", row)
                 continue
+            self._members.add(leader, batch.keys[place])
+            if second is not None:
+                self._seconds.extend((leader, second))
             is_new[place] = False
             self._leaders.append(leader)
             self.tally.count_duplicate(decision, has_words=bool(tokens[place]))

@@ -58,7 +58,7 @@ def report_of(
         left_out: what is missing among these, if anything.
     """
     totals = dict.fromkeys(Verdict, Total()) | {
-        Verdict.NEW: Total(tally.kept - tally.similar - tally.new_text, tally.text_bytes - tally.saved_bytes),
+        Verdict.NEW: Total(tally.kept - tally.similar, tally.text_bytes - tally.saved_bytes),
         Verdict.SIMILAR: Total(tally.similar),
         Verdict.EXACT_DUPLICATE: Total(tally.exact),
         # A run counts the bytes of all that is dropped, and the page tells no other number.
@@ -87,7 +87,7 @@ def row_of(row: Mapping[str, Any], files: str) -> Row:
         row["matched"],
         files,
         decided=0.0,
-        kept=row["kept"] if verdict.is_duplicate else Verdict.SIMILAR.value,
+        is_kept=not verdict.is_duplicate,
         rule=row["rule"],
         lost=row["lost"],
         places=row["places"],

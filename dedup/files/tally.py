@@ -41,7 +41,6 @@ class Tally:
         exact: how many were dropped as exact duplicates.
         near: how many as near-duplicates.
         similar: how many of those that were kept are similar to others.
-        new_text: how many are copies that say more than what was kept before.
         rejected: how many lines, rows, records and rests of files were no documents.
         skipped: how many records are no documents, with which nothing is wrong, by what they are.
         unanalysed: how many could not be analysed, or killed their worker process; they are kept.
@@ -64,7 +63,6 @@ class Tally:
     exact: int = 0
     near: int = 0
     similar: int = 0
-    new_text: int = 0
     rejected: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
     unanalysed: int = 0
@@ -97,13 +95,6 @@ class Tally:
             self.similarities = _widened(self.similarities, decision.similarity)
             tenth = f".{min(int(10 * decision.similarity), 9)}"
             self.histogram[tenth] = self.histogram.get(tenth, 0) + 1
-
-    def count_related(self, decision: Decision) -> None:
-        """Count what a document that is kept has to do with another one; `count_new` counts the document."""
-        if decision.verdict.is_duplicate:
-            self.new_text += 1
-        else:
-            self.similar += 1
 
     def count_new(self, documents: int, wordless: int, text_bytes: int) -> None:
         """Count documents that are new.

@@ -154,7 +154,7 @@ def _is_first_kept(before: Sequence[int], later: Sequence[int]) -> ColumnElement
     of_document = exists().where(verdicts.c.document_id == documents.c.id).correlate(documents)
     is_own = of_document.where(verdicts.c.run_id.in_(later), verdicts.c.verdict.in_((Verdict.NEW, Verdict.SIMILAR)))
     of_before = of_document.where(verdicts.c.run_id.in_(before))
-    return and_(is_own, of_before, ~of_before.where(~and_(is_duplicate, verdicts.c.kept.is_(None))))
+    return and_(is_own, of_before, ~of_before.where(~is_duplicate))
 
 
 def _redirected(left: Select[Any], names: Sequence[str]) -> Select[Any]:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from dedup.console import counted, plain, readable
 from dedup.report.addresses import LearntRule
 from dedup.report.words import WordDiff
-from dedup.rules.decisions import Kept
 from dedup.rules.documents import Verdict
 from dedup.rules.table import Rule
 
@@ -62,7 +61,7 @@ class Total:
         text_bytes: size of their texts in UTF-8, as they were when they were last seen.
         distances: the smallest and the largest distance from an original; None without any.
         similarities: the smallest and the largest similarity to an original; None without any.
-        kept: how many of them were passed on though they are duplicates: see `dedup.rules.documents.Kept`.
+        kept: how many of them were passed on though they are duplicates, in runs that only mark them.
         kept_bytes: size of the texts of these.
         lost_bytes: size of what those that were dropped say and nothing stored does.
     """
@@ -82,7 +81,7 @@ class HostTotal:
 
     Attributes:
         host: host and port as they stand in the keys, in lower case; empty for keys that are no URLs.
-        kept: how many documents were passed on: what was new, similar or updated, and duplicates that were kept.
+        kept: how many documents were passed on: what was new, similar or updated, and duplicates that were marked.
         unchanged: how many were seen before with the same text; DEDUP_DROP_UNCHANGED drops them.
         exact: how many exact duplicates were dropped.
         near: how many near duplicates were dropped.
@@ -145,14 +144,13 @@ class Row(NamedTuple):
         verdict: exact or near duplicate; of a document that is none similar, or updated if its key was known.
         distance: bits in which the fingerprints of document and original differ.
         similarity: estimated Jaccard similarity of document and original.
-        dropped: the key of the document, which was kept where `kept` says why.
+        dropped: the key of the document.
         original: the key of the original, the leader of its cluster or of the one that it resembles.
         matched: the key of the member of the cluster that it was found by.
         run: the name of the run that decided it.
         decided: when, in seconds since 1970.
-        kept: why it was kept anyway, a value of `dedup.rules.documents.Kept`, if it was; `similar` of one
-            that is no duplicate.
-        rule: what decided, the short name of a `dedup.rules.documents.Rule`; None of an earlier decision.
+        is_kept: whether it was kept: it is no duplicate, or the run only marks them.
+        rule: what decided, the short name of a `dedup.rules.table.Rule`; None of an earlier decision.
         lost: how many words the document says that nothing stored does, where it is a near-duplicate.
         places: in how many places each of the two says what the other does not, where it is one; see
             `dedup.rules.word_comparison.LostText`.
@@ -171,7 +169,7 @@ class Row(NamedTuple):
     matched: str
     run: str
     decided: float
-    kept: str | None
+    is_kept: bool
     rule: str | None
     lost: int | None = None
     places: int | None = None
@@ -184,7 +182,7 @@ class Row(NamedTuple):
     @property
     def is_flagged(self) -> bool:
         """Whether a person should look at it: it was dropped, and may say another thing than its original."""
-        if self.verdict is not Verdict.NEAR_DUPLICATE or self.kept is not None:
+        if self.verdict is not Verdict.NEAR_DUPLICATE or self.is_kept:
             return False
         if self.difference is not None:
             return self.difference.weight > 0
@@ -203,7 +201,7 @@ class Row(NamedTuple):
         elif self.is_flagged:
             group = _FLAGGED
         else:
-            group = _SURE if self.kept or self.difference or (self.lost, self.places) == (0, 0) else _UNKNOWN
+            group = _SURE if self.is_kept or self.difference or (self.lost, self.places) == (0, 0) else _UNKNOWN
         return group, -weight, self.similarity, -self.distance
 
     def as_object(self) -> dict[str, Any]:
@@ -271,7 +269,6 @@ class Report:
         clusters: the largest, largest first.
         cluster_count: how many clusters there are in all.
         over_limit: clusters and hosts that are over a limit.
-        kept: how many duplicates were kept anyway, by the reasons.
         not_examined: what was not examined; nothing where the report is confined to a host.
         skip_counts: how many pages were skipped, by reasons, the most frequent first.
         max_skipped: how many of these a table names at most.
@@ -299,7 +296,6 @@ class Report:
     clusters: Sequence[Cluster] = ()
     cluster_count: int = 0
     over_limit: Sequence[OverLimit] = ()
-    kept: Mapping[Kept, int] = field(default_factory=lambda: dict.fromkeys(Kept, 0))
     not_examined: Sequence[NotExamined] = ()
     skip_counts: Mapping[str, int] = field(default_factory=dict)
     max_skipped: int = 0

@@ -94,7 +94,7 @@ def why_not_flagged(report: Report, rows: Iterable[Row]) -> str:
         report: the report.
         rows: its rows, as they were examined.
     """
-    dropped = [row for row in rows if row.verdict is Verdict.NEAR_DUPLICATE and row.kept is None]
+    dropped = [row for row in rows if row.verdict is Verdict.NEAR_DUPLICATE and not row.is_kept]
     compared = [row.difference for row in dropped if row.difference is not None]
     near = report.totals[Verdict.NEAR_DUPLICATE]
     changed = sum(row.has_changed for row in dropped)

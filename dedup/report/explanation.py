@@ -29,7 +29,6 @@ from dedup.report.table import STYLES
 from dedup.report.texts import Dropped, Origin, Side
 from dedup.report.triage import names_in
 from dedup.report.words import MOST_PLACES, WordDiff, are_too_long, diff_words, place_line, rejoin, tokens_of
-from dedup.rules.decisions import Kept
 from dedup.rules.documents import Match, StoredDocument, Verdict
 from dedup.rules.other_fields import other_fields, unpacked
 from dedup.rules.pair import Measure
@@ -43,13 +42,10 @@ from dedup.signature.tokens import Tokens
 
 _NEEDS_WORDS = (Rule.NO_KEY, Rule.NOT_ALIKE)
 # What decides there is more than two texts.
-_BEYOND_TEXTS = (Rule.SAME_SHORT_TEXT.short, Rule.OTHER_FIELDS.short, Rule.UPDATED.short)
+_BEYOND_TEXTS = tuple(
+    rule.short for rule in (Rule.SAME_SHORT_TEXT, Rule.OTHER_FIELDS, Rule.UPDATED, Rule.NEW_TEXT, Rule.MOVED)
+)
 
-_KEPT = {
-    Kept.NEW_TEXT: "It was kept for new text: it has a passage found nowhere else.",
-    Kept.MOVED: "It was kept as moved: it had another address in an earlier run.",
-    Kept.MARKED: "It was kept because nothing is dropped in this run (DEDUP_MARK_ONLY).",
-}
 _OUTCOMES = {
     Verdict.NEW: "no duplicate: B is kept beside A",
     Verdict.SIMILAR: "similar: B is kept beside A",
@@ -233,8 +229,8 @@ def _notes(a: Side, b: Side, *, is_too_long: bool) -> Iterator[str]:
 
 def _notes_of_record(dropped: Dropped) -> Iterator[str]:
     record = dropped.record
-    if record.kept in set(Kept):
-        yield _KEPT[Kept(record.kept)]
+    if record.verdict.is_duplicate and record.is_kept:
+        yield "It was kept because nothing is dropped in this run (DEDUP_MARK_ONLY)."
     if dropped.is_let_go:
         yield "Its original has changed since: it is decided anew when it is fetched again."
         return

@@ -27,9 +27,19 @@ from sqlalchemy import (
 
 from dedup.console import program
 from dedup.report.contents import Cluster, HostTotal, NotExamined, OverLimit, Report, Selection, SkippedPage, Total
-from dedup.report.rows import ROWS_AT_ONCE, decided, found, is_duplicate, is_found, originals, read_rows, stream
+from dedup.report.rows import (
+    ROWS_AT_ONCE,
+    decided,
+    found,
+    is_dropped,
+    is_duplicate,
+    is_found,
+    is_similar,
+    originals,
+    read_rows,
+    stream,
+)
 from dedup.report.texts import stored_differences
-from dedup.rules.decisions import Kept
 from dedup.rules.documents import Verdict, join_clusters
 from dedup.rules.scope import BEFORE_HOST, host_of
 from dedup.rules.settings import DedupSettings
@@ -140,12 +150,11 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 clusters=_largest_clusters(connection, where, selection.max_clusters, groups),
                 cluster_count=_count_clusters(connection, where, groups),
                 over_limit=_over_limit(connection, where, hosts),
-                kept=_kept(connection, where),
                 not_examined=[] if selection.host else read_not_examined(connection, run),
                 skip_counts=count_skipped(connection, run, selection.host),
                 max_skipped=selection.max_skipped,
                 duplicates=read_rows(connection, where & is_duplicate),
-                similar=read_rows(connection, where & ~is_duplicate),
+                similar=read_rows(connection, where & is_similar),
                 skipped=skipped,
                 moments=read_moments(connection, where),
                 explaining=[program("dedup"), "explain", *database.option, "--dropped"],
@@ -153,14 +162,10 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
             )
 
 
-def read_totals(database: Database, run: str) -> tuple[dict[Verdict, Total], dict[Kept, int]]:
-    """Return the totals of a run by verdict, and how many duplicates were passed on all the same, by the reasons.
-
-    All verdicts and reasons are there, with zeros where the run has none.
-    """
+def read_totals(database: Database, run: str) -> dict[Verdict, Total]:
+    """Return the totals of a run by verdict; all verdicts are there, with zeros where the run has none."""
     with database.read() as connection:
-        where = _condition(run)
-        return _totals(connection, where), _kept(connection, where)
+        return _totals(connection, _condition(run))
 
 
 def read_largest_clusters(database: Database, run: str, limit: int) -> list[Cluster]:
@@ -205,9 +210,9 @@ def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict,
         func.max(verdicts.c.distance),
         func.min(verdicts.c.similarity),
         func.max(verdicts.c.similarity),
-        func.count(verdicts.c.kept),
-        func.sum(case((verdicts.c.kept.is_not(None), documents.c.text_bytes), else_=0)),
-        func.sum(case((verdicts.c.kept.is_(None), verdicts.c.lost_bytes), else_=0)),
+        func.sum(case((runs.c.mark_only == 1, 1), else_=0)),
+        func.sum(case((runs.c.mark_only == 1, documents.c.text_bytes), else_=0)),
+        func.sum(case((is_dropped, verdicts.c.lost_bytes), else_=0)),
     )
     for verdict, count, size, nearest, farthest, least, most, kept, kept_bytes, lost in connection.execute(
         statement.select_from(decided).where(where).group_by(verdicts.c.verdict)
@@ -217,22 +222,14 @@ def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict,
             size,
             None if nearest is None else (nearest, farthest),
             None if least is None else (least, most),
-            kept,
-            kept_bytes,
+            kept if Verdict(verdict).is_duplicate else 0,
+            kept_bytes if Verdict(verdict).is_duplicate else 0,
             lost or 0,
         )
     return totals
 
 
-def _kept(connection: Connection, where: ColumnElement[bool]) -> dict[Kept, int]:
-    statement = select(verdicts.c.kept, func.count()).select_from(decided).where(where, verdicts.c.kept.is_not(None))
-    found = connection.execute(statement.group_by(verdicts.c.kept)).all()
-    return dict.fromkeys(Kept, 0) | {Kept(why): count for why, count in found}
-
-
 def _hosts(connection: Connection, where: ColumnElement[bool]) -> list[HostTotal]:
-    # Duplicates that were passed on all the same count as kept, as in the totals.
-    is_dropped = is_duplicate & verdicts.c.kept.is_(None)
     shown = case((is_dropped | (verdicts.c.verdict == Verdict.UNCHANGED), verdicts.c.verdict))
     counts: Counter[tuple[str, str | None]] = Counter()
     for key, verdict in stream(connection, select(documents.c.key, shown).select_from(decided).where(where)):

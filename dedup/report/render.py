@@ -114,7 +114,6 @@ def _write_json(report: Report, stream: TextIO) -> None:
         "cluster_count": report.cluster_count,
         "clusters": [asdict(cluster) for cluster in report.clusters],
         "over_limit": [asdict(each) for each in report.over_limit],
-        "kept": {why.value: count for why, count in report.kept.items()},
         "not_examined": [asdict(each) for each in report.not_examined],
         "skip_counts": report.skip_counts,
     }

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, and_, case, exists, func, or_, select
+from sqlalchemy import Boolean, ColumnElement, Connection, FromClause, and_, exists, func, or_, select, type_coerce
 
 from dedup.report.contents import Row
 from dedup.rules.documents import DUPLICATES, Verdict
+from dedup.rules.table import Rule
 from dedup.store.schema import documents, runs, verdicts
 
 ROWS_AT_ONCE = 1000
 """So many rows of a statement are read from a server at once."""
 
-decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
+decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id).join(runs, runs.c.id == verdicts.c.run_id)
 originals = documents.alias("originals")
 _matches = documents.alias("matches")
 _seconds = documents.alias("seconds")
@@ -28,6 +29,9 @@ found = (
 is_found = and_(found.c.document_id == verdicts.c.document_id, found.c.original_id == verdicts.c.original_id)
 _contents = runs.alias("contents")
 is_duplicate = verdicts.c.verdict.in_(DUPLICATES)
+# Some runs only mark duplicates, and pass them on.
+is_dropped = and_(is_duplicate, runs.c.mark_only == 0)
+is_similar = and_(~is_duplicate, verdicts.c.rule.is_distinct_from(Rule.MOVED.short))
 
 
 def has_changed(document: FromClause) -> ColumnElement[bool]:
@@ -47,8 +51,7 @@ def read_rows(connection: Connection, where: ColumnElement[bool]) -> Iterator[Ro
             _matches.c.key,
             runs.c.name,
             verdicts.c.decided,
-            # Updated documents are among them, whose verdict says nothing of what they resemble.
-            case((is_duplicate, verdicts.c.kept), else_=Verdict.SIMILAR.value),
+            type_coerce(~is_dropped, Boolean),
             verdicts.c.rule,
             verdicts.c.lost,
             verdicts.c.places,
@@ -60,7 +63,6 @@ def read_rows(connection: Connection, where: ColumnElement[bool]) -> Iterator[Ro
         .select_from(decided)
         .join(originals, originals.c.id == verdicts.c.original_id)
         .join(_matches, _matches.c.id == verdicts.c.matched_id)
-        .join(runs, runs.c.id == verdicts.c.run_id)
         .outerjoin(found, is_found)
         .outerjoin(_seconds, _seconds.c.id == found.c.second_id)
         .where(where)

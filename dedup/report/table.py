@@ -31,7 +31,6 @@ from dedup.console import (
 from dedup.report.contents import Report, Row, Total
 from dedup.report.examining import Shortlist, examined, why_not_flagged
 from dedup.report.words import order_of_place, place_text
-from dedup.rules.decisions import Kept
 from dedup.rules.documents import Verdict
 
 STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.SIMILAR: SIMILAR}
@@ -40,11 +39,6 @@ STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.
 # Words: a sentence.
 _FEWEST_LOST = 20
 
-_WHY_KEPT = {
-    Kept.NEW_TEXT: "for new text",
-    Kept.MOVED: "as moved",
-    Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
-}
 _FLAGGED = 10
 _PLACES = 2
 # Characters of a passage.
@@ -61,7 +55,7 @@ def pair_lines(rows: Iterable[Row]) -> Iterator[Line]:
         if row.original != original:
             original = row.original
             yield linked(original)
-        kind = row.verdict.split()[0] + (" kept" if row.verdict.is_duplicate and row.kept is not None else "")
+        kind = row.verdict.split()[0] + (" kept" if row.verdict.is_duplicate and row.is_kept else "")
         lost = f" +{row.lost:,} words" if row.lost and row.lost >= _FEWEST_LOST else ""
         rule = f"{row.rule or '-'}{lost}"
         figures = f"{similarity(row.similarity):>4} {counted(row.distance, 'bit'):>7}  {rule:<11}  "
@@ -192,8 +186,7 @@ def _summary(report: Report, flagged: int, why_not: str) -> Iterator[Line]:
         if why_not:
             yield styled(why_not, QUIET)
     if kept:
-        reasons = ", ".join(f"{count:,} {_WHY_KEPT[why]}" for why, count in report.kept.items() if count)
-        yield f"{counted(kept, 'duplicate')} kept anyway: {reasons}"
+        yield f"{counted(kept, 'duplicate')} kept, as nothing is dropped (DEDUP_MARK_ONLY)"
     saved = exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes
     lost = f"; lost {lost_text(near.lost_bytes)}" if near.lost_bytes else ""
     if saved:

@@ -303,9 +303,10 @@ def _text_of_run(connection: Connection, stored: StoredDocument, run: str) -> st
     names = {
         row.id: row.name for row in connection.execute(select(runs.c.id, runs.c.name).where(runs.c.started <= until))
     }
-    own = select(verdicts.c.verdict, verdicts.c.kept).where(verdicts.c.document_id == stored.id)
+    own = select(verdicts.c.verdict, runs.c.mark_only).join(runs, runs.c.id == verdicts.c.run_id)
+    own = own.where(verdicts.c.document_id == stored.id)
     last = connection.execute(own.where(verdicts.c.run_id.in_(names)).order_by(verdicts.c.id.desc())).first()
-    if last is None or (last.kept is None and Verdict(last.verdict).is_duplicate):
+    if last is None or (not last.mark_only and Verdict(last.verdict).is_duplicate):
         return None
     return find_text_as_of(connection, stored.key, names.values())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 from dedup.console import plain
@@ -15,42 +14,27 @@ from dedup.signature.signature import compare, distance
 
 
 class Answer(NamedTuple):
-    """The answer of a `Matcher`: a document is a duplicate, resembles another one, or neither.
+    """What a rule says of a document: it is a duplicate, resembles another one, or neither.
 
     Attributes:
         match: what it is a duplicate of, or resembles; None: neither.
-        rule: what decided; None where an earlier version of this program has.
-        is_copy: whether it is a duplicate.
+        rule: what decided; None of a duplicate that came with a saved index.
         lost: what it says that nothing stored does, where it is a near-duplicate.
-        has_moved: whether what it is a duplicate of is the same document, which had another address in an earlier run.
     """
 
     match: Match | None = None
     rule: Rule | None = None
-    is_copy: bool = False
     lost: LostText = NOTHING_LOST
-    has_moved: bool = False
 
-    @classmethod
-    def by(cls, rule: Rule, match: Match) -> Answer:
-        """Return what a rule says of a document and its match."""
-        return cls(match, rule, rule.is_duplicate)
+    @property
+    def original(self) -> StoredDocument | None:
+        """The leader of the cluster that it belongs to, where it is a duplicate."""
+        if self.match is None or not (self.rule is None or self.rule.is_duplicate):
+            return None
+        return self.match.leader
 
 
 NOTHING_ALIKE = Answer()
-
-
-class Kept(StrEnum):
-    """Why a duplicate is passed on all the same.
-
-    NEW_TEXT: it has a long stretch of text found in nothing stored.
-    MOVED: its site has moved, and what an earlier run has seen under the old address has another one now. MARKED:
-    nothing is dropped, duplicates are only told of.
-    """
-
-    NEW_TEXT = "new text"
-    MOVED = "moved"
-    MARKED = "marked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +48,9 @@ class Decision:
         distance: bits in which the fingerprints of document and original differ, 0 to 64.
         similarity: estimated Jaccard similarity of document and original, 0 to 1.
         rule: what decided that it is a duplicate, or similar and none; of what is seen again unchanged that
-            of the decision on it, None where an earlier version decided.
+            of the decision on it, None where it came with a saved index.
         text_bytes: size of the document's text in UTF-8.
         lost: what it says that nothing stored does, where it is a near-duplicate.
-        kept: why it is passed on though it is a duplicate, if it is.
         second: the key of a second original that it is a copy of, too: reports count the clusters of both as one.
         key: the key that it is known by.
         is_separate: whether that is one of its own, because other texts came under its key.
@@ -85,7 +68,6 @@ class Decision:
     rule: Rule | None = None
     text_bytes: int = field(default=0, compare=False)
     lost: LostText = field(default=NOTHING_LOST, compare=False)
-    kept: Kept | None = field(default=None, compare=False)
     second: str | None = None
     key: str = field(default="", compare=False)
     is_separate: bool = field(default=False, compare=False)
@@ -98,10 +80,9 @@ class Decision:
         line = f"{plain(self.key)}: {self.verdict.value}" if self.key else self.verdict.value
         if self.original is None or self.similarity is None:
             return line
-        kept = f", kept: {self.kept.value}" if self.kept else ""
         by = f", by {self.rule.short}" if self.rule else ""
         found = f"similarity {shown(self.similarity)}, distance {self.distance}"
-        return f"{line} {'of' if self.verdict.is_duplicate else 'to'} {plain(self.original)}, {found}{by}{kept}"
+        return f"{line} {'of' if self.verdict.is_duplicate else 'to'} {plain(self.original)}, {found}{by}"
 
     def columns(self) -> dict[str, Any]:
         """Return what is stored of it, but for the documents, by the names of the columns."""
@@ -110,7 +91,6 @@ class Decision:
             "distance": self.distance,
             "similarity": self.similarity,
             "rule": self.rule and self.rule.short,
-            "kept": self.kept and self.kept.value,
             "lost": self.lost.words,
             "lost_bytes": self.lost.bytes,
             "places": self.lost.places,
@@ -118,8 +98,8 @@ class Decision:
 
     @property
     def is_dropped(self) -> bool:
-        """Whether the document is a duplicate, and nothing lets it pass all the same."""
-        return self.verdict.is_duplicate and self.kept is None
+        """Whether the document is a duplicate."""
+        return self.verdict.is_duplicate
 
     @property
     def is_similar(self) -> bool:
@@ -144,10 +124,10 @@ def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Ans
         return Decision(verdict, text_bytes=content.text_bytes)
     leader = match.leader
     is_exact = content.text_digest == leader.text_digest
-    if answer.is_copy:
+    if answer.original is not None:
         verdict = Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE
-    elif verdict is Verdict.NEW:
-        verdict = Verdict.SIMILAR
+    elif verdict is Verdict.NEW and answer.rule is not None:
+        verdict = answer.rule.verdict
     return Decision(
         verdict,
         original=leader.key,
@@ -157,6 +137,5 @@ def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Ans
         rule=answer.rule,
         text_bytes=content.text_bytes,
         lost=answer.lost,
-        kept=Kept.NEW_TEXT if answer.lost.is_long else None,
         second=match.second and match.second.key,
     )

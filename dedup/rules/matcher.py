@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple, Protocol
 
 from dedup.rules.decisions import NOTHING_ALIKE, Answer
@@ -15,14 +15,13 @@ from dedup.rules.documents import Match, StoredDocument
 from dedup.rules.pair import Pair, Query, is_near_leader, may_be_alike
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.table import Rule, decide
-from dedup.rules.word_comparison import find_lost
 from dedup.signature.signature import Sketch, compare, distance
 
 # Confirming a second original may take a word diff, and there may be 256 candidates.
 _MOST_TRIED = 3
 
-MOST_KEPT = 16
-"""With so many members of a cluster, the latest that are stored, the words of a document are compared."""
+# No other candidate is asked for, where these say that a document is alike to one, and kept.
+_SETTLED = (Rule.UPDATED, Rule.NEW_TEXT)
 
 # Candidates that are looked at; in between, as many as make so many pairs of tokens.
 _FEWEST_CONFIRMED, _MOST_CONFIRMED = 4, 16
@@ -56,12 +55,6 @@ class DocumentStore(Protocol):
 
     def words(self, document: StoredDocument) -> bytes:
         """Return the words of a document; nothing where they are not stored."""
-
-    def kept_members(self, match: Match) -> Iterator[StoredDocument]:
-        """Yield the documents of a match's cluster that were kept: its leader, or what took the leader's place.
-
-        Then the latest of the others, `MOST_KEPT` at most, that by which it was found before them.
-        """
 
 
 class Matcher:
@@ -134,45 +127,43 @@ class Matcher:
         # Of a form there are many candidates to compare it with.
         query = query._replace(words=cache(query.words))
         similar = NOTHING_ALIKE
-        for place, number in enumerate(ranked[: _most_confirmed(query.sketch.tokens)]):
-            pair = Pair(query, store.match(number), self._settings, store.words, former=former)
+        looked_at = ranked[: _most_confirmed(query.sketch.tokens)]
+        for place, number in enumerate(looked_at):
+            find_others = partial(self._find_others, others=looked_at[place + 1 :], store=store)
+            pair = Pair(query, store.match(number), self._settings, store.words, former=former, find_others=find_others)
             rule = decide(pair)
-            if rule is Rule.UPDATED:
-                return Answer.by(rule, pair.match)
-            if rule.is_duplicate:
-                return self._answer(pair, rule, ranked[place + 1 :], store)
+            if rule.is_duplicate or rule in _SETTLED:
+                return _answer(pair, rule)
             if rule.is_similar and similar.match is None:
-                similar = Answer.by(rule, pair.match)
+                similar = Answer(pair.match, rule)
         return similar
 
-    def _answer(self, pair: Pair, rule: Rule, others: Sequence[int], store: DocumentStore) -> Answer:
-        """Return what a document is a duplicate of, what else it is a copy of, and what it says that neither does."""
-        if self._is_paper:
-            return Answer.by(rule, pair.match)
-        match = replace(pair.match, second=self._find_second(pair.new, pair.match, others, store))
-        limit = self._limits.max_lost.halved() if pair.has_other_title else self._limits.max_lost
-        lost = find_lost(pair.new.words(), map(store.words, store.kept_members(match)), limit)
-        return Answer.by(rule, match)._replace(lost=lost)
-
-    def _find_second(
-        self, query: Query, match: Match, others: Sequence[int], store: DocumentStore
-    ) -> StoredDocument | None:
-        """Return the leader of another cluster that a duplicate is a copy of, too, and that is near to its leader."""
-        tried = 0
+    def _find_others(self, pair: Pair, others: Sequence[int], store: DocumentStore) -> Iterator[StoredDocument]:
+        """Yield the leaders of other clusters that a duplicate is a copy of, too, and that are near to its leader."""
+        tried, found = 0, {pair.leader.id}
         for number in others:
-            if store.leader_of(number) == match.leader.id:
+            if store.leader_of(number) in found:
                 continue
             other = store.match(number)
-            if self._is_near(match.leader.sketch, other.leader.sketch):
-                if decide(Pair(query, other, self._settings, store.words)).is_duplicate:
-                    return other.leader
-                tried += 1
+            if self._is_near(pair.leader.sketch, other.leader.sketch):
+                if decide(Pair(pair.new, other, self._settings, store.words)).is_duplicate:
+                    found.add(other.leader.id)
+                    tried = 0
+                    yield other.leader
+                else:
+                    tried += 1
                 if tried == _MOST_TRIED:
-                    break
-        return None
+                    return
 
     def _is_near(self, sketch: Sketch, leader: Sketch) -> bool:
         return is_near_leader(compare(sketch, leader), self._settings)
+
+
+def _answer(pair: Pair, rule: Rule) -> Answer:
+    if not pair.may_lose_text or rule is Rule.UPDATED:
+        return Answer(pair.match, rule)
+    match = replace(pair.match, second=pair.second) if rule.is_duplicate else pair.match
+    return Answer(match, rule, pair.lost)
 
 
 def _most_confirmed(tokens: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from dedup.rules.documents import Match, StoredDocument
@@ -14,7 +15,9 @@ from dedup.rules.settings import LIMITS, Caution, Limits, Mode, RuleSettings
 from dedup.rules.shared_shingles import Bounds, bounds
 from dedup.rules.signs import differing_signs
 from dedup.rules.word_comparison import (
+    LostText,
     WordDifference,
+    find_lost,
     has_same_numbers,
     has_same_sense,
     short_similarity,
@@ -108,6 +111,7 @@ class Pair:
         keys: the keys that they share, without any of which a search does not look at them; None: it does.
         had_by_many: says of equal texts whether they are too short, or had by too many, for one to be a copy.
         former: what is stored of the document under decision itself, if it has changed.
+        find_others: finds other leaders that it is a copy of, too; None: what is lost with it is not asked.
         in_full: whether no measure is left out to save time.
     """
 
@@ -121,6 +125,7 @@ class Pair:
         keys: SharedKeys | None = None,
         had_by_many: Callable[[], bool] | None = None,
         former: StoredDocument | None = None,
+        find_others: Callable[[Pair], Iterator[StoredDocument]] | None = None,
         in_full: bool = False,
     ) -> None:
         self.new, self.match = new, match
@@ -130,6 +135,9 @@ class Pair:
         self._words_of = words_of
         self._had_by_many = had_by_many
         self._former = former
+        self.may_lose_text = find_others is not None and self.is_checked
+        self._search = iter(()) if find_others is None else find_others(self)
+        self._others: list[StoredDocument] = []
         self._in_full = in_full
 
     # What two documents are before their words are compared.
@@ -439,6 +447,24 @@ class Pair:
         assert self._former is not None
         before, theirs = self._words_of(self._former), self._words_of(self.leader)
         return similarity_of_words(before, theirs) >= similarity_of_words(before, self._words[0])
+
+    def others(self) -> Iterator[StoredDocument]:
+        """Yield the leaders of other clusters that it is a copy of, too; each is looked for once."""
+        yield from self._others
+        for other in self._search:
+            self._others.append(other)
+            yield other
+
+    @property
+    def second(self) -> StoredDocument | None:
+        """The first of them, if there is any."""
+        return next(self.others(), None)
+
+    @cached_property
+    def lost(self) -> LostText:
+        """What it says that nothing that it is a copy of does."""
+        limit = self.limits.max_lost.halved() if self.has_other_title else self.limits.max_lost
+        return find_lost(self._words[0], map(self._words_of, chain([self.leader], self.others())), limit)
 
     # For explanations.
 

@@ -144,6 +144,10 @@ class Rule(Enum):
         *(SIMILAR, "too far from its cluster", _of_members), lambda p: p.is_far_from_leader, lambda p: p.of_cluster()
     )
     UPDATED = Row(SIMILAR, "it has changed since", _of_former_copies, lambda p: p.has_changed_more)
+    NEW_TEXT = Row(
+        *(SIMILAR, "it has a passage found nowhere else", lambda p: p.may_lose_text), lambda p: p.lost.is_long
+    )
+    MOVED = Row(Verdict.UPDATED, "an earlier run has seen it at another address of its site", _of_none, _always)
     SAME_BYTES = Row(EXACT, "the same file", _of_equal, lambda p: not p.has_text)
     SAME_TEXT = Row(EXACT, "the same text", _of_equal, _always)
     PAPER = Row(NEAR, "fingerprints close together", _of_fingerprints, _always)

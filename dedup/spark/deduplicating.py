@@ -60,7 +60,7 @@ class Deduplicated:
             (`matched`), `verdict`, `distance` in bits, `similarity` and `rule`, `lost`, how many words they say that
             nothing kept does, and `lost_bytes`, `places`, where each of the two says what the other does not, and
             further columns of the documents.
-        similar: kept ones that resemble others, likewise, and copies that are `kept` since they say more.
+        similar: kept ones that resemble others, likewise.
         clusters: who belongs to whom, a row a document, the leader itself included, in clusters of two or more:
             `cluster` and `leader`, the leader's id and key, `id` and `key`.
         signed: what `dedup.spark.signing.sign_documents` returns, of all documents.
@@ -123,11 +123,10 @@ def deduplicate(
     firsts = contents.select(*_FIRST).union(equal.select(*_FIRST))
     copied = steps.keep("copied", _copied(signed, firsts, led.union(prior.led(equal))))
     found = decided.select(*_RELATED)
-    is_dropped = is_copy & f.col("kept").isNull()
     further = documents.drop("key", "text", _IDENTITY)
-    dropped = found.where(is_dropped).union(copied.select(*_RELATED))
-    similar = found.where(~is_dropped)
-    leaders = decided.where(is_dropped).select("leader").union(copied.select("leader"))
+    dropped = found.where(is_copy).union(copied.select(*_RELATED))
+    similar = found.where(~is_copy)
+    leaders = decided.where(is_copy).select("leader").union(copied.select("leader"))
     seconds = decided.where(is_copy & f.col("second").isNotNull())
     joined = seconds.select("leader", f.col("original").alias("leader_key"), "second", "second_key")
     clusters = _clusters(led.select("id", "key", "leader", "leader_key"), copied, joined, steps)
@@ -188,7 +187,6 @@ def _copied(signed: DataFrame, firsts: DataFrame, led: DataFrame) -> DataFrame:
         f.coalesce("distance", f.lit(0)).alias("distance"),
         f.coalesce("similarity", f.lit(1.0)).alias("similarity"),
         f.when(f.col("tokens") > 0, Rule.SAME_TEXT.short).otherwise(Rule.SAME_BYTES.short).alias("rule"),
-        f.lit(None).cast("string").alias("kept"),
         f.lit(0).alias("lost"),
         f.lit(0).alias("lost_bytes"),
         f.lit(0).alias("places"),

@@ -43,7 +43,7 @@ _LARGEST = 5
 # Longer ones are not compared word by word.
 _LONGEST_TEXT = 1_000_000
 _MOST_COMPARED = 1_000
-_SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule", "kept", "lost", "places")
+_SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule", "lost", "places")
 
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """The folders that are written."""
@@ -84,7 +84,6 @@ def result_of(written: Written, files: Sequence[str]) -> Result:
     )
     counts = {row["verdict"]: row for row in by_verdict.collect()}
     near, exact = (counts.get(each.value) for each in (Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE))
-    [(related, new_text)] = found.similar.agg(f.count("*"), f.count("kept")).collect()
     tenth = f.least(f.floor(f.col("similarity") * 10), f.lit(9))
     tenths = found.dropped.where(f.col("verdict") == Verdict.NEAR_DUPLICATE.value).groupBy(tenth).count().collect()
     rejected = written.rejected.count()
@@ -93,8 +92,7 @@ def result_of(written: Written, files: Sequence[str]) -> Result:
         kept=kept,
         exact=exact["documents"] if exact else 0,
         near=near["documents"] if near else 0,
-        similar=related - new_text,
-        new_text=new_text,
+        similar=found.similar.count(),
         rejected=rejected,
         unanalysed=unanalysed,
         wordless=wordless - unanalysed,
@@ -146,7 +144,7 @@ def write_report_of_job(path: Path, files: Sequence[str], written: Written, tall
     shown = ordered.orderBy("review_order", "id").limit(MOST_ROWS).toLocalIterator()
     rows = [row_of(row.asDict(), name) for row in shown]
     left_out = LeftOut(
-        tally.exact + tally.near + tally.similar + tally.new_text - len(rows),
+        tally.exact + tally.near + tally.similar - len(rows),
         ordered.where("is_flagged").count() - sum(row.is_flagged for row in rows),
         tally.similar - sum(not row.verdict.is_duplicate for row in rows),
     )

@@ -204,8 +204,11 @@ class CrawlRun:
         pending.decision = decision = await self._deciding.submit(pending)
         if decision is not None:
             await pending.wait_in_order()
-        while decision is not None and decision.is_dropped and await self.unstored.loses_original(decision, deadline):
+        while decision is not None and self._drops(decision) and await self.unstored.loses_original(decision, deadline):
             pending.decision = decision = await self._deciding.submit(pending)
+
+    def _drops(self, decision: Decision) -> bool:
+        return decision.is_dropped and not self._settings.mark_only
 
     async def has_seen_bytes(self, body_digest: bytes, key: str) -> bool:
         """Whether a page with these bytes was analysed before, in this run or an earlier one."""

@@ -18,10 +18,11 @@ from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
 from dedup.console import counted, logged
-from dedup.rules.decisions import Decision, Kept
+from dedup.rules.decisions import Decision
 from dedup.rules.documents import Document, Verdict
 from dedup.rules.other_fields import NO_FIELDS, ItemFields
 from dedup.rules.scope import owner_of
+from dedup.rules.table import Rule
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.stage.item_settings import ItemView
@@ -37,11 +38,6 @@ document_dropped = object()
 
 _ORPHANS_NAMED = 5
 _NAMED_BYTES = 6
-_WHY_KEPT = {
-    Kept.NEW_TEXT: "it has new text",
-    Kept.MOVED: "it has moved",
-    Kept.MARKED: "nothing is dropped (DEDUP_MARK_ONLY)",
-}
 
 
 class DroppedByDedup(DropItem):
@@ -80,33 +76,38 @@ class Undecided(DroppedByDedup):
     """No verdict was written: the database failed; the next crawl sees the item again."""
 
 
-def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | None:
+def dropped_by(decision: Decision, *, drop_unchanged: bool, mark_only: bool = False) -> DroppedByDedup | None:
     """Return the exception that drops an item, if it is to be dropped.
 
     Duplicates, and what resembles another item and is kept, have a line in the log.
     """
-    key, kept = decision.key, decision.kept
+    key = decision.key
     if decision.verdict is Verdict.UNCHANGED:
         is_dropped = drop_unchanged and not decision.may_be_unstored
         return Unchanged("unchanged since it was last seen", key, decision) if is_dropped else None
     if decision.is_similar:
-        original = logged(str(decision.original))
-        logger.debug("kept %s: similar to %s%s: %s", logged(key), original, _how_close(decision), decision.rule)
+        _tell_kept(decision)
     if not decision.verdict.is_duplicate:
         return None
     original = "an earlier item of this key" if decision.original == key else logged(str(decision.original))
     reason = f"{decision.verdict} of {original}"
     if decision.verdict is Verdict.NEAR_DUPLICATE:
         reason += _how_close(decision)
-    if kept:
-        more = f" (+{counted(decision.lost.words, 'word')})" if kept is Kept.NEW_TEXT else ""
-        # Of a site that has moved that is every item.
-        level = logging.DEBUG if kept is Kept.MOVED else logging.INFO
-        logger.log(level, "kept %s: %s, but %s%s", logged(key), reason, _WHY_KEPT[kept], more)
+    if mark_only:
+        logger.info("kept %s: %s, but nothing is dropped (DEDUP_MARK_ONLY)", logged(key), reason)
         return None
     logger.info("dropped %s: %s", logged(key), reason)
     kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate
     return kind(reason, key, decision)
+
+
+def _tell_kept(decision: Decision) -> None:
+    """Log what an item resembles; one with new text is worth a line as a dropped one is."""
+    level = logging.INFO if decision.rule is Rule.NEW_TEXT else logging.DEBUG
+    more = f" (+{counted(decision.lost.words, 'word')})" if decision.rule is Rule.NEW_TEXT else ""
+    original = logged(str(decision.original))
+    close = _how_close(decision)
+    logger.log(level, "kept %s: similar to %s%s: %s%s", logged(decision.key), original, close, decision.rule, more)
 
 
 def _how_close(decision: Decision) -> str:

@@ -25,7 +25,7 @@ from dedup.stage.pending import Origins, PendingItem, Unchanged, Undecided, docu
 from dedup.stage.project import names_around, neighbours, read_item_settings, read_settings, require_asyncio
 from dedup.stage.running import refuse_to_start
 from dedup.stage.scrapy_private import items_under_way, let_scraper_close
-from dedup.stage.summary import STAT_OF_KEPT, UNCHANGED_DROPPED, summary_of_stage
+from dedup.stage.summary import MARKED, UNCHANGED_DROPPED, summary_of_stage
 from dedup.store.notes import Skipped
 from dedup.workers.pool import WorkerPool
 
@@ -57,9 +57,9 @@ class NearDuplicatePipeline:
     - Where the database fails for good, the crawl stops, or items pass undecided (DEDUP_ON_ERROR).
     - Signals: `document_kept`, `document_dropped` of `dedup.stage.pending`.
     - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
-      `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is kept anyway counts
-      as `dedup/kept_for_new_text`, `dedup/kept_as_moved` or `dedup/marked`; what is lost with those that are dropped as
-      `dedup/lost_bytes`. `dedup/clusters_over_limit`, `dedup/hosts_over_limit`; `dedup/not_decided`.
+      `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on (DEDUP_MARK_ONLY) counts as
+      `dedup/marked`; what is lost with those that are dropped as `dedup/lost_bytes`. `dedup/clusters_over_limit`,
+      `dedup/hosts_over_limit`; `dedup/not_decided`.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
@@ -233,7 +233,8 @@ class NearDuplicatePipeline:
             logger.warning("the database works again: items are decided")
         self._count(decision)
         self._mark(pending, decision)
-        pending.dropped = dropped_by(decision, drop_unchanged=self._items.drop_unchanged)
+        drop_unchanged, mark_only = self._items.drop_unchanged, self.settings.mark_only
+        pending.dropped = dropped_by(decision, drop_unchanged=drop_unchanged, mark_only=mark_only)
         if isinstance(pending.dropped, Unchanged):
             self._crawler.stats.inc_value(UNCHANGED_DROPPED)
         self._crawler.signals.send_catch_log(
@@ -351,11 +352,11 @@ class NearDuplicatePipeline:
         if decision == ERASED:
             stats.inc_value("dedup/erased")
             return
-        kept = decision.kept if decision.verdict.is_duplicate else None
-        name = decision.verdict.value.replace(" ", "_") if kept is None else STAT_OF_KEPT[kept]
-        stats.inc_value(f"dedup/{name}")
+        is_marked = decision.verdict.is_duplicate and self.settings.mark_only
+        name = decision.verdict.value.replace(" ", "_")
+        stats.inc_value(MARKED if is_marked else f"dedup/{name}")
         stats.inc_value("dedup/text_bytes", decision.text_bytes)
-        if decision.is_dropped:
+        if decision.is_dropped and not is_marked:
             stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
             stats.inc_value("dedup/lost_bytes", decision.lost.bytes)
         if decision.is_separate:

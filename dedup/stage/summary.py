@@ -10,20 +10,15 @@ from scrapy.statscollectors import StatsCollector
 from sqlalchemy.engine import make_url
 
 from dedup.console import counted, in_unit, labelled, lost_text, saved_text, write_lines
-from dedup.rules.decisions import Kept
 from dedup.store.database import shown_url
 
-STAT_OF_KEPT = {
-    Kept.NEW_TEXT: "kept_for_new_text",
-    Kept.MOVED: "kept_as_moved",
-    Kept.MARKED: "marked",
-}
-"""The names by which duplicates are counted that are kept anyway, behind `dedup/`."""
+MARKED = "dedup/marked"
+"""How many duplicates were passed on, as DEDUP_MARK_ONLY wants."""
 
 UNCHANGED_DROPPED = "dedup/unchanged_dropped"
 """How many items of the verdict `unchanged` DEDUP_DROP_UNCHANGED has dropped."""
 
-KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
+KEPT = ("new", "similar", "updated", "unchanged", "not_examined", "marked")
 DROPPED = ("exact_duplicate", "near_duplicate", "erased")
 
 

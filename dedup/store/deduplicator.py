@@ -11,12 +11,12 @@ from random import SystemRandom
 from sqlalchemy import bindparam, or_, select, update
 
 from dedup.console import counted
-from dedup.rules.decisions import ERASED, NOTHING_ALIKE, Answer, Decision, Kept, decision_of
+from dedup.rules.decisions import ERASED, NOTHING_ALIKE, Answer, Decision, decision_of
 from dedup.rules.documents import Content, Document, Match, StoredDocument, Verdict
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
 from dedup.rules.table import Rule
-from dedup.rules.word_comparison import NOTHING_LOST, LostText
+from dedup.rules.word_comparison import LostText
 from dedup.signature.schemes import find_scheme
 from dedup.store import document_rows, writing
 from dedup.store.database import Database, open_dedup_database
@@ -40,8 +40,9 @@ _STORED_BODIES = (
     select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
 )
 _LAST_OF_KEY = (
-    select(verdicts.c.verdict, verdicts.c.kept)
+    select(verdicts.c.verdict, runs.c.mark_only)
     .join(documents, documents.c.id == verdicts.c.document_id)
+    .join(runs, runs.c.id == verdicts.c.run_id)
     .where(or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key")))
     .order_by(verdicts.c.id.desc())
     .limit(1)
@@ -94,7 +95,7 @@ class Deduplicator:
         """Start a run, or go on with the one of this name, and forget what is too old for it; return its id."""
         with self.database.write() as connection:
             self._ended_runs.update(connection.scalars(_ENDED_OF_NAME, {"name": name}))
-            run_id = document_rows.open_run(connection, name)
+            run_id = document_rows.open_run(connection, name, mark_only=self._settings.mark_only)
         memory = self._settings.memory
         if memory.seconds is not None:
             forgotten = remove_old_content(self.database, self._keys, run_id, memory.seconds)
@@ -117,7 +118,7 @@ class Deduplicator:
         """Return whether the last document that came under a key was dropped as a copy."""
         with self.database.read() as connection:
             last = connection.execute(_LAST_OF_KEY, {"key": document_rows.key_digest(key)}).first()
-        return last is not None and Verdict(last.verdict).is_duplicate and last.kept is None
+        return last is not None and Verdict(last.verdict).is_duplicate and not last.mark_only
 
     def scoped_bytes(self, key: str, body_digest: bytes, run_id: int, spider: str = "") -> bytes:
         """Return the digest of bytes together with the scope of their document."""
@@ -179,8 +180,7 @@ class Deduplicator:
             with self._keys.batch(unit, [arriving.keys] if arriving.keys else []):
                 # What one finds counts the documents of each site.
                 answer = OriginalFinder(self._keys, self._settings).find(unit, found._replace(stored=None))
-        answer, kept = self._why_kept(answer, None)
-        return replace(decision_of(Verdict.NEW, found.content, answer), kept=kept, key=document.key)
+        return replace(decision_of(Verdict.NEW, found.content, answer), key=document.key)
 
     def forget(self, keys: Iterable[str]) -> None:
         """Forget documents that are gone, in one transaction.
@@ -235,20 +235,18 @@ class Deduplicator:
 
     def _decide(self, unit: UnitOfWork, found: Recognised) -> Decision:
         unchanged = found.stored if found.is_unchanged else None
-        verdict, answer, was_kept = self._find(unit, found, unchanged)
+        verdict, answer = self._find(unit, found, unchanged)
+        original = answer.original
         is_of_this_run = found.stored is not None and found.stored.last_run_id == unit.run_id
-        copied = answer.match if answer.is_copy else None
-        is_of_earlier_run = copied is not None and copied.leader.last_run_id != unit.run_id
-        answer, kept = self._why_kept(answer, None if is_of_this_run else was_kept)
+        is_of_earlier_run = original is not None and original.last_run_id != unit.run_id
         may_be_unstored = unchanged is None or self._may_be_unstored(unit, unchanged)
         if unchanged is None:
-            document_id = self._writer.write(unit, found, copied)
+            document_id = self._writer.write(unit, found, answer)
         else:
             document_id = unchanged.id
             self._writer.note_seen(unit, found, unchanged)
         decision = replace(
             decision_of(verdict, found.content, answer),
-            kept=kept,
             key=found.identity.key,
             is_separate=found.identity.is_separate,
             may_be_unstored=may_be_unstored,
@@ -262,32 +260,17 @@ class Deduplicator:
             unit.note_repeated(unchanged.id)
         return decision
 
-    def _find(
-        self, unit: UnitOfWork, found: Recognised, unchanged: StoredDocument | None
-    ) -> tuple[Verdict, Answer, Kept | None]:
-        """Return what a document is if it is no duplicate, what it is one of, and why it was kept all the same."""
+    def _find(self, unit: UnitOfWork, found: Recognised, unchanged: StoredDocument | None) -> tuple[Verdict, Answer]:
+        """Return what a document is if it is no duplicate, and what it is one of, or resembles."""
         if unchanged is None:
             is_new = found.stored is None or found.stored.text_digest is None
-            return Verdict.NEW if is_new else Verdict.UPDATED, self._originals.find(unit, found), None
-        answer, was_kept = _former_answer(unit, unchanged, found.content)
+            return Verdict.NEW if is_new else Verdict.UPDATED, self._originals.find(unit, found)
+        answer = _former_answer(unit, unchanged, found.content)
         if not found.is_again:
-            return Verdict.UNCHANGED, answer, was_kept
-        if answer.match is None and found.may_be_another:
-            return Verdict.NEW, Answer.by(Rule.SAME_SHORT_TEXT, Match(unchanged, unchanged)), was_kept
-        leader = answer.match.leader if answer.match else unchanged
-        return Verdict.UNCHANGED, Answer.by(Rule.SAME_TEXT, Match(leader, unchanged)), was_kept
-
-    def _why_kept(self, answer: Answer, was_kept: Kept | None) -> tuple[Answer, Kept | None]:
-        """Return why a duplicate is passed on all the same, if it is; what was kept before is unchanged."""
-        if not answer.is_copy:
-            return answer, None
-        if self._settings.mark_only:
-            return answer, Kept.MARKED
-        if was_kept in (Kept.NEW_TEXT, Kept.MOVED):
-            return answer._replace(is_copy=False), was_kept
-        if answer.lost.is_long:
-            return answer, Kept.NEW_TEXT
-        return answer, Kept.MOVED if answer.has_moved else None
+            return Verdict.UNCHANGED, answer
+        if answer.original is None and found.may_be_another:
+            return Verdict.NEW, Answer(Match(unchanged, unchanged), Rule.SAME_SHORT_TEXT)
+        return Verdict.UNCHANGED, Answer(Match(answer.original or unchanged, unchanged), Rule.SAME_TEXT)
 
     def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
         """Return documents with their identities and keys."""
@@ -325,20 +308,15 @@ class Deduplicator:
         )
 
 
-def _former_answer(unit: UnitOfWork, stored: StoredDocument, content: Content) -> tuple[Answer, Kept | None]:
-    """Return what a document was a duplicate of when it was decided, if it was, and why it was kept all the same.
-
-    It has not changed since.
-    """
+def _former_answer(unit: UnitOfWork, stored: StoredDocument, content: Content) -> Answer:
+    """Return what a document was a duplicate of when it was decided, if it was; it has not changed since."""
     if stored.leader_id is None:
-        return NOTHING_ALIKE, None
+        return NOTHING_ALIKE
     leader = document_rows.leader_of(unit, stored)
-    row = document_rows.find_last_verdict(unit, stored.id)
-    rule, lost, kept = None, NOTHING_LOST, None
-    if row is not None and row.rule is not None:
-        kept = row.kept and Kept(row.kept)
-        rule = Rule.of(row.rule)
-        lost = LostText(row.lost or 0, row.lost_bytes or 0, kept is Kept.NEW_TEXT, row.places or 0)
     if content.sketch.tokens > 0 and stored.text_digest == leader.text_digest:
-        rule, lost = Rule.SAME_TEXT, NOTHING_LOST
-    return Answer(Match(leader, leader), rule, is_copy=True, lost=lost), kept
+        return Answer(Match(leader, leader), Rule.SAME_TEXT)
+    row = document_rows.find_last_verdict(unit, stored.id)
+    if row is None or row.rule is None:
+        return Answer(Match(leader, leader))
+    lost = LostText(row.lost or 0, row.lost_bytes or 0, places=row.places or 0)
+    return Answer(Match(leader, leader), Rule.of(row.rule), lost)

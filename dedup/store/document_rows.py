@@ -12,7 +12,6 @@ from sqlalchemy import (
     Column,
     Select,
     Subquery,
-    and_,
     bindparam,
     delete,
     exists,
@@ -25,9 +24,9 @@ from sqlalchemy import (
 )
 
 from dedup.errors import DatabaseError
-from dedup.rules.decisions import Kept
-from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.documents import Content, StoredDocument
 from dedup.rules.other_fields import have_changed
+from dedup.rules.table import Rule
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import Sketch, digest
 from dedup.store.schema import documents, erased, properties, runs, to_unsigned, verdicts, words
@@ -93,28 +92,17 @@ _LAST_VERDICT = (
     .limit(1)
 )
 _BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
-_KEPT_REASONS = [each.value for each in (Kept.NEW_TEXT, Kept.MOVED, Kept.MARKED)]
-_KEPT_MEMBERS = (
-    _DOCUMENT.where(
-        documents.c.leader_id == bindparam("leader"),
-        exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_(_KEPT_REASONS)),
-    )
-    .order_by((documents.c.id == bindparam("member")).desc(), documents.c.id.desc())
-    .limit(bindparam("most"))
-)
 _STARTED = select(runs.c.started).where(runs.c.id == bindparam("run"))
 _SEEN_SINCE = (
     select(documents.c.id)
     .where(
         or_(
             documents.c.id == bindparam("leader"),
-            and_(
-                documents.c.leader_id == bindparam("leader"),
-                exists().where(
-                    verdicts.c.document_id == documents.c.id,
-                    verdicts.c.run_id == bindparam("run"),
-                    verdicts.c.kept.is_not(None),
-                ),
+            exists().where(
+                verdicts.c.document_id == documents.c.id,
+                verdicts.c.original_id == bindparam("leader"),
+                verdicts.c.run_id == bindparam("run"),
+                verdicts.c.rule == Rule.MOVED.short,
             ),
         ),
         documents.c.last_run_id.in_(
@@ -337,17 +325,8 @@ def find_led_by(session: Session, leader_id: int) -> list[StoredDocument]:
     return [_stored(row) for row in session.execute(_BY_LEADER, {"leader": leader_id})]
 
 
-def find_kept_members(session: Session, match: Match, most: int) -> list[StoredDocument]:
-    """Return the latest duplicates in a match's cluster that were passed on.
-
-    That by which it was found comes first, if it is one of them.
-    """
-    found = session.execute(_KEPT_MEMBERS, {"leader": match.leader.id, "member": match.member.id, "most": most})
-    return [_stored(row) for row in found]
-
-
 def is_seen_since(session: Session, leader_id: int, run_id: int) -> bool:
-    """Whether a document was seen, or one of its duplicates passed on, by a run or one that ended in its time."""
+    """Whether a document was seen, or has moved, in a run or in one that ended in its time."""
     return session.execute(_SEEN_SINCE, {"leader": leader_id, "run": run_id}).first() is not None
 
 
@@ -389,8 +368,8 @@ def find_erased(session: Session, digests: Iterable[bytes]) -> frozenset[bytes]:
     return frozenset(map(bytes, session.scalars(_ERASED, {"digests": list(digests)})))
 
 
-def open_run(session: Session, name: str) -> int:
-    """Start the run of this name, or go on with it, and return its id.
+def open_run(session: Session, name: str, *, mark_only: bool = False) -> int:
+    """Start the run of this name, or go on with it, and return its id; mark_only: whether it passes duplicates on.
 
     Raises:
         DatabaseError: it is being cancelled.
@@ -401,9 +380,11 @@ def open_run(session: Session, name: str) -> int:
             raise DatabaseError(
                 f"run {name!r} is being cancelled: let `dedup runs cancel` finish, or take another DEDUP_RUN"
             )
-        session.execute(update(runs).where(runs.c.id == stored.id).values(finished=None, outcome=None))
+        going_on = {"finished": None, "outcome": None, "mark_only": int(mark_only)}
+        session.execute(update(runs).where(runs.c.id == stored.id).values(going_on))
         return int(stored.id)
-    return int(session.execute(insert(runs).values(name=name, started=time.time()).returning(runs.c.id)).scalar_one())
+    values = {"name": name, "started": time.time(), "mark_only": int(mark_only)}
+    return int(session.execute(insert(runs).values(values).returning(runs.c.id)).scalar_one())
 
 
 def require_run(session: Session, run_id: int) -> None:

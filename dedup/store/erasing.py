@@ -158,7 +158,7 @@ def _remove_verdicts(connection: Connection, gone: Collection[int], erasure: Era
     alone = dict.fromkeys(("original_id", "matched_id", "distance", "similarity", "rule"))
     # A document without a verdict of a run could not go with it.
     is_related = resembling & verdicts.c.verdict.in_([Verdict.SIMILAR, *DUPLICATES])
-    connection.execute(update(verdicts).where(is_related).values(verdict=Verdict.NEW.value, kept=None, **alone))
+    connection.execute(update(verdicts).where(is_related).values(verdict=Verdict.NEW.value, **alone))
     connection.execute(update(verdicts).where(resembling).values(**alone))
     by_member = verdicts.c.matched_id.in_(gone)
     connection.execute(update(verdicts).where(by_member).values(matched_id=verdicts.c.original_id))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
 
 from dedup.rules.decisions import NOTHING_ALIKE, Answer
 from dedup.rules.documents import Content, Document, Match, StoredDocument
-from dedup.rules.matcher import MOST_KEPT, Candidate, Matcher
+from dedup.rules.matcher import Candidate, Matcher
 from dedup.rules.other_fields import other_fields, unpacked
 from dedup.rules.pair import Pair, Query
 from dedup.rules.scope import are_other_titles, may_have_moved, owner_of
@@ -46,11 +45,11 @@ class OriginalFinder:
             # What has changed are its fields.
             return NOTHING_ALIKE
         equal = self._find_equal(unit, found)
-        if equal.is_copy or equal.rule is Rule.SAME_SHORT_TEXT:
+        if equal.original is not None or equal.rule in (Rule.SAME_SHORT_TEXT, Rule.MOVED):
             return equal
         near = self._find_near(unit, found)
         # A text may be that of another thing, and a near-copy of its own.
-        is_decided = near.is_copy or near.rule is Rule.UPDATED
+        is_decided = near.original is not None or near.rule in (Rule.UPDATED, Rule.NEW_TEXT, Rule.MOVED)
         return near if is_decided or equal.match is None else equal
 
     def _find_equal(self, unit: UnitOfWork, found: Recognised) -> Answer:
@@ -73,8 +72,7 @@ class OriginalFinder:
             partial(_words_of, unit),
             had_by_many=partial(self._is_had_by_many, document, content, match.leader),
         )
-        answer = Answer.by(decide(pair), match)
-        return answer._replace(has_moved=answer.is_copy and _comes_from(unit, document, match.leader))
+        return _unless_moved(unit, document, Answer(match, decide(pair)))
 
     def _find_near(self, unit: UnitOfWork, found: Recognised) -> Answer:
         """Return what has nearly the same text."""
@@ -84,9 +82,9 @@ class OriginalFinder:
             return NOTHING_ALIKE
         store = _StoredDocuments(self, unit, found)
         answer = self._matcher.find(_query(found), store.candidates(keys), store, found.stored)
-        if answer.match is not None and answer.is_copy and owner_of(document.key) != owner_of(answer.match.leader.key):
+        if answer.original is not None and owner_of(document.key) != owner_of(answer.original.key):
             # A site that moves has corrected some of its pages.
-            return answer._replace(has_moved=_comes_from(unit, document, answer.match.leader))
+            return _unless_moved(unit, document, answer)
         return answer
 
     def _is_had_by_many(self, document: Document, content: Content, leader: StoredDocument) -> bool:
@@ -109,15 +107,18 @@ class OriginalFinder:
         return (is_of_most or is_short) and are_other_titles(content.title, leader.title)
 
 
-def _comes_from(unit: UnitOfWork, document: Document, leader: StoredDocument) -> bool:
-    """Return whether a document has another address than in an earlier run, which this one has not found it at.
+def _unless_moved(unit: UnitOfWork, document: Document, answer: Answer) -> Answer:
+    """Return what was found, but for a page that has another address than in an earlier run: it is no copy of itself.
 
-    Pages that are visited again by their addresses have moved where these say so.
+    This run has not found it at the other one. Pages that are visited again by their addresses have moved where these
+    say so.
     """
-    is_of_earlier_run = document.separate and leader.last_run_id != unit.run_id
-    if not is_of_earlier_run or not may_have_moved(document.key, leader.key):
-        return False
-    return not document_rows.is_seen_since(unit, leader.id, unit.run_id)
+    leader = answer.original
+    if leader is None or not document.separate or leader.last_run_id == unit.run_id:
+        return answer
+    if not may_have_moved(document.key, leader.key) or document_rows.is_seen_since(unit, leader.id, unit.run_id):
+        return answer
+    return Answer(answer.match, Rule.MOVED)
 
 
 def _query(found: Recognised) -> Query:
@@ -222,11 +223,3 @@ class _StoredDocuments:
         if document.id not in self._words:
             self._words[document.id] = document_rows.find_words(self._unit, document.text_digest)
         return self._words[document.id]
-
-    def kept_members(self, match: Match) -> Iterator[StoredDocument]:
-        """Yield the documents of a match's cluster that were kept: its leader, and the latest others."""
-        yield match.leader
-        if match.second is not None:
-            yield match.second
-        found = document_rows.find_kept_members(self._unit, match, MOST_KEPT)
-        yield from (each for each in found if each.id != self._own_id)

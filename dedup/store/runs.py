@@ -29,8 +29,10 @@ _LAST = (
     .group_by(GIVEN_DIGEST)
     .subquery()
 )
-_DECIDED = select(_LAST.c.key_digest, verdicts.c.id, verdicts.c.verdict, verdicts.c.kept, verdicts.c.decided).join(
-    verdicts, verdicts.c.id == _LAST.c.id
+_DECIDED = (
+    select(_LAST.c.key_digest, verdicts.c.id, verdicts.c.verdict, runs.c.mark_only, verdicts.c.decided)
+    .join(verdicts, verdicts.c.id == _LAST.c.id)
+    .join(runs, runs.c.id == verdicts.c.run_id)
 )
 _IN_ORDER = (
     select(verdicts.c.id, GIVEN_DIGEST)
@@ -40,10 +42,13 @@ _IN_ORDER = (
     .limit(bindparam("most"))
 )
 
+_RUNS = select(*runs.c["id", "name", "started", "finished", "outcome"]).order_by(runs.c.started, runs.c.id)
+
 _originals = documents.alias("originals")
 _LAST_VERDICTS = (
-    select(documents.c.key, _originals.c.key, verdicts.c.verdict, verdicts.c.kept)
+    select(documents.c.key, _originals.c.key, verdicts.c.verdict, runs.c.mark_only)
     .join(documents, documents.c.id == verdicts.c.document_id)
+    .join(runs, runs.c.id == verdicts.c.run_id)
     .outerjoin(_originals, _originals.c.id == verdicts.c.original_id)
     .order_by(verdicts.c.id.desc())
     .limit(bindparam("most"))
@@ -102,7 +107,7 @@ def read_runs(database: Database) -> list[Run]:
     )
     with database.read() as connection:
         counts = {(run_id, Verdict(verdict)): count for run_id, verdict, count in connection.execute(counted)}
-        found = connection.execute(select(runs).order_by(runs.c.started, runs.c.id)).all()
+        found = connection.execute(_RUNS).all()
         return [
             Run(name, started, finished, outcome, {verdict: counts.get((run_id, verdict), 0) for verdict in Verdict})
             for run_id, name, started, finished, outcome in found
@@ -125,9 +130,9 @@ def find_decided(database: Database, run: str, key_digests: Sequence[bytes]) -> 
             return {}
         rows = connection.execute(_DECIDED, {"run": run, "digests": list(key_digests)}).all()
     found = {}
-    for digest, number, name, kept, decided in rows:
+    for digest, number, name, mark_only, decided in rows:
         verdict = Verdict(name)
-        found[bytes(digest)] = Decided(number, verdict, not verdict.is_duplicate or kept is not None, decided)
+        found[bytes(digest)] = Decided(number, verdict, not verdict.is_duplicate or bool(mark_only), decided)
     return found
 
 
@@ -173,5 +178,5 @@ def read_last_verdicts(database: Database, most: int) -> list[tuple[str, str | N
         if not connection.dialect.has_table(connection, verdicts.name):
             return []
         rows = connection.execute(_LAST_VERDICTS, {"most": most}).all()
-    dropped = [Verdict(row.verdict).is_duplicate and row.kept is None for row in rows]
+    dropped = [Verdict(row.verdict).is_duplicate and not row.mark_only for row in rows]
     return [(row[0], row[1] if is_dropped else None) for row, is_dropped in zip(rows, dropped, strict=True)][::-1]

@@ -26,7 +26,7 @@ from sqlalchemy import (
     func,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # SQLite gives out row numbers by itself only to a column declared INTEGER.
 Id = BigInteger().with_variant(Integer, "sqlite")
@@ -49,6 +49,8 @@ runs = Table(
     Column("started", Float, nullable=False),
     Column("finished", Float),
     Column("outcome", Text),
+    # Whether its duplicates were passed on, and marked.
+    Column("mark_only", Integer, nullable=False, server_default="0"),
     comment="one crawl or one batch; times are seconds since 1970",
     # Who is still at work on a run that was cancelled must not write to the next one.
     sqlite_autoincrement=True,
@@ -121,8 +123,6 @@ verdicts = Table(
     Column("similarity", Float),
     # What decided: the short name of a `dedup.rules.documents.Rule`; none for what an earlier decision had settled.
     Column("rule", Text),
-    # Why a duplicate was passed on all the same: a value of `dedup.rules.documents.Kept`.
-    Column("kept", Text),
     # What a near-duplicate says that nothing stored does: words, and their bytes in UTF-8.
     Column("lost", Integer),
     Column("lost_bytes", Integer),

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, delete, exists, or_, select
 
+from dedup.rules.decisions import Answer
 from dedup.rules.documents import DUPLICATES, Content, Match, StoredDocument, Verdict
 from dedup.rules.other_fields import other_fields
 from dedup.rules.pair import Pair, Query
@@ -59,18 +60,19 @@ class DocumentWriter:
                 remove_content(unit, self._keys, document_rows.find_led_by(unit, stored.id))
         document_rows.change_document(unit, stored.id, values)
 
-    def write(self, unit: UnitOfWork, found: Recognised, match: Match | None) -> int:
+    def write(self, unit: UnitOfWork, found: Recognised, answer: Answer) -> int:
         """Store a document that is new or has changed, and is a duplicate or not; return its id."""
+        match, leader = answer.match, answer.original
         identity, content, stored = found.identity, found.content, found.stored
         # A document without signature has the bytes, and so the text, of a stored one.
         is_stored_text = (
             found.document.signature is None
             or found.same_text is not None
-            or (match is not None and match.member.text_digest == content.text_digest)
+            or (match is not None and leader is not None and match.member.text_digest == content.text_digest)
         )
         is_comparable_text, is_paper = self._is_comparable(content), self._settings.mode is Mode.PAPER
         # The paper's crawler forgets duplicates.
-        indexed = stored is None and not is_stored_text and is_comparable_text and not (match and is_paper)
+        indexed = stored is None and not is_stored_text and is_comparable_text and not (leader and is_paper)
         values: dict[str, Any] = {
             "space": identity.space,
             "body_digest": content.body_digest,
@@ -81,7 +83,7 @@ class DocumentWriter:
             "fingerprint": to_signed(content.fingerprint),
             "sketch": content.sketch.to_bytes(),
             "indexed": int(indexed),
-            "leader_id": None if match is None else match.leader.id,
+            "leader_id": None if leader is None else leader.id,
             "last_run_id": unit.run_id,
             "content_run_id": unit.run_id,
         }
@@ -89,7 +91,7 @@ class DocumentWriter:
             unit.add_words(document_rows.words_row(content.text_digest, content.words))
         if stored is not None:
             document_rows.change_document(unit, stored.id, values)
-            self._leave_old_content(unit, stored, identity.space, content, leads_still=match is None)
+            self._leave_old_content(unit, stored, identity.space, content, leads_still=leader is None)
             return stored.id
         document_id = unit.add_document(
             {
@@ -355,4 +357,4 @@ def withdraw(session: Session, run_id: int, document_ids: Collection[int]) -> No
 
 
 def _is_dropped(run_id: int) -> ColumnElement[bool]:
-    return and_(verdicts.c.run_id == run_id, verdicts.c.verdict.in_(DUPLICATES), verdicts.c.kept.is_(None))
+    return and_(verdicts.c.run_id == run_id, verdicts.c.verdict.in_(DUPLICATES))

@@ -106,8 +106,8 @@ def test_every_other_format_is_written_as_objects(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_dropped_documents_and_clusters_are_tables(suffix: str, tmp_path: Path) -> None:
     values = [
-        ("b", "a", "c", "near duplicate", 3, 0.75, "jaccard", "new text", 40, 200, 3, "in.jsonl:2"),
-        ("é", "a", "a", "exact duplicate", None, None, None, None, 0, 0, 0, "in.jsonl:3"),
+        ("b", "a", "c", "near duplicate", 3, 0.75, "jaccard", 40, 200, 3, "in.jsonl:2"),
+        ("é", "a", "a", "exact duplicate", None, None, None, 0, 0, 0, "in.jsonl:3"),
     ]
     dropped = [dict(zip(RELATED, each, strict=True)) for each in values]
     with closing(open_output(tmp_path / f"d.{suffix}", RELATED)) as output:

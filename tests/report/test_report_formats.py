@@ -42,7 +42,7 @@ def pairs_of(table: str) -> list[tuple[str, ...]]:
 
 def test_csv_has_the_columns_of_json_and_last_what_is_similar(crawls: Crawls, database: Database) -> None:
     crawls.run("forms", (BUDGET, text_of(4)), (BRIDGE, text_of(4)), ("https://forms.example/2", form_of(4)))
-    for run, kept in (("tuesday", [""] * 4), ("forms", ["", "similar"])):
+    for run, kept in (("tuesday", ["False"] * 4), ("forms", ["False", "True"])):
         facts = facts_of(database, run=run)
         found = list(csv.DictReader(io.StringIO(written(database, Format.CSV, run=run))))
         similar = [{"dropped" if name == "document" else name: row[name] for name in row} for row in facts["similar"]]
@@ -50,7 +50,7 @@ def test_csv_has_the_columns_of_json_and_last_what_is_similar(crawls: Crawls, da
             {name: "" if value is None else str(value) for name, value in row.items()}
             for row in facts["duplicates"] + similar
         ]
-        assert [row["kept"] for row in found] == kept
+        assert [row["is_kept"] for row in found] == kept
 
 
 def test_csv_has_no_formulas_and_nothing_that_controls_a_terminal(crawls: Crawls, database: Database) -> None:

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup import DedupSettings, deduplicate
+from dedup import DedupSettings, Rule, Verdict, deduplicate
 from dedup.errors import SettingsError
-from dedup.rules.decisions import Kept
 from dedup.rules.settings import LIMITS, Caution, LostLimit
 from dedup.rules.shared_shingles import plain_shared_tokens, shared_tokens
 from dedup.rules.word_comparison import find_lost
@@ -118,10 +117,19 @@ def test_every_copy_of_an_update_but_the_first_is_dropped() -> None:
     story, update = words(300), words(80, "update")
     texts = [story, [*story, *update], [*story[1:], *update], [*story[2:], *update[:40], "and", *update[40:]]]
     decisions = list(deduplicate(" ".join(each) for each in texts))
-    assert [each.kept for each in decisions] == [None, Kept.NEW_TEXT, None, None]
     assert [each.is_dropped for each in decisions] == [False, False, True, True]
+    assert (decisions[1].rule, decisions[1].verdict) == (Rule.NEW_TEXT, Verdict.SIMILAR)
     assert [each.lost.words for each in decisions] == [0, 80, 0, 1]
-    assert {each.original for each in decisions[1:]} == {"0"}
+    # It leads from then on.
+    assert [each.original for each in decisions[1:]] == ["0", "1", "1"]
+
+
+def test_what_several_copies_say_together_is_not_lost() -> None:
+    story, parts = words(300), [words(60, name) for name in ("a", "b", "c")]
+    texts = [story, *([*story, *part] for part in parts), [*story, *parts[0], *parts[1], *parts[2]]]
+    decisions = list(deduplicate(" ".join(each) for each in texts))
+    assert [each.is_dropped for each in decisions] == [False, False, False, False, True]
+    assert decisions[-1].lost.words == 0
 
 
 def test_without_a_limit_nothing_is_passed_on() -> None:

@@ -69,11 +69,18 @@ def test_in_a_crawl_the_title_of_a_page_says_whether_its_thin_text_is_its_own(
     start: Callable[..., Crawl], title: str, is_dropped: bool
 ) -> None:
     crawl = start()
-    seen = crawl.see_signed("https://gazette.example/privacy", page(STORY), title="Privacy")
+    seen = crawl.see_signed("https://gazette.example/story", page(STORY, other("story")), title=title)
     assert seen.verdict is Verdict.NEW
-    decision = crawl.see_signed("https://gazette.example/story", page(STORY, other("story")), title=title)
+    decision = crawl.see_signed("https://gazette.example/privacy", page(STORY), title="Privacy")
     assert decision.verdict.is_duplicate is is_dropped
     assert decision.rule is (Rule.WITHIN_PAGE if is_dropped else Rule.THIN_TEXT)
+
+
+def test_what_a_page_has_besides_one_that_stands_in_it_is_not_lost(start: Callable[..., Crawl]) -> None:
+    crawl = start()
+    crawl.see_signed("https://gazette.example/story", page(STORY))
+    decision = crawl.see_signed("https://gazette.example/comments", page(STORY, other("comments")))
+    assert (decision.verdict, decision.rule) == (Verdict.SIMILAR, Rule.NEW_TEXT)
 
 
 def test_many_pages_of_one_note_are_all_kept(start: Callable[..., Crawl]) -> None:

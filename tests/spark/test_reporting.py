@@ -9,7 +9,6 @@ import pytest
 
 from dedup.files.readers.documents import CorpusDocument, Position, Rejected
 from dedup.report.contents import Row
-from dedup.rules.decisions import Kept
 from dedup.rules.documents import Verdict
 from dedup.rules.table import Rule
 from dedup.signature import extraction
@@ -21,7 +20,7 @@ def test_spark_orders_and_flags_rows_as_a_page_does(spark: Any) -> None:
 
     random = Random(1)
     columns = "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
-    columns += "rule string, kept string, lost int, places int"
+    columns += "rule string, lost int, places int"
     related = [
         (
             number,
@@ -32,15 +31,13 @@ def test_spark_orders_and_flags_rows_as_a_page_does(spark: Any) -> None:
             random.randrange(5),
             random.randrange(60, 90) / 100,
             rule,
-            kept,
             1,
             random.choice([None, *range(6)]),
         )
-        for number, (verdict, rule, kept) in enumerate(
-            (verdict, rule, kept)
+        for number, (verdict, rule) in enumerate(
+            (verdict, rule)
             for verdict in (Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE, Verdict.SIMILAR)
             for rule in (Rule.SHORT_ALIKE.short, Rule.JACCARD.short, None)
-            for kept in (None, Kept.NEW_TEXT.value)
             for _ in range(10)
         )
     ]
@@ -83,7 +80,7 @@ def test_what_could_not_be_analysed_is_counted_and_named(spark: Any) -> None:
     ]
     signed = [(1, 2, 5, None), (2, 0, 0, None), (3, 0, 0, "ValueError: odd"), (4, 0, 0, None)]
     kept = spark.createDataFrame(documents, columns)
-    of_dropped = "id long, verdict string, distance int, similarity double, kept string, lost_bytes int"
+    of_dropped = "id long, verdict string, distance int, similarity double, lost_bytes int"
     dropped = spark.createDataFrame([], of_dropped)
     signatures = spark.createDataFrame(signed, "id long, tokens long, fingerprint long, reason string")
     clusters = spark.createDataFrame([], "cluster long, leader string")

@@ -34,7 +34,7 @@ def found_at(host: str, folder: str = "news") -> list[dict[str, Any]]:
 def test_a_site_that_has_moved_does_not_empty_the_feed(pass_on: PassOn) -> None:
     assert len(pass_on(found_at("old.paper.example")).items) == 30
     moved = pass_on(found_at("paper.example"))
-    assert (len(moved.items), moved.count("dedup/kept_as_moved")) == (30, 30)
+    assert (len(moved.items), moved.count("dedup/updated")) == (30, 30)
     third = pass_on(found_at("paper.example"), {"DEDUP_DROP_UNCHANGED": True})
     assert (third.items, third.count("dedup/unchanged")) == ([], 30)
 
@@ -117,7 +117,7 @@ def test_a_site_that_moves_takes_along_all_things_of_one_text(pass_on: PassOn) -
 
     assert len(pass_on(events("old.club.example")).items) == 6
     moved = pass_on(events("club.example"))
-    assert (len(moved.items), moved.count("dedup/kept_as_moved")) == (6, 6)
+    assert (len(moved.items), moved.count("dedup/updated")) == (6, 6)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_what_has_moved_and_was_corrected_is_passed_on(pass_on: PassOn) -> None:
     words = text.split()
     corrected = {"url": "https://paper.example/news/1", "text": " ".join([*words[:60], "corrected", *words[61:]])}
     outcome = pass_on([corrected])
-    assert (len(outcome.items), outcome.count("dedup/kept_as_moved")) == (1, 1)
+    assert (len(outcome.items), outcome.count("dedup/updated")) == (1, 1)
 
 
 def test_hosts_of_one_domain_are_one_site(pass_on: PassOn) -> None:

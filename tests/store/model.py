@@ -98,7 +98,7 @@ class Model:
             return expected
         own = self._seen.setdefault(document.key, Seen(len(self._seen)))
         before = own.text
-        match = answer.match if answer.is_copy else None
+        match = answer.match if answer.original else None
         own.signature, own.body = signature, document.body_digest
         own.leader, own.rule = (match.leader.key, answer.rule) if match else (None, None)
         if before is not None and self._found.get(before) == document.key:
@@ -121,10 +121,10 @@ class Model:
                 return Expected(Verdict.UNCHANGED), Answer()
             leader = self._stored(own.leader)
             is_same = signature.sketch.tokens and own.text == leader.text_digest
-            answer = Answer(Match(leader, leader), Rule.SAME_TEXT if is_same else own.rule, is_copy=True)
+            answer = Answer(Match(leader, leader), Rule.SAME_TEXT if is_same else own.rule)
         else:
             answer = self._equal(document, signature)
-            if not answer.is_copy:
+            if answer.original is None:
                 answer = self._near(document, signature)
         is_new = own is None or own.signature is None
         return _told(Verdict.NEW if is_new else Verdict.UPDATED, signature, answer), answer
@@ -152,7 +152,7 @@ class Model:
                 twin = self._first(text=signature.text_digest, outside=document.key) if has_words else None
         if twin is None:
             return Answer()
-        return Answer.by(Rule.SAME_TEXT if has_words else Rule.SAME_BYTES, self._match(twin))
+        return Answer(self._match(twin), Rule.SAME_TEXT if has_words else Rule.SAME_BYTES)
 
     def _near(self, document: Document, signature: Signature) -> Answer:
         if document.signature is None or signature.sketch.tokens < self._settings.fewest_tokens:
@@ -160,13 +160,13 @@ class Model:
         query = Query.of(signature, document.key)
         answer = Matcher(self._settings).find(query, list(self._candidates(document.key, signature)), _Store(self))
         own = self._seen.get(document.key)
-        if answer.match is None or not answer.is_copy or own is None or own.leader != answer.match.leader.key:
+        if answer.match is None or answer.original is None or own is None or own.leader != answer.original.key:
             return answer
         before, theirs = (self.words_of(each) for each in (self._stored(document.key), answer.match.leader))
         if similarity_of_words(before, theirs) < similarity_of_words(before, signature.words):
             return answer
         # It has changed by no less than it differed before.
-        return Answer.by(Rule.UPDATED, answer.match)
+        return Answer(answer.match, Rule.UPDATED)
 
     def _candidates(self, key: str, signature: Signature) -> Iterator[Candidate]:
         ours = self._keys_of(signature)
@@ -259,9 +259,6 @@ class _Store:
     def words(self, document: StoredDocument) -> bytes:
         return self._model.words_of(document)
 
-    def kept_members(self, match: Match) -> Iterator[StoredDocument]:
-        yield match.leader
-
 
 def _told(verdict: Verdict, signature: Signature, answer: Answer) -> Expected:
     match = answer.match
@@ -269,10 +266,10 @@ def _told(verdict: Verdict, signature: Signature, answer: Answer) -> Expected:
         return Expected(verdict)
     leader = match.leader
     is_exact = signature.text_digest == leader.text_digest
-    if answer.is_copy:
+    if answer.original is not None:
         verdict = Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE
-    elif verdict is Verdict.NEW:
-        verdict = Verdict.SIMILAR
+    elif verdict is Verdict.NEW and answer.rule is not None:
+        verdict = answer.rule.verdict
     return Expected(
         verdict,
         leader.key,

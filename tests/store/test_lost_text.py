@@ -12,7 +12,7 @@ from dedup import Verdict
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
-from dedup.rules.decisions import Kept
+from dedup.rules.table import Rule
 from tests.deciding import Crawl
 from tests.texts import words
 
@@ -32,18 +32,21 @@ def crawl(start: Callable[..., Crawl]) -> Crawl:
     return crawl
 
 
-def test_it_is_a_member_of_its_cluster_and_passed_on(crawl: Crawl) -> None:
+def test_it_is_similar_and_leads_from_then_on(crawl: Crawl) -> None:
     decision = crawl.see(UPDATE, text(UPDATED))
-    assert (decision.verdict, decision.original) == (Verdict.NEAR_DUPLICATE, FERRY)
-    assert (decision.kept, decision.lost.words) == (Kept.NEW_TEXT, 80)
-    assert crawl.see(COPY, text(STORY[2:])).is_dropped
-    assert [(row.dropped, row.kept, row.lost) for row in crawl.told()] == [(UPDATE, "new text", 80), (COPY, None, 0)]
+    assert (decision.verdict, decision.rule, decision.original) == (Verdict.SIMILAR, Rule.NEW_TEXT, FERRY)
+    assert decision.lost.words == 80
+    assert crawl.see(COPY, text(STORY[2:])).original == FERRY
+    assert crawl.see(LATER, text(UPDATED[2:])).original == UPDATE
+    told = [(row.dropped, row.is_kept, row.lost) for row in crawl.told()]
+    assert told == [(COPY, False, 0), (LATER, False, 0), (UPDATE, True, 80)]
 
 
 def test_a_copy_of_it_is_dropped_in_the_same_batch_too(crawl: Crawl) -> None:
     found = crawl.see_all([crawl.document(UPDATE, text(UPDATED)), crawl.document(COPY, text(UPDATED[2:]))])
-    assert [each and each.kept for each in found] == [Kept.NEW_TEXT, None]
+    assert found[0] is not None
     assert found[1] is not None
+    assert found[0].rule is Rule.NEW_TEXT
     assert found[1].is_dropped
     assert found[1].lost.words == 0
 
@@ -60,8 +63,7 @@ def test_what_said_more_in_an_earlier_run_is_unchanged(crawl: Crawl) -> None:
     crawl.next_run()
     for content in (text(UPDATED), None):
         again = crawl.see(UPDATE, content, b"bytes")
-        assert (again.kept, again.lost.words) == (Kept.NEW_TEXT, 80)
-        assert (again.verdict, again.original, again.is_dropped) == (Verdict.UNCHANGED, FERRY, False)
+        assert (again.verdict, again.is_dropped) == (Verdict.UNCHANGED, False)
         crawl.next_run(f"after {again.document_id} {content is None}")
     assert crawl.see(COPY, None, b"others").is_dropped
 
@@ -70,7 +72,7 @@ def test_once_it_is_gone_its_copy_is_passed_on(crawl: Crawl) -> None:
     crawl.see(UPDATE, text(UPDATED))
     crawl.deduplicator.forget([UPDATE])
     crawl.next_run()
-    assert crawl.see(COPY, text(UPDATED[2:])).kept is Kept.NEW_TEXT
+    assert crawl.see(COPY, text(UPDATED[2:])).rule is Rule.NEW_TEXT
 
 
 def test_what_one_says_that_showed_two_clusters_to_be_one_is_looked_for_in_both(crawl: Crawl) -> None:
@@ -85,15 +87,14 @@ def test_the_report_says_so(crawl: Crawl) -> None:
     crawl.see(UPDATE, text(UPDATED))
     crawl.see(COPY, text([*STORY, *words(9, "few")]))
     with open_report(crawl.database, Selection()) as report:
-        rows = list(report.duplicates)
+        rows, similar = list(report.duplicates), list(report.similar)
         stream = io.StringIO()
-        shown = replace(report, duplicates=iter(rows), similar=iter([]), skipped=iter([]))
+        shown = replace(report, duplicates=iter(rows), similar=iter(similar), skipped=iter([]))
         write_report(shown, Format.TABLE, stream)
-    assert [(row.kept, row.lost) for row in rows] == [("new text", 80), (None, 9)]
+    assert [(row.rule, row.lost) for row in (*similar, *rows)] == [("new_text", 80), ("jaccard", 9)]
     lost = report.totals[Verdict.NEAR_DUPLICATE].lost_bytes
     assert lost == len("".join(words(9, "few")))
-    assert "jaccard +80 words" in stream.getvalue()
-    assert "1 duplicate kept anyway: 1 for new text" in stream.getvalue()
+    assert "new_text +80 words" in stream.getvalue()
     assert f"lost {lost} B of text found nowhere else" in stream.getvalue()
 
 
@@ -113,8 +114,8 @@ def test_on_one_site_what_has_another_title_is_passed_on_with_half_as_many_words
     crawl = start()
     crawl.show(FERRY, text(STORY), title="Ferry strike | The Gazette")
     follow_up = crawl.show(key, text([*words(39, "deal"), *STORY]), title=title)
-    assert (follow_up.verdict, follow_up.lost.words) == (Verdict.NEAR_DUPLICATE, 39)
-    assert (follow_up.kept is Kept.NEW_TEXT) is says_more
+    assert (follow_up.is_dropped, follow_up.lost.words) == (not says_more, 39)
+    assert (follow_up.rule is Rule.NEW_TEXT) is says_more
     # Another headline alone makes no other story.
     copy = crawl.show(COPY, text([*words(9, "headline"), *STORY]), title="Boats stand still as crews walk out")
     assert copy.is_dropped
@@ -132,4 +133,4 @@ def test_a_follow_up_found_by_the_copy_in_another_paper_is_kept(
     assert crawl.show("https://tribune.example/boats", text(copied), title="Boats stand still").is_dropped
     follow_up = crawl.show(UPDATE, text([*words(39, "deal"), *copied]), title=title)
     assert (follow_up.matched, follow_up.lost.words) == ("https://tribune.example/boats", 48)
-    assert (follow_up.kept is Kept.NEW_TEXT) is is_kept
+    assert (follow_up.rule is Rule.NEW_TEXT) is is_kept

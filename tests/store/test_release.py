@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dedup.rules.decisions import Kept
 from dedup.rules.documents import Verdict
+from dedup.rules.table import Rule
 from dedup.store.writing import release, take_back
 from tests.crawls import text_of
 from tests.deciding import Crawl
@@ -105,7 +105,7 @@ def test_other_copies_of_a_keeper_that_is_released_are_decided(start: Callable[.
     crawl.see(FERRY, text_of(1))
     crawl.see(OTHER, BETWEEN)
     longest = crawl.see("https://news.example/longer", longer)
-    assert longest.kept is Kept.NEW_TEXT
+    assert longest.rule is Rule.NEW_TEXT
     release(crawl.database, [(FERRY, "https://news.example/longer")])
     crawl.next_run()
     assert crawl.see(OTHER, BETWEEN).original == FERRY

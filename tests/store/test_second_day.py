@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from dedup import Verdict
-from dedup.rules.decisions import Kept
 from dedup.rules.documents import Document
 from dedup.rules.table import Rule
 from dedup.signature.signing import make_signature
@@ -54,11 +53,11 @@ def test_a_copy_that_changes_less_than_it_differed_stays_one(crawl: Crawl) -> No
     assert crawl.see(AMP, text([*words(19, "frame"), *BEFORE])).is_dropped
 
 
-def see(crawl: Crawl, key: str, tokens: list[str]) -> tuple[Verdict, Kept | None, bool]:
+def see(crawl: Crawl, key: str, tokens: list[str]) -> tuple[Verdict, bool, bool]:
     document = Document(key, make_signature(text(tokens)), separate=True)
     [decision] = crawl.see_all([document])
     assert decision is not None
-    return decision.verdict, decision.kept, decision.is_of_earlier_run
+    return decision.verdict, decision.rule is Rule.MOVED, decision.is_of_earlier_run
 
 
 def next_day(crawl: Crawl, name: str = "next") -> None:
@@ -77,13 +76,13 @@ MOVES = [
 def test_what_has_another_address_in_the_next_run_has_moved_and_is_passed_on_once(
     crawl: Crawl, old: str, new: str
 ) -> None:
-    assert see(crawl, old, BEFORE) == (Verdict.NEW, None, False)
+    assert see(crawl, old, BEFORE) == (Verdict.NEW, False, False)
     next_day(crawl)
-    assert see(crawl, new, BEFORE) == (Verdict.EXACT_DUPLICATE, Kept.MOVED, True)
-    assert see(crawl, f"{new}/print", BEFORE) == (Verdict.EXACT_DUPLICATE, None, True)
+    assert see(crawl, new, BEFORE) == (Verdict.UPDATED, True, False)
+    assert see(crawl, f"{new}/print", BEFORE) == (Verdict.EXACT_DUPLICATE, False, True)
     next_day(crawl, "third")
-    assert see(crawl, new, BEFORE)[:2] == (Verdict.UNCHANGED, Kept.MOVED)
-    assert see(crawl, f"{new}/print", BEFORE)[:2] == (Verdict.EXACT_DUPLICATE, None)
+    assert see(crawl, new, BEFORE)[:2] == (Verdict.UNCHANGED, False)
+    assert see(crawl, f"{new}/print", BEFORE)[:2] == (Verdict.EXACT_DUPLICATE, False)
 
 
 @pytest.mark.parametrize(
@@ -99,11 +98,11 @@ def test_what_has_another_address_in_the_next_run_has_moved_and_is_passed_on_onc
 def test_a_copy_somewhere_else_has_not_moved(crawl: Crawl, old: str, new: str) -> None:
     see(crawl, old, BEFORE)
     next_day(crawl)
-    assert see(crawl, new, BEFORE) == (Verdict.EXACT_DUPLICATE, None, True)
+    assert see(crawl, new, BEFORE) == (Verdict.EXACT_DUPLICATE, False, True)
 
 
 def test_what_is_still_at_its_old_address_has_not_moved(crawl: Crawl) -> None:
     see(crawl, STORY, BEFORE)
     next_day(crawl)
     assert see(crawl, STORY, BEFORE)[0] is Verdict.UNCHANGED
-    assert see(crawl, f"{STORY}?print", BEFORE) == (Verdict.EXACT_DUPLICATE, None, False)
+    assert see(crawl, f"{STORY}?print", BEFORE) == (Verdict.EXACT_DUPLICATE, False, False)

@@ -37,7 +37,7 @@ def fill(url: str) -> None:
 
 @pytest.fixture
 def filled_url(database_url: str) -> str:
-    """The URL of a database of the first version."""
+    """The URL of a database of this version."""
     fill(database_url)
     return database_url
 
@@ -60,11 +60,13 @@ def open_set(url: str, tables: TableSet) -> None:
         open_tables(database, tables)
 
 
-OTHER = "made by another version of this program (this one has tables of version 1): begin anew, in a new database, or "
+OTHER = "made by another version of this program (this one has tables of version 2): begin anew, in a new database, or "
 
 
 @pytest.mark.parametrize(
-    "version", ["value = '2'", "value = '0'", "value = 'x'", "name = 'schema version'"], ids=["later", "0", "x", "none"]
+    "version",
+    ["value = '3'", "value = '1'", "value = 'x'", "name = 'schema version'"],
+    ids=["later", "earlier", "x", "none"],
 )
 def test_a_database_of_another_version_is_refused_and_left_alone(version: str, filled_url: str) -> None:
     change_version(filled_url, version)
@@ -80,7 +82,7 @@ def test_a_database_of_another_version_is_refused_and_left_alone(version: str, f
 def test_commands_refuse_it_in_one_line(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     Crawl(url).deduplicator.close()
-    change_version(url, "value = '2'")
+    change_version(url, "value = '3'")
     refused = run_dedup("runs", "--database", "sqlite:///crawl.db", folder=tmp_path)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == f"error: database sqlite:///crawl.db was {OTHER}install that one\n"

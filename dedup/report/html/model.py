@@ -84,7 +84,7 @@ def page_of(report: Report) -> dict[str, Any]:
         "host": report.host,
         "counts": _counts(report, rows, passed.similar),
         "why_not_flagged": why_not_flagged(report, rows),
-        "rules": {rule.short: [rule.says, str(rule)] for rule in Rule},
+        "rules": {rule.short: rule.says for rule in Rule},
         "rows": columns,
         "rows_cut": passed.passed + report.left_out.rows - len(rows),
         "differences": {

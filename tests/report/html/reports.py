@@ -22,7 +22,7 @@ FERRY = WordDiff(1, 1, 2, [Place(3, "at noon the", "ferry", "night bus", "leaves
 
 def row(dropped: str, original: str = "https://news.example/ferry", **values: Any) -> Row:
     given = {"verdict": NEAR, "distance": 3, "similarity": 0.9, "matched": original, "run": "monday"}
-    given |= {"decided": NOON, "kept": None, "rule": "jaccard", **values}
+    given |= {"decided": NOON, "is_kept": values.get("verdict") is SIMILAR, "rule": "jaccard", **values}
     return Row(dropped=dropped, original=original, **given)
 
 
@@ -31,7 +31,7 @@ def report_of(*rows: Row, new: int = 10, **values: Any) -> Report:
     totals = dict.fromkeys(Verdict, Total()) | {Verdict.NEW: Total(new, new * 100)}
     for verdict in (NEAR, EXACT):
         own = [each for each in duplicates if each.verdict is verdict]
-        kept = sum(each.kept is not None for each in own)
+        kept = sum(each.is_kept for each in own)
         totals[verdict] = Total(len(own), len(own) * 100, kept=kept, kept_bytes=kept * 100)
     hosts = sorted({host_of(each.dropped) for each in duplicates})
     given: dict[str, Any] = {

@@ -19,8 +19,8 @@ ROWS = (
     row("https://news.example/a", similarity=0.95),
     row("https://news.example/b", similarity=0.56, places=3, matched="https://news.example/a"),
     row("https://www.example/c", verdict=EXACT, similarity=1.0, distance=0, rule="same_text"),
-    row("https://news.example/d", verdict=SIMILAR, similarity=0.6, rule="replaced", kept="similar"),
-    row("https://news.example/e", similarity=0.99, kept="marked"),
+    row("https://news.example/d", verdict=SIMILAR, similarity=0.6, rule="replaced"),
+    row("https://news.example/e", similarity=0.99, is_kept=True),
     row("https://news.example/f", similarity=0.97, rule="short_alike"),
 )
 
@@ -34,7 +34,7 @@ def test_rows_to_compare_come_first_and_what_adds_nothing_behind_what_was_kept()
         row("sure/e", similarity=0.8, lost=0, places=0),
         row("adds/c", similarity=0.8, lost=2, places=0),
         row("exact/f", verdict=EXACT, similarity=1.0),
-        row("kept/d", verdict=SIMILAR, similarity=0.5, kept="similar"),
+        row("kept/d", verdict=SIMILAR, similarity=0.5),
         row("near/b", similarity=0.7, distance=2, places=3),
         row("far/a", similarity=0.7, distance=9, places=3),
     ]

@@ -2,7 +2,7 @@
 
 const CONDITION = /\b(host|title|rule|lost|places|alike):([<>]?)(\S+)/g;
 
-const TEXTS = new Set(["verdict", "dropped", "original", "matched", "run", "kept", "rule", "title", "original_title", "second", "host", "cluster"]);
+const TEXTS = new Set(["verdict", "dropped", "original", "matched", "run", "rule", "title", "original_title", "second", "host", "cluster"]);
 
 /** The pairs of the report, by their numbers: a row has a place in each of the columns, where a text stands as its number. */
 class Pairs {
@@ -37,7 +37,7 @@ class Pairs {
 
   /** Return what a rule means in a few words; "" for none, its name for one of a later version. */
   plainRule(rule) {
-    return rule ? (this.data.rules[rule]?.[0] ?? rule) : "";
+    return rule ? (this.data.rules[rule] ?? rule) : "";
   }
 
   isDuplicate(row) {
@@ -45,7 +45,7 @@ class Pairs {
   }
 
   isDropped(row) {
-    return this.isDuplicate(row) && this.columns.kept[row] === null;
+    return this.isDuplicate(row) && !this.columns.is_kept[row];
   }
 
   isMarkable(row) {

@@ -65,7 +65,7 @@ class ReportPage {
     const { columns } = this.pairs;
     const fill = (id, all, words) => byId(id).append(make("option", { value: "" }, all), ...words.map(([value, text]) => make("option", { value }, text)));
     fill("f-host", "all", this.pairs.values("host").sort().map((host) => [host, visible(host) || "(none)"]));
-    fill("f-verdict", "all", [["near duplicate", "near duplicate"], ["exact duplicate", "exact duplicate"], ["similar", "similar"], ["kept", "kept anyway"]]);
+    fill("f-verdict", "all", [["near duplicate", "near duplicate"], ["exact duplicate", "exact duplicate"], ["similar", "similar"], ["kept", "kept"]]);
     fill("f-rule", "all", this.pairs.values("rule").sort().map((rule) => [rule, this.pairs.plainRule(rule)]));
     fill("f-mark", "all", [["none", "not looked at"], ["no", "not a duplicate"], ["yes", "rightly dropped"]]);
     byId("dates").hidden = !columns.decided.some((moment) => moment > 0);

@@ -180,7 +180,6 @@ class PairDialog extends RowDialog {
   }
 
   facts(pair) {
-    const rules = this.pairs.data.rules;
     const fact = (name, ...value) => make("div", {}, make("dt", {}, name), make("dd", {}, ...value));
     return make(
       "section",
@@ -188,7 +187,7 @@ class PairDialog extends RowDialog {
       make(
         "dl.facts",
         {},
-        fact("Verdict", pair.kept && pair.kept !== "similar" ? `${pair.verdict}, kept anyway: ${pair.kept}` : pair.verdict),
+        fact("Verdict", pair.is_kept && this.pairs.isDuplicate(pair.row) ? `${pair.verdict}, kept: this run drops nothing` : pair.verdict),
         fact("Alike", `${Math.round(pair.similarity * 100)}%`),
         ...(pair.lost ? [fact(this.pairs.isDropped(pair.row) ? "Lost" : "New text", `${counted(pair.lost, "word")} found nowhere else`)] : []),
         ...(pair.places && !pair.difference ? [fact("Different", `they differ in ${whole(pair.places)} or more places`)] : []),
@@ -201,7 +200,7 @@ class PairDialog extends RowDialog {
         make(
           "dl.facts",
           {},
-          fact("Rule", pair.rule ? `${pair.rule}: ${rules[pair.rule]?.[1] ?? "unknown to this version"}` : "decided in an earlier run"),
+          fact("Rule", pair.rule ? pair.rule : "decided in an earlier run"),
           fact("Similarity", similarityOf(pair.similarity)),
           fact("Distance", `${counted(pair.distance, "bit")} of 64`),
           ...(pair.matched === pair.original ? [] : [fact("Found by", linkOf(pair.matched, this.pairs.shown(pair.matched)))]),
