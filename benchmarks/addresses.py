@@ -15,7 +15,10 @@ from scrapy.settings import BaseSettings
 from benchmarks.address_sites import KINDS, Site, truth_of
 from benchmarks.processes import PROJECT, output_of, scratch_folder
 from benchmarks.site import answering, crawl_command
-from dedup.rules.address_rules import MOST_SEEN, Address, AddressRules, Evidence, Rule, parse, scope_of
+from dedup.addresses.address import Address, parse, scope_of
+from dedup.addresses.evidence import MOST_SEEN, Evidence
+from dedup.addresses.learning import AddressRules
+from dedup.addresses.rule import AddressRule
 from dedup.store.database import open_existing_database
 from dedup.store.runs import read_last_verdicts
 
@@ -148,7 +151,7 @@ def _rules_of(database: Path, truth: Mapping[str, str]) -> tuple[list[str], list
     return list(told), [words for words, found in told.items() if not is_true(*found, truth)]
 
 
-def is_true(rule: Rule, evidence: Evidence, truth: Mapping[str, str]) -> bool:
+def is_true(rule: AddressRule, evidence: Evidence, truth: Mapping[str, str]) -> bool:
     """Say whether addresses of which a rule makes one form have one content."""
     contents: dict[Address, str] = {}
     for url, content in truth.items():

@@ -16,10 +16,10 @@ from scrapy.exceptions import IgnoreRequest
 
 from crawler.page import Page
 from crawler.request_meta import BY_RULE, GIVEN, KIND, PAGE
+from dedup.addresses.discarder import read_discarder
+from dedup.addresses.rule import AddressRule
 from dedup.console import plain
 from dedup.errors import SettingsError
-from dedup.rules.address_rules import Rule
-from dedup.rules.discarder import read_discarder
 from dedup.stage.addresses import AddressMiddleware, to_last
 from dedup.stage.running import refuse_to_start
 
@@ -217,7 +217,7 @@ class SiteAddressMiddleware(AddressMiddleware):
         return True
 
 
-def read_address_rules(crawler: Crawler) -> dict[str, set[Rule]]:
+def read_address_rules(crawler: Crawler) -> dict[str, set[AddressRule]]:
     """Return the rules of `CRAWLER_ADDRESS_RULES`, by site; what is no such file ends the crawl before it begins."""
     path = crawler.settings.get("CRAWLER_ADDRESS_RULES")
     try:

@@ -55,10 +55,11 @@ from crawler.spider.reader import PageReader
 from crawler.spider.sitemaps import SitemapError, SitemapReader, has_feed, read_sitemaps_of_robots
 from crawler.spider.soft_errors import MAYBE_GONE, NOT_FOUND, SoftErrors
 from crawler.warc.replaying import Archives
+from dedup.addresses.evidence import MOST_SEEN
+from dedup.addresses.learning import AddressRules
 from dedup.console import plain
 from dedup.errors import SettingsError
 from dedup.files.readers.responses import NOT_HTML
-from dedup.rules.address_rules import MOST_SEEN, AddressRules
 from dedup.rules.decisions import Decision
 from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean

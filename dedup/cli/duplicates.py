@@ -8,6 +8,7 @@ import shlex
 import sys
 from dataclasses import replace
 
+from dedup.addresses.discarder import to_discarder
 from dedup.atomic_files import open_output
 from dedup.cli.databases import add_database_argument, opened
 from dedup.console import counted, readable, table, write_lines
@@ -17,7 +18,6 @@ from dedup.report.contents import Selection
 from dedup.report.html.page import write_in_any_format
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, format_of, selection_for
-from dedup.rules.discarder import to_discarder
 from dedup.store.database import Database
 
 ABOUT = (

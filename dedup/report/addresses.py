@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from dedup.addresses.address import as_path, parse
+from dedup.addresses.evidence import MOST_SEEN, Evidence
+from dedup.addresses.learning import AddressRules
+from dedup.addresses.rule import AddressRule
 from dedup.console import counted, readable
-from dedup.rules.address_rules import MOST_SEEN, AddressRules, Evidence, Rule, as_path, parse
 from dedup.rules.scope import owner_of
 from dedup.store.database import Database
 from dedup.store.runs import read_last_verdicts
@@ -25,7 +28,7 @@ class LearntRule(NamedTuple):
     """
 
     site: str
-    rule: Rule
+    rule: AddressRule
     evidence: Evidence
     examples: list[tuple[str, str]]
 
@@ -67,7 +70,7 @@ def _add_examples(rules: Iterable[LearntRule], pairs: Iterable[tuple[str, str]])
                 learnt.examples.append(example)
 
 
-def _example_of(rule: Rule, url: str, original: str) -> tuple[str, str] | None:
+def _example_of(rule: AddressRule, url: str, original: str) -> tuple[str, str] | None:
     """Return two addresses, shortly, where a rule makes one form of them; else None."""
     copy, other = parse(url), parse(original)
     if copy is None or other is None or copy == other or rule.form_of(copy) != rule.form_of(other):

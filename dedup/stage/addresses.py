@@ -14,8 +14,10 @@ from scrapy.http import Response
 from scrapy.utils.request import request_from_dict
 from w3lib.url import safe_url_string
 
+from dedup.addresses.evidence import MOST_SEEN
+from dedup.addresses.learning import AddressRules
+from dedup.addresses.rule import AddressRule
 from dedup.console import counted, plain
-from dedup.rules.address_rules import MOST_SEEN, AddressRules, Rule
 from dedup.rules.decisions import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
@@ -42,7 +44,7 @@ _VERDICTS = "dedup_verdicts"
 _NOT_PICKLED = (pickle.PicklingError, AttributeError, TypeError)
 _REDIRECTS = (301, 302, 303, 307, 308)
 
-_Found = tuple[tuple[Rule, ...], str]
+_Found = tuple[tuple[AddressRule, ...], str]
 
 
 class AddressMiddleware:

@@ -12,7 +12,7 @@ from benchmarks import __main__ as benchmarks
 from benchmarks.address_sites import KINDS, truth_of
 from benchmarks.addresses import is_true
 from benchmarks.published import SCHEMES
-from dedup.rules.address_rules import AddressRules
+from dedup.addresses.learning import AddressRules
 from tests.report.html.browsing import needs_chromium
 from tests.report.test_evaluate import write_set
 from tests.texts import CHINESE, ENGLISH, document, edited, extended, filled_in, form

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dedup import DedupSettings, make_signature
-from dedup.rules.address_rules import PAIRS
+from dedup.addresses.evidence import PAIRS
 from dedup.rules.documents import Document
 from dedup.store.deduplicator import Deduplicator
 from tests.commands import run_dedup, run_in_process

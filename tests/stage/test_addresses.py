@@ -13,7 +13,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from dedup.rules.address_rules import PAIRS
+from dedup.addresses.evidence import PAIRS
 from dedup.stage.addresses import CHECKS, LAST, AddressMiddleware
 from tests.crawling import Outcome, crawl_here
 from tests.localsite import Asked, LocalSite, Reply, article

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from dedup.addresses.evidence import PAIRS, Evidence
+from dedup.addresses.rule import AddressRule
 from dedup.evaluation import LabelledPair, read_pairs
 from dedup.report.addresses import LearntRule
 from dedup.report.contents import NotExamined, OverLimit, Report, SkippedPage
 from dedup.report.triage import Kind
 from dedup.report.words import Place, WordDiff
-from dedup.rules.address_rules import PAIRS, Evidence, Rule
 from tests.report.html.browsing import OpenFile, Seen, needs_chromium
 from tests.report.html.reports import DAY, EXACT, FERRY, NOON, SIMILAR, many, report_of, row, write
 
@@ -45,7 +46,7 @@ def learnt(told: str) -> LearntRule:
     for _ in range(PAIRS):
         evidence.add_pair(told)
     evidence.add_miss(f"not {told}")
-    return LearntRule(told, Rule("parameter", (told,)), evidence, [(told, told)] * 2)
+    return LearntRule(told, AddressRule("parameter", (told,)), evidence, [(told, told)] * 2)
 
 
 @pytest.fixture

@@ -8,22 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.rules.address_rules import Evidence, Rule
-from dedup.rules.discarder import read_discarder, to_discarder
+from dedup.addresses.discarder import read_discarder, to_discarder
+from dedup.addresses.evidence import Evidence
+from dedup.addresses.rule import AddressRule
 
 SITE = "a.example"
-SLASH = Rule("segment", ("",))
-HOSTS = {Rule("origin", (f"{scheme}://{SITE}", f"{scheme}://www.{SITE}")) for scheme in ("http", "https")}
+SLASH = AddressRule("segment", ("",))
+HOSTS = {AddressRule("origin", (f"{scheme}://{SITE}", f"{scheme}://www.{SITE}")) for scheme in ("http", "https")}
 
 names = st.text("ab1[]&=?#%+ é/.", min_size=1, max_size=3)
 segments = st.text("ab1[]&=%+é.", min_size=1, max_size=3)
 each_rule = st.one_of(
-    st.sets(names, min_size=1, max_size=3).map(lambda each: Rule("parameter", tuple(sorted(each)))),
-    st.sets(names, max_size=3).map(lambda each: Rule("except", tuple(sorted(each)))),
-    st.tuples(names, st.text("ab1[]&=?#%+ é/.", max_size=3)).map(lambda each: Rule("default", each)),
-    segments.map(lambda each: Rule("segment", (each,))),
+    st.sets(names, min_size=1, max_size=3).map(lambda each: AddressRule("parameter", tuple(sorted(each)))),
+    st.sets(names, max_size=3).map(lambda each: AddressRule("except", tuple(sorted(each)))),
+    st.tuples(names, st.text("ab1[]&=?#%+ é/.", max_size=3)).map(lambda each: AddressRule("default", each)),
+    segments.map(lambda each: AddressRule("segment", (each,))),
     st.sampled_from([("*", "0"), ("*/dp", "0"), ("shop", "1,2"), ("shop", "0,1"), ("a/*", "1")]).map(
-        lambda each: Rule("place", each)
+        lambda each: AddressRule("place", each)
     ),
 )
 
@@ -38,7 +39,7 @@ def evidence(*scopes: str, false_in: str = "") -> Evidence:
 
 
 @given(st.sets(each_rule), st.sets(st.sampled_from(["/", "forum", "index.php", "é"]), min_size=1), st.booleans())
-def test_rules_that_are_written_are_read_again(rules: set[Rule], scopes: set[str], normal: bool) -> None:
+def test_rules_that_are_written_are_read_again(rules: set[AddressRule], scopes: set[str], normal: bool) -> None:
     rules |= {SLASH, *HOSTS} if normal and scopes != {"/"} else set()
     known = evidence(*scopes)
     written, left = to_discarder((SITE, rule, known) for rule in rules)
@@ -47,16 +48,16 @@ def test_rules_that_are_written_are_read_again(rules: set[Rule], scopes: set[str
 
 
 def test_patterns_name_where_a_rule_acts_and_no_more() -> None:
-    def patterns(rule: Rule, *scopes: str, false_in: str = "") -> list[tuple[object, object]]:
+    def patterns(rule: AddressRule, *scopes: str, false_in: str = "") -> list[tuple[object, object]]:
         written, _ = to_discarder([(SITE, rule, evidence(*scopes, false_in=false_in))])
         return [(each["urlPattern"]["include"], each["urlPattern"].get("exclude")) for each in written]
 
-    sid, folders = Rule("parameter", ("sid",)), ["a.example/forum/", "a.example/index.php"]
+    sid, folders = AddressRule("parameter", ("sid",)), ["a.example/forum/", "a.example/index.php"]
     root = (["a.example/"], ["a.example/*/", "a.example/*.*"])
     assert patterns(sid, "forum", "index.php", "/") == [(folders, None), root]
     assert patterns(sid, "forum", false_in="gallery") == [(["a.example/forum/"], ["a.example/gallery/"])]
-    assert patterns(Rule("default", ("lang", "e n")), "l") == [(["a.example/l/?lang=e+n"], None)]
-    assert patterns(Rule("segment", ("amp",)), "news")[-1] == (
+    assert patterns(AddressRule("default", ("lang", "e n")), "l") == [(["a.example/l/?lang=e+n"], None)]
+    assert patterns(AddressRule("segment", ("amp",)), "news")[-1] == (
         ["a.example/news/*/amp/", "a.example/news/*/amp|"],
         ["a.example/news/*/*/amp"],
     )
@@ -65,12 +66,12 @@ def test_patterns_name_where_a_rule_acts_and_no_more() -> None:
 def test_rules_of_kinds_that_cannot_be_written_are_counted() -> None:
     folder = evidence("forum")
     known = [
-        (SITE, Rule("case"), folder),
-        (SITE, Rule("suffix", (".html",)), folder),
-        (SITE, Rule("parameter", (";jsessionid",)), folder),
-        (SITE, Rule("default", ("q", "*")), folder),
+        (SITE, AddressRule("case"), folder),
+        (SITE, AddressRule("suffix", (".html",)), folder),
+        (SITE, AddressRule("parameter", (";jsessionid",)), folder),
+        (SITE, AddressRule("default", ("q", "*")), folder),
         (SITE, SLASH, folder),  # a normalizer would take `www.` as well
-        ("b.example", Rule("order"), folder),  # always so there
+        ("b.example", AddressRule("order"), folder),  # always so there
     ]
     assert to_discarder(known) == ([], 5)
 
@@ -78,7 +79,7 @@ def test_rules_of_kinds_that_cannot_be_written_are_counted() -> None:
 def test_patterns_are_read_by_site_or_domain() -> None:
     includes = ["https://WWW.a.example/x/*/dp", "shop.example:8080", ""]
     rule = {"order": 1, "urlPattern": {"include": includes}, "processor": "queryRemoval", "args": ["b", "a", "b"]}
-    names = {Rule("parameter", ("a", "b"))}
+    names = {AddressRule("parameter", ("a", "b"))}
     assert read_discarder(json.dumps([rule])) == {"a.example": names, "shop.example:8080": names, "": names}
     everywhere = {"order": 1, "urlPattern": {"include": []}, "processor": "normalizer"}
     assert read_discarder(json.dumps([everywhere])) == {"": {SLASH}}

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
-from dedup.rules.address_rules import Evidence, Rule
+from dedup.addresses.evidence import Evidence
+from dedup.addresses.rule import AddressRule
 from dedup.rules.scope import owner_of
 
-_ORDER = Rule("order")
-_SLASH = Rule("segment", ("",))
+_ORDER = AddressRule("order")
+_SLASH = AddressRule("segment", ("",))
 _SCHEME = re.compile("^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SIGNS = frozenset("*|")
 _ARGUMENTS = {"queryRemoval": str, "queryRemovalExcept": str, "subpathRemoval": int, "normalizer": None}
@@ -24,9 +25,9 @@ _ARGUMENTS = {"queryRemoval": str, "queryRemovalExcept": str, "subpathRemoval": 
 _Entries = Iterator[dict[str, Any]]
 
 
-def to_discarder(known: Iterable[tuple[str, Rule, Evidence]]) -> tuple[list[dict[str, Any]], int]:
+def to_discarder(known: Iterable[tuple[str, AddressRule, Evidence]]) -> tuple[list[dict[str, Any]], int]:
     """Return rules, with their sites and evidence, as they stand in a file, and how many cannot stand in one."""
-    sites = defaultdict[str, dict[Rule, Evidence]](dict)
+    sites = defaultdict[str, dict[AddressRule, Evidence]](dict)
     for site, rule, evidence in known:
         # There, parameters are always put in order.
         if rule != _ORDER:
@@ -43,7 +44,7 @@ def to_discarder(known: Iterable[tuple[str, Rule, Evidence]]) -> tuple[list[dict
     return written, left
 
 
-def _normalizer(site: str, rules: Mapping[Rule, Evidence]) -> tuple[list[dict[str, Any]], set[Rule]]:
+def _normalizer(site: str, rules: Mapping[AddressRule, Evidence]) -> tuple[list[dict[str, Any]], set[AddressRule]]:
     """Return the entries that leave out both `www.` and slashes at the end, and the rules that they stand for."""
     hosts = [rule for rule in rules if rule in _hosts(site)]
     of_hosts = {scope for rule in hosts for scope in rules[rule].scopes()}
@@ -53,18 +54,18 @@ def _normalizer(site: str, rules: Mapping[Rule, Evidence]) -> tuple[list[dict[st
     return entries, {_SLASH, *hosts} if entries else set()
 
 
-def _hosts(site: str) -> set[Rule]:
-    return {Rule("origin", (f"{scheme}://{site}", f"{scheme}://www.{site}")) for scheme in ("http", "https")}
+def _hosts(site: str) -> set[AddressRule]:
+    return {AddressRule("origin", (f"{scheme}://{site}", f"{scheme}://www.{site}")) for scheme in ("http", "https")}
 
 
-def _removal(site: str, rule: Rule, evidence: Evidence) -> _Entries:
+def _removal(site: str, rule: AddressRule, evidence: Evidence) -> _Entries:
     if not any(name.startswith(";") for name in rule.details):
         processor = "queryRemoval" if rule.kind == "parameter" else "queryRemovalExcept"
         for pattern in _patterns(site, _scopes(evidence), evidence.false_in()):
             yield _entry(processor, pattern, rule.details)
 
 
-def _removal_of_value(site: str, rule: Rule, evidence: Evidence) -> _Entries:
+def _removal_of_value(site: str, rule: AddressRule, evidence: Evidence) -> _Entries:
     name, value = rule.details
     if name and not name.startswith(";") and _SIGNS.isdisjoint(name + value):
         for pattern in _patterns(site, _scopes(evidence), evidence.false_in()):
@@ -72,7 +73,7 @@ def _removal_of_value(site: str, rule: Rule, evidence: Evidence) -> _Entries:
             yield _entry("queryRemoval", pattern | {"include": with_value}, [name])
 
 
-def _removal_of_segment(site: str, rule: Rule, evidence: Evidence) -> _Entries:
+def _removal_of_segment(site: str, rule: AddressRule, evidence: Evidence) -> _Entries:
     """Yield entries for a segment that is one of the first three: a processor knows places, not names."""
     [name] = rule.details
     if not name or not _SIGNS.isdisjoint(name):
@@ -93,14 +94,14 @@ def _removal_of_segment(site: str, rule: Rule, evidence: Evidence) -> _Entries:
         yield _entry("subpathRemoval", {"include": third, "exclude": deeper}, [2])
 
 
-def _removal_of_places(site: str, rule: Rule, evidence: Evidence) -> _Entries:
+def _removal_of_places(site: str, rule: AddressRule, evidence: Evidence) -> _Entries:
     beginning, places = rule.details
     # Which of its addresses lie where it is false is not told by their beginning.
     if not evidence.misses:
         yield _entry("subpathRemoval", {"include": [f"{site}/{beginning}"]}, list(map(int, places.split(","))))
 
 
-_WRITERS: dict[str, Callable[[str, Rule, Evidence], _Entries]] = {
+_WRITERS: dict[str, Callable[[str, AddressRule, Evidence], _Entries]] = {
     "parameter": _removal,
     "except": _removal,
     "default": _removal_of_value,
@@ -126,7 +127,7 @@ def _patterns(base: str, scopes: Sequence[str], false_in: Sequence[str] = ()) ->
         yield {"include": [f"{base}/"], "exclude": [f"{base}/*/", f"{base}/*.*"]}
 
 
-def read_discarder(text: str) -> dict[str, set[Rule]]:
+def read_discarder(text: str) -> dict[str, set[AddressRule]]:
     """Read a file of rules of `duplicate-url-discarder`, by site or domain; "" are those for all sites.
 
     Where its patterns tell which paths are meant is left aside: that is learnt.
@@ -134,7 +135,7 @@ def read_discarder(text: str) -> dict[str, set[Rule]]:
     Raises:
         ValueError: it is none.
     """
-    found = defaultdict[str, set[Rule]](set)
+    found = defaultdict[str, set[AddressRule]](set)
     try:
         for each in json.loads(text):
             processor, args = each["processor"], each.get("args") or []
@@ -159,12 +160,12 @@ def _require(processor: str, args: Sequence[str | int]) -> None:
         raise ValueError(f"{processor} cannot have the args {args!r}")
 
 
-def _read(processor: str, args: Sequence[Any], site: str, place: SplitResult) -> set[Rule]:
+def _read(processor: str, args: Sequence[Any], site: str, place: SplitResult) -> set[AddressRule]:
     names = tuple(sorted(set(args)))
     if processor == "normalizer":
         return {_SLASH} | (_hosts(site) if site else set())
     if processor == "queryRemovalExcept":
-        return {Rule("except", names)}
+        return {AddressRule("except", names)}
     if not names:
         return set()
     if processor == "subpathRemoval":
@@ -172,12 +173,12 @@ def _read(processor: str, args: Sequence[Any], site: str, place: SplitResult) ->
     query = parse_qsl(place.query, keep_blank_values=True)
     # Removed only where it has this value.
     is_value = len(query) == 1 and names == (query[0][0],)
-    return {Rule("default", query[0]) if is_value else Rule("parameter", names)}
+    return {AddressRule("default", query[0]) if is_value else AddressRule("parameter", names)}
 
 
-def _read_places(places: tuple[int, ...], path: str) -> Rule:
+def _read_places(places: tuple[int, ...], path: str) -> AddressRule:
     beginning = path.removesuffix("|").strip("/") or "*"
     named = beginning.split("/")[places[0] : places[0] + 1]
     if len(places) == 1 and named and "*" not in named[0]:
-        return Rule("segment", (named[0],))
-    return Rule("place", (beginning, ",".join(map(str, places))))
+        return AddressRule("segment", (named[0],))
+    return AddressRule("place", (beginning, ",".join(map(str, places))))
