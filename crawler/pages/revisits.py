@@ -90,8 +90,8 @@ class Revisits:
             return await asyncio.to_thread(self._store.read_html, clean(url))
         return None
 
-    async def read_last_verdicts(self, most: int) -> list[tuple[str, str | None]]:
-        """Return the last pages that were decided, so many, and the original of each that was dropped as a copy."""
+    async def read_last_verdicts(self, most: int) -> list[tuple[str, str | None, bool, str]]:
+        """Return the last pages that were decided, so many, as `dedup.store.runs.read_last_verdicts` does."""
         with stopping(self._stopper):
             return await asyncio.to_thread(read_last_verdicts, self._store.database, most)
         return []

@@ -97,7 +97,7 @@ def _removal_of_segment(site: str, rule: AddressRule, evidence: Evidence) -> _En
 def _removal_of_places(site: str, rule: AddressRule, evidence: Evidence) -> _Entries:
     beginning, places = rule.details
     # Which of its addresses lie where it is false is not told by their beginning.
-    if not evidence.misses:
+    if not evidence.false_in():
         yield _entry("subpathRemoval", {"include": [f"{site}/{beginning}"]}, list(map(int, places.split(","))))
 
 
@@ -118,7 +118,7 @@ def _scopes(evidence: Evidence) -> list[str]:
     return [scope for scope in evidence.scopes() if _SIGNS.isdisjoint(scope)]
 
 
-def _patterns(base: str, scopes: Sequence[str], false_in: Sequence[str] = ()) -> Iterator[dict[str, list[str]]]:
+def _patterns(base: str, scopes: Sequence[str], false_in: Iterable[str] = ()) -> Iterator[dict[str, list[str]]]:
     """Yield the patterns of scopes; "/" has one of its own, since every address begins with it."""
     folders, not_in = ([f"{base}{scope}" for scope in each if scope != "/"] for each in (scopes, false_in))
     if folders:

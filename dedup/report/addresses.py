@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from dedup.addresses.address import as_path, parse
+from dedup.addresses.address import parse
 from dedup.addresses.evidence import MOST_SEEN, Evidence
 from dedup.addresses.learning import AddressRules
 from dedup.addresses.rule import AddressRule
@@ -35,7 +35,7 @@ class LearntRule(NamedTuple):
     def cells(self) -> list[str]:
         """Return the site, the rule, where it acts, its pairs, and where it is false, by how many pages."""
         found = self.evidence
-        false_in = ", ".join(f"{as_path(scope)} ({counted(count, 'page')})" for scope, count in found.misses.items())
+        false_in = ", ".join(f"{scope} ({counted(count, 'page')})" for scope, count in found.false_in().items())
         cells = self.site, str(self.rule), ", ".join(found.scopes()), f"{found.count:,}", false_in
         return list(map(readable, cells))
 
@@ -56,7 +56,8 @@ def read_learnt_rules(database: Database, host: str = "") -> list[LearntRule]:
     site = owner_of(f"http://{host}")
     rules = [LearntRule(*each, []) for each in known.acting() if site in ("", each[0])]
     rules.sort(key=lambda each: (each.site, -each.evidence.count))
-    _add_examples(rules, ((url, original) for url, original in verdicts if original is not None))
+    copies = ((url, original) for url, original, is_copy, _ in verdicts if is_copy and original is not None)
+    _add_examples(rules, copies)
     return rules
 
 

@@ -202,6 +202,9 @@ class Rule(Enum):
 
 _TABLE = tuple(Rule)
 
+OF_ITS_OWN = (Rule.NEW_TEXT, Rule.MOVED)
+"""The rules by which a document is kept for what it is itself, and not for how it differs from another one."""
+
 
 def decide(pair: Pair) -> Rule:
     """Return the rule that decides on two documents: the first that fits."""

@@ -19,6 +19,8 @@ from dedup.addresses.learning import AddressRules
 from dedup.addresses.rule import AddressRule
 from dedup.console import counted, plain
 from dedup.rules.decisions import Decision
+from dedup.rules.documents import LONGEST_TITLE
+from dedup.rules.table import OF_ITS_OWN
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.stage.pending import document_dropped, document_kept
@@ -74,7 +76,7 @@ class AddressMiddleware:
         self._checked: Counter[_Found] = Counter()
         self._left_out: Counter[_Found] = Counter()
         self._ignored: list[dict[str, Any]] = []
-        self._verdicts: deque[tuple[str, str | None]] = deque(maxlen=0)
+        self._verdicts: deque[tuple[str, str | None, bool, str]] = deque(maxlen=0)
         self._callbacks: set[Any] = set()
 
     @classmethod
@@ -101,21 +103,23 @@ class AddressMiddleware:
             self._verdicts = state.setdefault(_VERDICTS, deque(maxlen=MOST_SEEN))
             self.rules.recall(self._verdicts)
 
-    def note_kept(self, decision: Decision, response: Response | None) -> None:
+    def note_kept(self, decision: Decision, response: Response | None, title: str = "") -> None:
         """Handle the signal `document_kept`."""
         if _is_page(response, decision):
             self._note_callback(response)
-            self.rules.note_kept(decision.key)
+            similar_to = decision.original if decision.is_similar and decision.rule not in OF_ITS_OWN else None
+            title = title[:LONGEST_TITLE]  # as the database has it
+            self.rules.note_kept(decision.key, similar_to, title)
             if referrer := referrer_of(response.request):
                 self.rules.note_led(referrer, decision.key)
-            self._verdicts.append((decision.key, None))
+            self._verdicts.append((decision.key, similar_to, False, title))
 
     def note_copy(self, decision: Decision, response: Response | None) -> None:
         """Handle the signal `document_dropped`."""
         if _is_page(response, decision) and decision.original is not None:
             self._note_callback(response)
             self.rules.note_copy(decision.key, decision.original)
-            self._verdicts.append((decision.key, decision.original))
+            self._verdicts.append((decision.key, decision.original, True, ""))
 
     def _note_callback(self, response: Response) -> None:
         self._callbacks.add(self._callback_of(response.request))

@@ -31,7 +31,7 @@ from dedup.store.writing import Orphan
 logger = logging.getLogger(__name__)
 
 document_kept = object()
-"""A signal, sent before later pipelines see an item, with item, decision, response and spider: it was kept."""
+"""A signal, sent before later pipelines see an item, with item, decision, response, title and spider: it was kept."""
 
 document_dropped = object()
 """A signal, sent with the same: an item was dropped."""

@@ -242,6 +242,7 @@ class NearDuplicatePipeline:
             item=pending.item,
             decision=decision,
             response=pending.response,
+            title=pending.reading.title,
             spider=self._crawler.spider,
         )
         # Of items that are tried out nobody says what becomes of them.

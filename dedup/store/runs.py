@@ -11,6 +11,7 @@ from sqlalchemy import BindParameter, bindparam, func, or_, select
 
 from dedup.errors import DedupError
 from dedup.rules.documents import Verdict
+from dedup.rules.table import OF_ITS_OWN
 from dedup.store.database import Database
 from dedup.store.document_rows import CANCELLING
 from dedup.store.schema import GIVEN_DIGEST, documents, runs, verdicts
@@ -42,11 +43,13 @@ _IN_ORDER = (
     .limit(bindparam("most"))
 )
 
+_OWN = {rule.short for rule in OF_ITS_OWN}
+
 _RUNS = select(*runs.c["id", "name", "started", "finished", "outcome"]).order_by(runs.c.started, runs.c.id)
 
 _originals = documents.alias("originals")
 _LAST_VERDICTS = (
-    select(documents.c.key, _originals.c.key, verdicts.c.verdict, runs.c.mark_only)
+    select(documents.c.key, _originals.c.key, documents.c.title, verdicts.c.verdict, verdicts.c.rule, runs.c.mark_only)
     .join(documents, documents.c.id == verdicts.c.document_id)
     .join(runs, runs.c.id == verdicts.c.run_id)
     .outerjoin(_originals, _originals.c.id == verdicts.c.original_id)
@@ -161,7 +164,7 @@ def read_decided(database: Database, run: str, after: int, most: int) -> tuple[i
     return max(last, default=0), latest
 
 
-def read_last_verdicts(database: Database, most: int) -> list[tuple[str, str | None]]:
+def read_last_verdicts(database: Database, most: int) -> list[tuple[str, str | None, bool, str]]:
     """Return the keys of the documents that were decided last, of all runs, in the order of the verdicts.
 
     Args:
@@ -169,7 +172,8 @@ def read_last_verdicts(database: Database, most: int) -> list[tuple[str, str | N
         most: how many.
 
     Returns:
-        With each key that of its original, where the document was dropped as a copy.
+        With each key that of its original, or of what it resembles, whether it was dropped as a copy of that, and its
+        title. What a run has only marked has no original here, nor has what has moved or says more.
 
     Raises:
         DatabaseError: they cannot be read.
@@ -178,5 +182,9 @@ def read_last_verdicts(database: Database, most: int) -> list[tuple[str, str | N
         if not connection.dialect.has_table(connection, verdicts.name):
             return []
         rows = connection.execute(_LAST_VERDICTS, {"most": most}).all()
-    dropped = [Verdict(row.verdict).is_duplicate and not row.mark_only for row in rows]
-    return [(row[0], row[1] if is_dropped else None) for row, is_dropped in zip(rows, dropped, strict=True)][::-1]
+    last = []
+    for key, original, title, name, rule, mark_only in rows:
+        is_copy = Verdict(name).is_duplicate
+        is_alone = mark_only if is_copy else rule in _OWN
+        last.append((key, None if is_alone else original, is_copy and not mark_only, title))
+    return last[::-1]

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dedup.addresses.address import Address
 from dedup.addresses.discarder import read_discarder, to_discarder
 from dedup.addresses.evidence import Evidence
 from dedup.addresses.rule import AddressRule
 
 SITE = "a.example"
+PAGE = Address(f"http://{SITE}", ("1",), ())
 SLASH = AddressRule("segment", ("",))
 HOSTS = {AddressRule("origin", (f"{scheme}://{SITE}", f"{scheme}://www.{SITE}")) for scheme in ("http", "https")}
 
@@ -32,9 +34,9 @@ each_rule = st.one_of(
 def evidence(*scopes: str, false_in: str = "") -> Evidence:
     known = Evidence(1)
     for scope in scopes:
-        known.add_pair(scope)
+        known.add_pair(scope, PAGE)
     if false_in:
-        known.add_miss(false_in)
+        known.add_miss(false_in, PAGE)
     return known
 
 
@@ -66,14 +68,13 @@ def test_patterns_name_where_a_rule_acts_and_no_more() -> None:
 def test_rules_of_kinds_that_cannot_be_written_are_counted() -> None:
     folder = evidence("forum")
     known = [
-        (SITE, AddressRule("case"), folder),
         (SITE, AddressRule("suffix", (".html",)), folder),
         (SITE, AddressRule("parameter", (";jsessionid",)), folder),
         (SITE, AddressRule("default", ("q", "*")), folder),
         (SITE, SLASH, folder),  # a normalizer would take `www.` as well
         ("b.example", AddressRule("order"), folder),  # always so there
     ]
-    assert to_discarder(known) == ([], 5)
+    assert to_discarder(known) == ([], 4)
 
 
 def test_patterns_are_read_by_site_or_domain() -> None:

@@ -77,6 +77,6 @@ def test_rules_that_the_truth_of_a_site_teaches_are_true(kind: str) -> None:
     truth = {address: content for address, content in truth_of(KINDS[kind]()).items() if content}
     known, first = AddressRules(), dict[str, str]()
     for address, content in truth.items():
-        known.recall([(address, first.get(content))])
+        known.recall([(address, first.get(content), content in first, "")])
         first.setdefault(content, address)
     assert [str(rule) for _, rule, evidence in known.acting() if not is_true(rule, evidence, truth)] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from threading import Lock
 from types import SimpleNamespace
@@ -13,19 +14,22 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from dedup.addresses.evidence import PAIRS
+from dedup.addresses.evidence import PAGES_TO_EDITION, PAIRS
 from dedup.stage.addresses import CHECKS, LAST, AddressMiddleware
+from dedup.store.database import open_existing_database
+from dedup.store.runs import read_last_verdicts
 from tests.crawling import Outcome, crawl_here
 from tests.localsite import Asked, LocalSite, Reply, article
 from tests.sessions import ADDRESSES, KEPT, parts_of, session_site
 from tests.stage.test_duplicate_links import PagesSpider
+from tests.texts import filled_in, form
 
 pytestmark = pytest.mark.slow
 
 SITE = "http://shop.example"
 
 
-def crawl(folder: Path, url: str, settings: dict[str, Any]) -> Outcome:
+def crawl(folder: Path, url: str, settings: dict[str, Any], spider: type[scrapy.Spider] = PagesSpider) -> Outcome:
     values = {
         "ADDONS": {"dedup.DedupAddon": 500},
         "DOWNLOADER_MIDDLEWARES": {"dedup.AddressMiddleware": 610},
@@ -37,7 +41,7 @@ def crawl(folder: Path, url: str, settings: dict[str, Any]) -> Outcome:
         "CONCURRENT_REQUESTS": 1,
         **settings,
     }
-    return crawl_here(PagesSpider, values, start=f"{url}/")
+    return crawl_here(spider, values, start=f"{url}/")
 
 
 def test_addresses_of_copies_are_ignored_until_a_rule_is_false_and_then_made(tmp_path: Path) -> None:
@@ -145,8 +149,36 @@ def test_copies_that_are_the_first_to_lead_to_new_pages_are_made(tmp_path: Path)
     assert len(kept) == 12 * 4 * 2
 
 
+class PhotosSpider(PagesSpider):
+    """Yields items with a title."""
+
+    def item_of(self, response: Response) -> dict[str, str]:
+        return {**super().item_of(response), "title": response.css("title::text").get()}
+
+
+def test_one_page_that_is_similar_under_the_same_title_ends_no_rule(tmp_path: Path) -> None:
+    photos = [f"/photo/{number}?size={size}" for size in range(4) for number in range(PAGES_TO_EDITION + 10)]
+    photos.sort(key=lambda path: not path.startswith("/photo/7?"))
+
+    def photo(asked: Asked) -> str:
+        number, _, size = asked.path.removeprefix("/photo/").partition("?size=")
+        text = form(150, 11, number)
+        return article("", text=filled_in(text) if (number, size) == ("7", "1") else text, title=f"Photo {number}")
+
+    with LocalSite({"/": article("", photos)}, photo) as site:
+        outcome = crawl(tmp_path, site.url, {"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}, PhotosSpider)
+    assert len(outcome.items) == 1 + PAGES_TO_EDITION + 10 + 1
+    assert outcome.count("dedup/addresses_ignored") > PAGES_TO_EDITION
+    with closing(open_existing_database(f"sqlite:///{tmp_path / 'dedup.db'}")) as database:
+        verdicts = {url: found for url, *found in read_last_verdicts(database, 1_000)}
+    first = f"{site.url}/photo/7?size=0"
+    assert verdicts[f"{site.url}/photo/7?size=1"] == [first, False, "Photo 7"]
+    assert verdicts[first] == [None, False, "Photo 7"]
+    assert verdicts[f"{site.url}/photo/7?size=2"][:2] == [first, True]
+
+
 def tell(middleware: AddressMiddleware, url: str, original: str | None) -> None:
-    decision, response = SimpleNamespace(key=url, original=original), Response(url)
+    decision, response = SimpleNamespace(key=url, original=original, is_similar=False), Response(url)
     if original is None:
         middleware.note_kept(decision, response)
     else:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dedup.addresses.address import Address
 from dedup.addresses.evidence import PAIRS, Evidence
 from dedup.addresses.rule import AddressRule
 from dedup.evaluation import LabelledPair, read_pairs
@@ -44,8 +45,8 @@ Open = Callable[..., Seen]
 def learnt(told: str) -> LearntRule:
     evidence = Evidence(1)
     for _ in range(PAIRS):
-        evidence.add_pair(told)
-    evidence.add_miss(f"not {told}")
+        evidence.add_pair(told, Address("", (told,), ()))
+    evidence.add_miss(f"not {told}", Address("", (told,), ()))
     return LearntRule(told, AddressRule("parameter", (told,)), evidence, [(told, told)] * 2)
 
 
