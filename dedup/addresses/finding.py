@@ -49,8 +49,6 @@ def _rule_of_paths(a: tuple[str, ...], b: tuple[str, ...]) -> AddressRule | None
         return AddressRule("segment", (more[0],)) if more and not _has_digit(more[0]) else None
     if len(longer) > len(shorter):
         return None
-    if tuple(map(str.lower, a)) == tuple(map(str.lower, b)):
-        return AddressRule("case")
     places = [place for place, pair in enumerate(zip(a, b, strict=True)) if pair[0] != pair[1]]
     return _rule_of_segments(places[0], len(a) - 1, a[places[0]], b[places[0]]) if len(places) == 1 else None
 

@@ -19,7 +19,7 @@ class AddressRule(NamedTuple):
         kind: `parameter` (the names), `default` (a name and its value), `order` of parameters, `name` (of a path the
             parameter that is the last segment of another path, and that), `origin` (two of them), `segment` (one that
             may be left out), `value` (of the segment at a place: the place, and two values), `suffix` of the last
-            segment, `case`; only given by users: `except` (the names of the parameters that alone matter), `place` (of
+            segment; only given by users: `except` (the names of the parameters that alone matter), `place` (of
             a beginning of paths, in which * is any segment, the places that may be left out, as in `0,2`).
         details: as above.
     """
@@ -95,10 +95,6 @@ def _without_suffix(address: Address, suffixes: tuple[str, ...]) -> Address:
     return address._replace(segments=(*before, last.removesuffix(suffixes[0])))
 
 
-def _in_lower_case(address: Address, _: tuple[str, ...]) -> Address:
-    return address._replace(segments=tuple(map(str.lower, address.segments)))
-
-
 def _without_default(address: Address, default: tuple[str, ...]) -> Address:
     if default not in address.parameters:
         return address
@@ -125,7 +121,6 @@ _FORMS: dict[str, Callable[[Address, tuple[str, ...]], Address]] = {
     "segment": _without_segment,
     "value": _with_first_value,
     "suffix": _without_suffix,
-    "case": _in_lower_case,
 }
 
 _WORDS = {
@@ -139,5 +134,4 @@ _WORDS = {
     "segment": "without /{0}/",
     "value": "/{1}/ is /{2}/",
     "suffix": "without {0} at the end",
-    "case": "in lower case",
 }

@@ -39,7 +39,6 @@ def rules_of(a: str, b: str) -> list[AddressRule]:
         ("/news/1/amp", "/news/1", [AddressRule("segment", ("amp",))]),
         ("/news/", "/news", [AddressRule("segment", ("",))]),
         ("/a//b", "/a/b", [AddressRule("segment", ("",))]),
-        ("/News/A", "/news/a", [AddressRule("case")]),
         ("/news/a.html", "/news/a", [AddressRule("suffix", (".html",))]),
         ("/sale/x-17", "/shoes/x-17", [AddressRule("value", ("0", "sale", "shoes"))]),
         ("/2023/x", "/2024/x", []),
