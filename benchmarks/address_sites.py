@@ -396,6 +396,53 @@ class Corner(Site):
         return Page(name, _title(name), _text(name), ["/"], own)
 
 
+class Gallery(Site):
+    """size= at pictures, which says how large one is shown; two of the largest have numbers of their own."""
+
+    host, count, form = "gallery.example", 150, "/photo/{n}"
+    tails = ("", "size=s", "size=l")
+
+    def page(self, url: SplitResult, query: Query) -> Page | None:
+        number, size = self.numbers.get(url.path), query.get("size", "m")
+        page = self.plain(url.path, [f"{url.path}?size={each}" for each in "sl" if each != size])
+        if page is None or number is None:
+            return page
+        is_largest = number % 75 == 7 and size == "l"
+        return page._replace(text=page.text + _camera(2 * number + is_largest))
+
+
+class MailingList(Site):
+    """via= at messages, which says by which index one was reached; one of the newest shows a note by one of them."""
+
+    host, count, form = "lists.example", 220, "/message/{n}"
+    tails = ("", "via=thread", "via=date")
+
+    def page(self, url: SplitResult, query: Query) -> Page | None:
+        number, via = self.numbers.get(url.path), query.get("via", "")
+        noted = f"{self.articles[3]}?via=date"
+        if number is None:
+            page = self.plain(url.path)
+            return page._replace(own=[self.articles[3], noted]) if page and url.path == "/" else page
+        page = self.article(number, [f"{url.path}?via={each}" for each in ("thread", "date") if each != via])
+        is_noted = f"{url.path}?via={via}" == noted
+        return page._replace(title=_title("rebuilt"), text=english_of("rebuilt", 90)) if is_noted else page
+
+
+class Variants(Site):
+    """variant= at products: most are the product, one in ten is another, with its own numbers under the same title."""
+
+    host, count, form, list_form = "parts.example", 150, "/part/{n}", "/list/{n}"
+
+    def page(self, url: SplitResult, query: Query) -> Page | None:
+        number, variant = self.numbers.get(url.path), int(query.get("variant", 0))
+        if number is None:
+            return self.plain(url.path)
+        own = [f"{url.path}?variant={each}" for each in range(1, 4) if each != variant]
+        is_another = (4 * number + variant) % 10 == 9
+        name = f"{url.path} {variant}" if is_another else url.path
+        return self.article(number, own, name, _text(url.path) + _camera(4 * number + variant * is_another))
+
+
 KINDS: dict[str, type[Site]] = {
     "a blog": Blog,
     "a wiki with old versions": Wiki,
@@ -409,6 +456,9 @@ KINDS: dict[str, type[Site]] = {
     "lists in pages": Paged,
     "languages": Languages,
     "sid that matters in one corner": Corner,
+    "a gallery with sizes": Gallery,
+    "a mailing list with via": MailingList,
+    "products in variants": Variants,
 }
 """The kinds of sites."""
 
@@ -443,6 +493,13 @@ def _teasers(addresses: Iterable[str], order: str = "") -> str:
     if order:
         Random(order).shuffle(teasers)
     return "\n".join(teasers)
+
+
+def _camera(number: int) -> str:
+    """Return numbers that tell two pages apart which are alike."""
+    chance = Random(number)
+    measures = ("width", "height", "weight", "aperture", "speed", "focus")
+    return "\n" + ", ".join(f"{name} {chance.randrange(1_000, 9_999)}" for name in measures)
 
 
 def _printed(path: str) -> str:
