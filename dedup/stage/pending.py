@@ -103,11 +103,11 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool, mark_only: bool = Fa
 
 def _tell_kept(decision: Decision) -> None:
     """Log what an item resembles; one with new text is worth a line as a dropped one is."""
-    level = logging.INFO if decision.rule is Rule.NEW_TEXT else logging.DEBUG
-    more = f" (+{counted(decision.lost.words, 'word')})" if decision.rule is Rule.NEW_TEXT else ""
-    original = logged(str(decision.original))
-    close = _how_close(decision)
-    logger.log(level, "kept %s: similar to %s%s: %s%s", logged(decision.key), original, close, decision.rule, more)
+    says_more = decision.rule is Rule.NEW_TEXT
+    relation = "moved from" if decision.rule is Rule.MOVED else "similar to"
+    more = f" (+{counted(decision.lost.words, 'word')})" if says_more else ""
+    why = f"{relation} {logged(str(decision.original))}{_how_close(decision)}: {decision.rule}{more}"
+    logger.log(logging.INFO if says_more else logging.DEBUG, "kept %s: %s", logged(decision.key), why)
 
 
 def _how_close(decision: Decision) -> str:
