@@ -25,7 +25,7 @@ from dedup.rules.setting_values import to_word
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
 from dedup.signature.normalise import clean
-from dedup.stage.crawl_run import BATCH_PATIENCE, MicroBatcher
+from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.outages import CrawlStopper, outages_of
 from dedup.stage.pending import ExactDuplicate, NearDuplicate, Unchanged
 from dedup.stage.pipelines import NearDuplicatePipeline

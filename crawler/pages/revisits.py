@@ -18,7 +18,7 @@ from crawler.request_meta import AGAIN, NOT_MODIFIED
 from crawler.runs import name_of_run
 from dedup.errors import DatabaseError
 from dedup.signature.normalise import clean
-from dedup.stage.crawl_run import MicroBatcher
+from dedup.stage.batching import MicroBatcher
 from dedup.stage.outages import CrawlStopper
 from dedup.stage.pipelines import NearDuplicatePipeline
 from dedup.store.runs import read_last_verdicts

@@ -21,7 +21,7 @@ _ROMAN = [tens + ones for tens in ("", "x", "xx", "xxx") for ones in _ONES]
 # One letter alone is a word, an initial or a list's.
 _WORDS = {word.encode(): str(value) for value, word in enumerate(_ROMAN) if len(word) > 1} | NUMBERS
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
-_GROUP = 3
+_GROUP, _MOST_GROUPS = 3, 3
 _OF_DAY = frozenset((b"am", b"pm"))
 # What stands between the parts of a date in Chinese and Japanese.
 _OF_DATE = frozenset("年月日号".encode()[at : at + 3] for at in range(0, 12, 3))
@@ -79,17 +79,24 @@ def _number_at(tokens: Sequence[bytes], at: int) -> Number | None:
     behind = tokens[at + 1] if at + 1 < len(tokens) else b""
     if not (whole := _NUMBER.fullmatch(word)):
         with_unit = _WITH_UNIT.fullmatch(word)
-        return Number(at, at + 1, word if with_unit is None else f"{int(with_unit[1])}{with_unit[2]}")
-    digits, end = whole[1], at + 1
-    if word == digits and len(digits) <= _GROUP and digits != "0":
-        while end < len(tokens) and len(tokens[end]) == _GROUP and tokens[end].isdigit():
-            digits += tokens[end].decode()
-            end += 1
+        return Number(at, at + 1, word if with_unit is None else with_unit[1] + with_unit[2])
+    value, end = whole[1], at + 1
+    if word == value and len(value) <= _GROUP and value != "0" and (count := _groups_behind(tokens, end)):
+        value, end = value + b"".join(tokens[end : end + count]).decode(), end + count
         behind = tokens[end] if end < len(tokens) else b""
-    value = str(int(digits))
     if behind in _OF_DAY or behind in UNITS:
         return Number(at, end + 1, value + behind.decode())
     return Number(at, end, value)
+
+
+def _groups_behind(tokens: Sequence[bytes], start: int) -> int:
+    """Return how many groups of three digits a number goes on with; 0 where so many follow that they are a table's."""
+    end = start
+    while end < len(tokens) and len(tokens[end]) == _GROUP and tokens[end].isdigit():
+        end += 1
+        if end - start > _MOST_GROUPS:
+            return 0
+    return end - start
 
 
 def count_numbers(tokens: Sequence[bytes], parts: Iterable[tuple[int, int]]) -> Counter[str]:

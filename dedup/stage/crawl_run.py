@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from scrapy.crawler import Crawler
 
 from dedup.atomic_files import open_output, replace_file
 from dedup.console import counted
-from dedup.errors import DatabaseError, DedupError, LockedError, OutageError
+from dedup.errors import DatabaseError, DedupError
 from dedup.rules.decisions import Decision
 from dedup.rules.documents import Document
 from dedup.rules.scope import FOR_EVER
 from dedup.rules.settings import DedupSettings
 from dedup.signature.normalise import clean
+from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher, Place
 from dedup.stage.outages import outages_of
 from dedup.stage.pending import PendingItem, UnstoredItems
 from dedup.stage.project import make_database_folder
@@ -35,86 +34,12 @@ from dedup.store.runs import name_by_time
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-R = TypeVar("R")
 
 PATIENCE = 10.0
 """Seconds that a copy waits at most until its original is through all pipelines: one may wait for items itself."""
 
-BATCH_PATIENCE = 0.1
-"""Seconds: four or five pages of a crawl at full speed share a transaction; nobody notices the delay."""
-
 _SKIPPED_AT_ONCE = 100
 _NAME_IN_JOB = "dedup.run"
-
-
-class MicroBatcher(Generic[T, R]):
-    """Hands what was submitted to a blocking function, in order and in batches.
-
-    While one batch is being worked on, the next one gathers.
-
-    Args:
-        handle: takes a list of submitted values and returns a result for each; it runs in a
-            thread of its own, never twice at once.
-        limit: how many values a batch has at most.
-        patience: seconds that the first value of a batch waits for others, so that they share the
-            cost of a transaction.
-        is_all: whether, of a number of waiting values, others can hardly follow them, so that they need not wait.
-    """
-
-    def __init__(
-        self,
-        handle: Callable[[list[T]], Sequence[R]],
-        limit: int,
-        patience: float = 0.0,
-        is_all: Callable[[int], bool] | None = None,
-    ) -> None:
-        self._handle = handle
-        self._is_all = is_all
-        self._limit = limit
-        self._patience = patience
-        self._waiting: deque[tuple[T, asyncio.Future[R]]] = deque()
-        self._thread = ThreadPoolExecutor(1)
-        self._worker: asyncio.Task[None] | None = None
-
-    async def submit(self, value: T) -> R:
-        """Return the function's result for a value; raise what it raised for the batch that the value was in.
-
-        Raises:
-            DatabaseError: also where an earlier batch waited in vain for the database while this value was waiting.
-        """
-        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self._waiting.append((value, future))
-        if self._worker is None:
-            self._worker = asyncio.create_task(self._work())
-        return await future
-
-    async def close(self) -> None:
-        """Wait for what was submitted and end the thread."""
-        if self._worker is not None:
-            await self._worker
-        self._thread.shutdown()
-
-    async def _work(self) -> None:
-        loop = asyncio.get_running_loop()
-        while self._waiting:
-            if len(self._waiting) < self._limit and not (self._is_all and self._is_all(len(self._waiting))):
-                await asyncio.sleep(self._patience)
-            batch = [self._waiting.popleft() for _ in range(min(self._limit, len(self._waiting)))]
-            try:
-                results = await loop.run_in_executor(self._thread, self._handle, [value for value, _ in batch])
-            except Exception as error:  # handed on to all that wait for this batch
-                if isinstance(error, (LockedError, OutageError)):
-                    # Each batch would wait for the same, and for as long, before the crawl could end.
-                    batch += self._waiting
-                    self._waiting.clear()
-                for _, future in batch:
-                    if not future.done():
-                        future.set_exception(error)
-            else:
-                for (_, future), result in zip(batch, results, strict=True):
-                    if not future.done():
-                        future.set_result(result)
-        self._worker = None
 
 
 class CrawlRun:
@@ -134,6 +59,7 @@ class CrawlRun:
         self._failure: DedupError | None = None
         self._beginning: asyncio.Task[int] | None = None
         self._run_id: int | None = None
+        self._deciding = MicroBatcher(self._decide, settings.batch_size, BATCH_PATIENCE, self._is_all)
         self._refusing = MicroBatcher(self._refuse, settings.batch_size)
         self.unstored = UnstoredItems(self._refusing.submit, crawler.stats)
         self._skipped: list[Skipped] = []
@@ -158,7 +84,6 @@ class CrawlRun:
                 f"the folder of the database cannot be made: {error}; set DEDUP_DATABASE_URL"
             ) from error
         self._deduplicator = await asyncio.to_thread(Deduplicator, self._settings)
-        self._deciding = MicroBatcher(self._decide, self._settings.batch_size, BATCH_PATIENCE, self._is_all)
         self._recognising = MicroBatcher(self._recognise, self._settings.batch_size)
         try:
             logger.info("%s", await self._in_thread(self._summary))
@@ -189,6 +114,10 @@ class CrawlRun:
         self._crawler.stats.set_value("dedup/run", name)
         return self._run_id
 
+    def reserve(self) -> Place[PendingItem, Decision | None]:
+        """Return the place of an item that reaches the stage: they are decided in order, whatever is signed first."""
+        return self._deciding.reserve()
+
     async def decide(self, pending: PendingItem) -> None:
         """Decide the document of an item, and wait for its order; at once without a decision if it has no signature.
 
@@ -201,7 +130,7 @@ class CrawlRun:
         if self._run_id is None:
             await self.begin()
         deadline = asyncio.get_running_loop().time() + PATIENCE
-        pending.decision = decision = await self._deciding.submit(pending)
+        pending.decision = decision = await self._deciding.submit(pending, pending.take_place())
         if decision is not None:
             await pending.wait_in_order()
         while decision is not None and self._drops(decision) and await self.unstored.loses_original(decision, deadline):

@@ -25,6 +25,7 @@ from dedup.rules.scope import owner_of
 from dedup.rules.table import Rule
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
+from dedup.stage.batching import Place
 from dedup.stage.item_settings import ItemView
 from dedup.store.writing import Orphan
 
@@ -185,6 +186,21 @@ class PendingItem(ItemView):
         self.is_reported = False
         self.is_through = asyncio.Event()
         self.orphans: frozenset[int] = frozenset()
+        self._place: Place[PendingItem, Decision | None] | None = None
+
+    def queue(self, place: Place[PendingItem, Decision | None]) -> None:
+        """Hold a place among the items that are to be decided, from the moment in which it reached the stage."""
+        self._place = place
+
+    def take_place(self) -> Place[PendingItem, Decision | None] | None:
+        """Return its place, once; None: it has none any more."""
+        place, self._place = self._place, None
+        return place
+
+    def let_pass(self) -> None:
+        """Give up its place, where there is nothing to decide."""
+        if place := self.take_place():
+            place.give_up()
 
     @property
     def is_page_copy(self) -> bool:

@@ -193,6 +193,7 @@ class NearDuplicatePipeline:
 
     async def process_item(self, item: Any) -> Any:
         pending = self._origins.pending(item)
+        pending.queue(self._run.reserve())
         self._inside += 1
         try:
             if await self._is_ready():
@@ -208,6 +209,7 @@ class NearDuplicatePipeline:
             self._inside -= 1
             if _is_tried_out(self._crawler):
                 self._wake_engine(None)
+            pending.let_pass()
             await pending.wait_in_order()
             self._origins.settle(pending)
             pending.release()

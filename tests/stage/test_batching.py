@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from dedup.errors import LockedError
-from dedup.stage.crawl_run import MicroBatcher
+from dedup.stage.batching import MicroBatcher
 
 SECONDS = 10
 
@@ -187,3 +187,22 @@ def test_nobody_waits_for_others_that_cannot_come() -> None:
         return results
 
     assert asyncio.run(main()) == [2, 4]
+
+
+@batching()
+async def test_a_value_that_is_ready_later_keeps_its_place(batcher: MicroBatcher[int, int], handler: Handler) -> None:
+    first, second, third = (batcher.reserve() for _ in range(3))
+    last = asyncio.create_task(batcher.submit(3, third))
+    await asyncio.sleep(0.05)
+    assert handler.batches == []
+    second.give_up()
+    assert [await batcher.submit(1, first), await last] == [2, 6]
+    assert [value for batch in handler.batches for value in batch] == [1, 3]
+
+
+@batching()
+async def test_places_that_are_given_up_are_forgotten(batcher: MicroBatcher[int, int], handler: Handler) -> None:
+    for _ in range(100):
+        batcher.reserve().give_up()
+    assert await batcher.submit(1) == 2
+    assert not batcher._queue

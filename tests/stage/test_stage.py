@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from threading import Barrier
 from typing import Any
 
@@ -27,6 +28,7 @@ from dedup import make_signature
 from dedup.rules.settings import DedupSettings
 from dedup.store.database import open_existing_database, url_of
 from dedup.store.deduplicator import Deduplicator
+from dedup.workers.pool import WorkerPool
 from tests.crawling import NO_NETWORK, ExitedError, Outcome, crawl_here, run, runs_in
 from tests.crawls import report_on
 from tests.localsite import Asked, LocalSite, article
@@ -421,6 +423,37 @@ def test_database_is_in_the_folder_whatever_it_is_called(
 def test_crawl_without_items_leaves_no_run(pass_on: PassOn, tmp_path: Path) -> None:
     pass_on([])
     assert runs_in(f"sqlite:///{tmp_path / 'dedup.db'}") == []
+
+
+class FromStart(ItemsSpider):
+    """Yields the given items before any page is fetched."""
+
+    async def start(self) -> AsyncIterator[Any]:
+        for item in self.items:
+            yield item
+
+
+@pytest.mark.parametrize("spider", [ItemsSpider, FromStart])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_items_in_the_same_order_get_the_same_verdicts_whatever_is_signed_first(
+    seed: int, spider: type[ItemsSpider], sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random, run = Random(seed), WorkerPool.run
+
+    async def run_slowly(pool: WorkerPool, *arguments: Any) -> Any:
+        await asyncio.sleep(random.random() / 20)
+        return await run(pool, *arguments)
+
+    monkeypatch.setattr(WorkerPool, "run", run_slowly)
+    stories = [document(120, f"story {number}") for number in range(8)]
+    # One is signed in a worker, its copy at once, or the other way round.
+    items = [
+        {"url": url(f"{number}/{copy}"), "html" if (number + copy) % 2 else "text": f"<p>{story}</p>"}
+        for number, story in enumerate(stories)
+        for copy in range(2)
+    ]
+    outcome = crawl_here(spider, {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": sqlite_url}, items=items)
+    assert sorted(urls(outcome)) == sorted(item["url"] for item in items[::2])
 
 
 def test_items_of_a_page_leave_in_the_order_in_which_they_came(pass_on: PassOn) -> None:
