@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from typing import Any, Self
 
 from itemadapter import ItemAdapter
@@ -41,6 +42,11 @@ _RETRY_AFTER = 60.0
 
 _PASSING = "items pass undecided, and every minute one tries again; DEDUP_ON_ERROR = 'stop' would end the crawl"
 
+_SAME_OBJECT = (
+    "an item was changed and yielded again while it was under way, so that what it held before is lost: make a new one "
+    "each time, or yield item.copy()"
+)
+
 RUN_GOES_ON = "dedup/run_goes_on"
 """The stat by which an application says that other processes go on with the run, so that it stays open."""
 
@@ -73,7 +79,8 @@ class NearDuplicatePipeline:
         call_when_forced(self._workers.close)
         self._is_open = False
         self._opening = asyncio.Lock()
-        self._inside = 0
+        # How often each item is here, by id.
+        self._inside: Counter[int] = Counter()
         self._is_watching = False
         self._retry_at: float | None = None
         self._reported: set[str] = set()
@@ -152,7 +159,9 @@ class NearDuplicatePipeline:
         while self._inside and loop.time() < deadline:
             await asyncio.sleep(_MOMENT)
         if self._inside:
-            logger.warning("closed without %s, still here after %g seconds", counted(self._inside, "item"), most)
+            logger.warning(
+                "closed without %s, still here after %g seconds", counted(self._inside.total(), "item"), most
+            )
         self._workers.close()
         if self._is_open:
             await self._run.stop_deciding()
@@ -194,7 +203,7 @@ class NearDuplicatePipeline:
     async def process_item(self, item: Any) -> Any:
         pending = self._origins.pending(item)
         pending.queue(self._run.reserve())
-        self._inside += 1
+        self._enter(item)
         try:
             if await self._is_ready():
                 await self._decide(pending)
@@ -206,7 +215,7 @@ class NearDuplicatePipeline:
             if self._items.on_error is OnError.STOP:
                 raise Undecided("not decided: the database failed", "") from error
         finally:
-            self._inside -= 1
+            self._leave(item)
             if _is_tried_out(self._crawler):
                 self._wake_engine(None)
             pending.let_pass()
@@ -216,6 +225,18 @@ class NearDuplicatePipeline:
         if pending.dropped is not None:
             raise pending.dropped
         return item
+
+    def _enter(self, item: Any) -> None:
+        """Note an item, and tell once of an object that comes again while it is here: its first content is lost."""
+        self._inside[id(item)] += 1
+        if self._inside[id(item)] > 1 and _SAME_OBJECT not in self._reported:
+            self._reported.add(_SAME_OBJECT)
+            logger.warning("%s", _SAME_OBJECT)
+
+    def _leave(self, item: Any) -> None:
+        self._inside[id(item)] -= 1
+        if not self._inside[id(item)]:
+            del self._inside[id(item)]
 
     async def _decide(self, pending: PendingItem) -> None:
         """Have an item decided; count, mark and announce the decision.

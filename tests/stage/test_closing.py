@@ -116,7 +116,7 @@ class Stuck(scrapy.Spider):
     def parse(self, response: Any) -> None:
         stage = self.crawler.get_item_pipeline(NearDuplicatePipeline)
         assert stage is not None
-        stage._inside += 1
+        stage._inside[0] += 1
         raise CloseSpider("enough")
 
 

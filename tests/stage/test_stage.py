@@ -425,6 +425,25 @@ def test_crawl_without_items_leaves_no_run(pass_on: PassOn, tmp_path: Path) -> N
     assert runs_in(f"sqlite:///{tmp_path / 'dedup.db'}") == []
 
 
+class OneItem(ItemsSpider):
+    """Changes one item, and yields it each time."""
+
+    def parse(self, response: Any) -> Iterator[Any]:
+        for item in self.items:
+            self.items[0] |= item
+            yield self.items[0]
+
+
+def test_an_item_that_is_changed_and_yielded_again_is_told_of_once(sqlite_url: str) -> None:
+    settings = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": sqlite_url}
+    items = [{"url": url(number), "text": document(120, f"story {number}")} for number in range(6)]
+    told = [
+        [line for line in crawl_here(spider, settings, items=list(items)).messages if "yield item.copy()" in line]
+        for spider in (OneItem, ItemsSpider)
+    ]
+    assert [len(lines) for lines in told] == [1, 0]
+
+
 class FromStart(ItemsSpider):
     """Yields the given items before any page is fetched."""
 
