@@ -67,9 +67,9 @@ _TABLES = "tables of the "
 
 _POLL_SECONDS = 0.05
 # Keys lie anywhere in their table: pages are read again, and are written back less often the longer the log may be.
-_CACHE_KIB, _MOST_LOGGED = 1 << 16, 1 << 14
+_CACHE_KIB, _MOST_LOGGED, _PAGE_BYTES = 1 << 16, 1 << 16, 1024
 # But not longer than the file, which else would be empty beside it.
-_LEAST_LOGGED = 1_000
+_LEAST_LOGGED = 4_000
 # A transaction may take so much. On a disk that is full the memory that SQLite's processes share can end them.
 _LEAST_FREE = 16 * 1024 * 1024
 # In seconds; without these a server that lost its power would be waited for without end.
@@ -461,6 +461,8 @@ def _sqlite_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
         if read_only:
             connection.execute("PRAGMA query_only = ON")
         else:
+            # Keys lie anywhere: of each page that is written little has changed. A file that is there keeps its own.
+            connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
             _log_ahead(connection, time.monotonic() + lock_timeout)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")

@@ -10,6 +10,7 @@ import json
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -48,22 +49,20 @@ CROSS JOIN LATERAL (
 ) AS stored
 ORDER BY asked.place, stored.document_id
 """
-# One statement for all rows: between two of them the spider's thread would run for some milliseconds.
-_SQLITE_ROWS = (
-    "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(?)"
-)
-_SQLITE_ADD = f"INSERT INTO dedup_fingerprints (number, value, document_id) {_SQLITE_ROWS}"
+_SQLITE_ADD = "INSERT INTO dedup_fingerprints (number, value, document_id) VALUES {rows}"
 _POSTGRESQL_ADD = """
 INSERT INTO dedup_fingerprints (number, value, document_id)
 SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[])
 """
-_SQLITE_REMOVE = f"DELETE FROM dedup_fingerprints WHERE (number, value, document_id) IN ({_SQLITE_ROWS})"  # noqa: S608 -- no input
+_SQLITE_REMOVE = "DELETE FROM dedup_fingerprints WHERE (number, value, document_id) IN (VALUES {rows})"
 _POSTGRESQL_REMOVE = """
 DELETE FROM dedup_fingerprints AS stored
 USING unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS gone (number, value, document_id)
 WHERE stored.number = gone.number AND stored.value = gone.value AND stored.document_id = gone.document_id
 """
 _EVERYWHERE = Scopes(Scope.ALL)
+# A statement of SQLite may take 32,766 values.
+_SQLITE_ROWS = 10_000
 _AT_ONCE = 50_000
 _COUNT = select(func.count()).select_from(fingerprints)
 
@@ -199,7 +198,11 @@ def _execute(session: Session, sqlite: str, postgresql: str, rows: Sequence[tupl
     # In the order of the primary key fewer of its pages are written.
     rows = sorted(rows)
     if session.dialect.name == "sqlite":
-        session.exec_driver_sql(sqlite, (json.dumps(rows),))
+        # Few statements: between two of them the spider's thread would run for some milliseconds.
+        for start in range(0, len(rows), _SQLITE_ROWS):
+            some = rows[start : start + _SQLITE_ROWS]
+            statement = sqlite.format(rows=", ".join(["(?, ?, ?)"] * len(some)))
+            session.exec_driver_sql(statement, tuple(chain.from_iterable(some)))
     else:
         session.exec_driver_sql(postgresql, tuple(list(column) for column in zip(*rows, strict=True)))
 
