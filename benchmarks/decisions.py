@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 from numpy.typing import NDArray
-from sqlalchemy import Connection, create_engine, func, insert, select, text
+from sqlalchemy import Connection, bindparam, create_engine, func, insert, select, text, update
 
 from benchmarks.processes import scratch_folder
 from benchmarks.texts import EDITS, Texts, real_texts
@@ -36,7 +36,7 @@ from dedup.signature.signing import make_signature
 from dedup.store.database import Database
 from dedup.store.deduplicator import Deduplicator
 from dedup.store.key_table import KeyTable, Looked, fill_keys
-from dedup.store.schema import documents, fingerprints, to_signed, words
+from dedup.store.schema import documents, keys, texts, to_signed
 
 _SIZES = (10_000, 100_000, 1_000_000)
 _BATCH = 50
@@ -58,6 +58,7 @@ _KEYS = SETTINGS.keys
 _DOCUMENT = np.dtype([("digest", "V16"), ("fingerprint", "<u8"), ("sketch", "V80"), ("bands", "<u8", (BANDS,))])
 _CHUNK = 500
 _ROWS = 20_000
+_FILL_WORDS = update(texts).where(texts.c.digest == bindparam("own_digest")).values(words=bindparam("own_words"))
 
 
 @dataclass(frozen=True)
@@ -359,22 +360,23 @@ def may_meet(stored: NDArray[Any], asked: Sequence[Signature]) -> NDArray[np.int
 def look_up(connection: Connection, signature: Signature) -> LookedUp:
     """Look a document up as a decision does, and count."""
     table = KeyTable(_KEYS)
-    [keys] = table.keys_of([Looked(signature.fingerprint, signature.bands, 0)])
+    [own] = table.keys_of([Looked(signature.fingerprint, signature.bands, 0)])
     rows = 0
-    for number, value in enumerate(keys):
-        number_is, value_is = fingerprints.c.number == number, fingerprints.c.value == value
-        of_key = select(fingerprints.c.document_id).where(number_is, value_is)
+    for number, value in enumerate(own):
+        number_is, value_is = keys.c.number == number, keys.c.value == value
+        of_key = select(keys.c.text_id).where(number_is, value_is)
         rows += connection.scalar(select(func.count()).select_from(of_key.limit(MOST_READ).subquery())) or 0
-    with table.batch(connection, [keys]):
-        return LookedUp(rows, len(table.find(connection, keys)))
+    with table.batch(connection, [own]):
+        return LookedUp(rows, len(table.find(connection, own)))
 
 
 def fill(database: Database, stored: NDArray[Any], run_id: int) -> None:
     """Write documents with their keys, text number n with the id n + 1, into a new database of a `Deduplicator`."""
     for start in range(0, len(stored), _ROWS):
-        rows = list(_rows_of(stored, range(start, min(start + _ROWS, len(stored))), run_id))
+        numbers = range(start, min(start + _ROWS, len(stored)))
         with database.write() as connection:
-            connection.execute(insert(documents), rows)
+            connection.execute(insert(texts), list(_texts_of(stored, numbers)))
+            connection.execute(insert(documents), list(_documents_of(numbers, run_id)))
     ids = np.arange(len(stored), dtype=np.int64) + 1
     fill_keys(database, _KEYS, ids, np.ascontiguousarray(stored["fingerprint"]), stored["bands"])
 
@@ -383,9 +385,9 @@ def fill_words(database: Database, signatures: Iterable[Signature]) -> None:
     """Write the words of some of the documents."""
     left = iter(signatures)
     while some := list(islice(left, _CHUNK)):
-        rows = [{"text_digest": each.text_digest, "words": deflate(each.words)} for each in some]
+        rows = [{"own_digest": each.text_digest, "own_words": deflate(each.words)} for each in some]
         with database.write() as connection:
-            connection.execute(insert(words), rows)
+            connection.execute(_FILL_WORDS, rows)
 
 
 def key_of(number: int) -> str:
@@ -393,18 +395,26 @@ def key_of(number: int) -> str:
     return f"text {number}"
 
 
-def _rows_of(stored: NDArray[Any], numbers: Iterable[int], run_id: int) -> Iterator[dict[str, Any]]:
+def _texts_of(stored: NDArray[Any], numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    for number in numbers:
+        yield {
+            "id": number + 1,
+            "digest": stored["digest"][number].tobytes(),
+            "fingerprint": to_signed(int(stored["fingerprint"][number])),
+            "sketch": stored["sketch"][number].tobytes(),
+            "indexed": 1,
+        }
+
+
+def _documents_of(numbers: Iterable[int], run_id: int) -> Iterator[dict[str, Any]]:
     for number in numbers:
         key = key_of(number)
         yield {
             "id": number + 1,
             "key": key,
             "key_digest": digest(key.encode()),
-            "text_digest": stored["digest"][number].tobytes(),
             "text_bytes": 0,
-            "fingerprint": to_signed(int(stored["fingerprint"][number])),
-            "sketch": stored["sketch"][number].tobytes(),
-            "indexed": 1,
+            "text_id": number + 1,
             "first_run_id": run_id,
             "last_run_id": run_id,
             "content_run_id": run_id,

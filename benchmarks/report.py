@@ -27,7 +27,7 @@ from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import digest
 from dedup.store.database import Database, open_dedup_database
 from dedup.store.document_rows import key_digest
-from dedup.store.schema import documents, runs, verdicts, words
+from dedup.store.schema import documents, runs, texts, verdicts
 
 _NOUNS = "harbour ferry bridge tide market letter winter council library school garden night river tower boat"
 _WORDS = _NOUNS.split()
@@ -79,13 +79,13 @@ def _make_crawl(url: str, n: int) -> None:
 
 def _insert(database: Database, rows: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]]) -> None:
     with database.write() as connection:
+        connection.execute(insert(texts), [each for *_, each in rows if each])
         connection.execute(insert(documents), [document for document, _, _ in rows])
         connection.execute(insert(verdicts), [verdict for _, verdict, _ in rows])
-        connection.execute(insert(words), [each for *_, each in rows if each])
 
 
 def _rows(n: int) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]]:
-    """Yield documents, their verdicts and their words: originals, each followed by its copies."""
+    """Yield documents, their verdicts and their texts: originals, each followed by its copies."""
     chosen = random.Random(1)
     number = dropped = 0
     while dropped < n:
@@ -107,17 +107,13 @@ def _row(
     key = f"https://{host}/{chosen.choice(_WORDS)}/{number}-{'-'.join(chosen.choices(_WORDS, k=5))}.html"
     verdict = Verdict.NEW if leader is None else chosen.choice(_VERDICTS)
     is_exact = verdict is Verdict.EXACT_DUPLICATE
-    text_digest = digest(f"{leader if is_exact else number}".encode())
     similarity = 1.0 if is_exact else 1 - min(0.45, chosen.expovariate(8))
     document = {
         "id": number,
         "key": key,
         "key_digest": key_digest(key),
-        "text_digest": text_digest,
         "text_bytes": 5_000,
-        "fingerprint": number,
-        "sketch": bytes(80),
-        "indexed": 0,
+        "text_id": leader if is_exact else number,
         "leader_id": leader,
         "first_run_id": 1,
         "last_run_id": 1,
@@ -134,8 +130,15 @@ def _row(
         "rule": None if leader is None else "same_text" if is_exact else "jaccard",
         "decided": 1.8e9 + chosen.random() * _SECONDS,
     }
-    deflated = deflate("\n".join(tokens).encode())
-    return document, decided, None if is_exact else {"text_digest": text_digest, "words": deflated}
+    text = {
+        "id": number,
+        "digest": digest(f"{number}".encode()),
+        "fingerprint": number,
+        "sketch": bytes(80),
+        "indexed": 0,
+        "words": deflate("\n".join(tokens).encode()),
+    }
+    return document, decided, None if is_exact else text
 
 
 def _write(url: str, page: Path) -> dict[str, float]:

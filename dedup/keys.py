@@ -175,6 +175,7 @@ class Keys:
         with_bands: whether there are keys for bands, too; in the paper's mode there are none.
 
     Attributes:
+        with_bands: as above.
         tables: how many keys are of tables.
         count: how many keys a document has.
         most_read: of a key so many documents are read, the earliest; without bands nothing is confirmed by words, and
@@ -184,6 +185,7 @@ class Keys:
 
     def __init__(self, design: TableDesign, *, with_bands: bool = True) -> None:
         self._tables = design.tables
+        self.with_bands = with_bands
         self.tables = design.table_count
         self.count = self.tables + BANDS * with_bands
         self.most_read, self.most_ranked = (MOST_READ, MOST_RANKED) if with_bands else (_ALL, _ALL)

@@ -73,7 +73,9 @@ def change_version(url: str, changed: str, *, of_all: bool = False) -> None:
 def lose_text(database: Database, key: str) -> None:
     """Damage a database: nothing is known any more of the text of a document, which may lead others."""
     with database.write() as connection:
-        connection.execute(text("UPDATE dedup_documents SET text_digest = NULL WHERE key = :key"), {"key": key})
+        connection.execute(
+            text("UPDATE dedup_documents SET former_text_id = text_id, text_id = NULL WHERE key = :key"), {"key": key}
+        )
 
 
 @contextmanager

@@ -30,29 +30,23 @@ from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BANDS, Sketch, without_signs
 from dedup.store import document_rows
-from dedup.store.database import LOADING, Database, insert_into, open_dedup_database
+from dedup.store.database import LOADING, Database, open_dedup_database
 from dedup.store.document_rows import Identity
 from dedup.store.key_table import fill_keys
-from dedup.store.schema import documents, properties, runs, to_signed, to_unsigned, words
+from dedup.store.schema import documents, properties, runs, texts, to_signed, to_unsigned
 
 AT_ONCE = 5_000
 _ROWS_AT_ONCE = 1_000
 _KNOWN_KEYS = select(documents.c.key_digest)
-_COUNT = select(func.count()).select_from(documents).where(documents.c.text_digest.is_not(None))
+_KNOWN_TEXTS = select(texts.c.digest, texts.c.id)
+_COUNT = select(func.count()).select_from(documents).where(documents.c.text_id.is_not(None))
 
 _STORED = (
     select(
-        documents.c.id,
-        documents.c.key,
-        documents.c.text_digest,
-        documents.c.body_digest,
-        documents.c.fingerprint,
-        documents.c.sketch,
-        documents.c.leader_id,
-        words.c.words,
+        *documents.c["id", "key", "body_digest", "leader_id"],
+        *texts.c["digest", "fingerprint", "sketch", "words"],
     )
-    .select_from(documents.outerjoin(words, words.c.text_digest == documents.c.text_digest))
-    .where(documents.c.text_digest.is_not(None))
+    .join_from(documents, texts, texts.c.id == documents.c.text_id)
     .order_by(documents.c.id)
 )
 
@@ -136,22 +130,42 @@ def _keyed(saved: SavedIndex) -> Keyed:
 
 
 def _write(connection: Connection, some: list[tuple[StoredDocument, bytes]], run_id: int) -> None:
-    """Write documents with their words, deflated; of one key, further ones have keys of their own, as in a crawl."""
-    rows = []
+    """Write documents with their texts and words, deflated.
+
+    Of one key, further ones have keys of their own, as in a crawl. A text has the number of the first document that
+    holds it.
+    """
+    rows: list[dict[str, Any]] = []
+    new: list[dict[str, Any]] = []
+    text_digests = [document.text_digest for document, _ in some]
+    found = connection.execute(_KNOWN_TEXTS.where(texts.c.digest.in_(text_digests)))
+    text_ids = {bytes(row.digest): row.id for row in found}
     plain = [Identity(document.key, document.key) for document, _ in some]
     digests = [identity.key_digest for identity in plain]
     used = {bytes(each) for each in connection.scalars(_KNOWN_KEYS.where(documents.c.key_digest.in_(digests)))}
-    for (document, _), identity, key_digest in zip(some, plain, digests, strict=True):
+    for (document, deflated), identity, key_digest in zip(some, plain, digests, strict=True):
         assert document.text_digest is not None
         is_used = key_digest in used
         used.add(key_digest)
         own = identity.separated(document.text_digest, None, "", has_text=True) if is_used else identity
-        rows.append(_row(document, own, run_id))
+        if document.text_digest not in text_ids:
+            text_ids[document.text_digest] = document.id + 1
+            new.append(_text_row(document, deflated))
+        rows.append({**_row(document, own, run_id), "text_id": text_ids[document.text_digest]})
+    if new:
+        connection.execute(insert(texts), new)
     connection.execute(insert(documents), rows)
-    with_words = [{"text_digest": document.text_digest, "words": deflated} for document, deflated in some if deflated]
-    if with_words:
-        # That no two documents of an index have the same digest is not checked.
-        connection.execute(insert_into(words, connection.dialect.name).on_conflict_do_nothing(), with_words)
+
+
+def _text_row(document: StoredDocument, deflated: bytes) -> dict[str, Any]:
+    return {
+        "id": document.id + 1,
+        "digest": document.text_digest,
+        "fingerprint": to_signed(document.fingerprint),
+        "sketch": document.sketch.to_bytes(),
+        "indexed": int(document.indexed),
+        "words": deflated or None,
+    }
 
 
 def _row(document: StoredDocument, identity: Identity, run_id: int) -> dict[str, Any]:
@@ -160,12 +174,8 @@ def _row(document: StoredDocument, identity: Identity, run_id: int) -> dict[str,
         "key": clean(identity.key),
         "key_digest": identity.key_digest,
         "given_digest": identity.given_digest,
-        "text_digest": document.text_digest,
         # An index does not have it.
         "text_bytes": 0,
-        "fingerprint": to_signed(document.fingerprint),
-        "sketch": document.sketch.to_bytes(),
-        "indexed": int(document.indexed),
         "leader_id": None if document.leader_id is None else document.leader_id + 1,
         "first_run_id": run_id,
         "last_run_id": run_id,
@@ -225,7 +235,7 @@ def _add(row: Any, leader: int | None, settings: RuleSettings, table: DocumentTa
     body_digest = None if row.body_digest is None else bytes(row.body_digest)
     deflated = b"" if row.words is None else bytes(row.words)
     fingerprint = to_unsigned(row.fingerprint)
-    identity = identity_of(sketch.tokens, bytes(row.text_digest), body_digest)
+    identity = identity_of(sketch.tokens, bytes(row.digest), body_digest)
     if identity is None:
         return NULL
     number = table.find(identity)

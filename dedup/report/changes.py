@@ -170,13 +170,11 @@ def _redirected(left: Select[Any], names: Sequence[str]) -> Select[Any]:
 def _with_same_text(found: Select[Any], later: Sequence[int]) -> Select[Any]:
     """Select those of some pages whose text was kept at an address that some runs have not seen, and that address."""
     old = documents.alias("old")
-    # What is gone has no digest any more, but the rest of its signature.
-    same = (old.c[name] == documents.c[name] for name in ("fingerprint", "sketch", "text_bytes"))
+    # What is gone holds it no more.
+    same = or_(old.c.text_id == documents.c.text_id, old.c.former_text_id == documents.c.text_id)
     is_seen = exists().where(verdicts.c.document_id == old.c.id, verdicts.c.run_id.in_(later))
-    # Written so that no index of originals is taken for this: one of all signatures is made instead, for this once.
-    is_original = func.coalesce(old.c.leader_id, 0) == 0
-    was_kept = and_(is_original, old.c.text_bytes > 0, old.c.first_run_id.not_in(later))
-    return found.add_columns(old.c.key).join(old, and_(*same)).where(was_kept, ~is_seen).order_by(old.c.key)
+    was_kept = and_(old.c.leader_id.is_(None), old.c.text_bytes > 0, old.c.first_run_id.not_in(later))
+    return found.add_columns(old.c.key).join(old, same).where(was_kept, ~is_seen).order_by(old.c.key)
 
 
 def _updated(

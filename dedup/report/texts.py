@@ -33,8 +33,9 @@ from dedup.signature.signing import bands_of_words, make_signature
 from dedup.signature.tokens import Tokens
 from dedup.store import document_rows
 from dedup.store.database import Database, read_properties
-from dedup.store.document_rows import find_words, given_key_of
+from dedup.store.document_rows import given_key_of
 from dedup.store.schema import documents, runs, verdicts
+from dedup.store.text_rows import find_words
 
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -292,7 +293,7 @@ def find_texts(database: Database, keys: Iterable[str], run: str = "") -> dict[s
                 found[key] = (Origin.LATER, "") if text is None else (Origin.PAGE, text)
             elif (text := find_text(connection, stored, scope)) is not None:
                 found[key] = Origin.PAGE, text
-            elif words := document_rows.find_words(connection, stored.text_digest):
+            elif words := find_words(connection, stored.text_digest):
                 found[key] = Origin.WORDS, rejoin(words).text
     return found
 
@@ -390,7 +391,7 @@ def _side(connection: Connection, stored: StoredDocument, made_with: MadeWith) -
             stored.key, make_signature(text, made_with.scheme), stored.space
         )
         return Side(stored.key, Origin.PAGE, signature, text, title=stored.title, fields=stored.fields)
-    words = document_rows.find_words(connection, stored.text_digest)
+    words = find_words(connection, stored.text_digest)
     signature = Signature(
         # A page that lost its original has no digest; nothing must be taken for the same as it.
         stored.text_digest or document_rows.key_digest(stored.key),

@@ -81,7 +81,10 @@ class Document:
 
 
 class StoredDocument(NamedTuple):
-    """One row of `dedup_documents`, as the deduplicator needs it."""
+    """A document that was decided before, with its text: `text_digest` is None of one that is undecided since.
+
+    `indexed`: whether its text can be found by its keys.
+    """
 
     id: int
     key: str
@@ -96,6 +99,7 @@ class StoredDocument(NamedTuple):
     space: str = ""
     title: str = ""
     fields: str = ""
+    text_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,7 @@ class Content:
         title: what it is called, in one line of `LONGEST_TITLE` characters at most; empty: nobody knows.
         fields: its short fields, see `dedup.rules.other_fields`.
         keys: what it is found by, see `dedup.store.key_table`; None where it is not.
+        mask: that of its scope, see `dedup.rules.scope.Scopes.mask`.
     """
 
     text_digest: bytes
@@ -123,6 +128,7 @@ class Content:
     title: str = ""
     fields: str = ""
     keys: list[int] | None = field(default=None, compare=False)
+    mask: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

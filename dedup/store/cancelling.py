@@ -34,6 +34,7 @@ from dedup.store.key_table import KeyTable, read_key_table
 from dedup.store.notes import remove_some_notes
 from dedup.store.runs import no_run
 from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
+from dedup.store.text_rows import leave_texts
 from dedup.store.writing import remove_content_of_ids
 
 ROWS_AT_ONCE = 1_000
@@ -182,9 +183,9 @@ def _take_back_some(
         cancelled.verdicts += connection.execute(delete(verdicts).where(own)).rowcount
         others = _others(connection, named, run_id)
         freed = _remove_content(connection, keys, _alone(connection, named, others, run_id), run_id)
-        removed = _remove_unnamed(connection, named)
+        removed = _remove_unnamed(connection, keys, named)
         _give_to_others(connection, named - removed, others, run_id)
-        with_content = documents.c.id.in_(decided - removed), documents.c.text_digest.is_not(None)
+        with_content = documents.c.id.in_(decided - removed), documents.c.text_id.is_not(None)
         kept = set(connection.scalars(select(documents.c.id).where(*with_content)))
         empty = verdicts.c.document_id.in_(decided - removed - kept), _run_of_verdict != run_id
         freed |= set(connection.scalars(select(verdicts.c.document_id).where(*empty)))
@@ -212,7 +213,7 @@ def _others(connection: Connection, ids: Collection[int], run_id: int) -> dict[i
 def _alone(connection: Connection, ids: Collection[int], others: dict[int, _Others], run_id: int) -> set[int]:
     """Return those of some documents whose content only this run has seen."""
     own = select(documents.c.id).where(
-        documents.c.id.in_(ids), documents.c.content_run_id == run_id, documents.c.text_digest.is_not(None)
+        documents.c.id.in_(ids), documents.c.content_run_id == run_id, documents.c.text_id.is_not(None)
     )
     return {each for each in connection.scalars(own) if each not in others or others[each].later is None}
 
@@ -228,15 +229,17 @@ def _remove_content(connection: Connection, keys: KeyTable, ids: set[int], run_i
     return freed
 
 
-def _remove_unnamed(connection: Connection, ids: Collection[int]) -> set[int]:
+def _remove_unnamed(connection: Connection, keys: KeyTable, ids: Collection[int]) -> set[int]:
     """Delete those documents that have no content and that no verdict names; return which."""
-    unnamed = select(documents.c.id).where(
+    unnamed = select(documents.c.id, documents.c.former_text_id).where(
         documents.c.id.in_(ids),
-        documents.c.text_digest.is_(None),
+        documents.c.text_id.is_(None),
         *(~exists().where(named == documents.c.id) for named in _NAMING),
     )
-    removed = set(connection.scalars(unnamed))
+    former = {row.id: row.former_text_id for row in connection.execute(unnamed)}
+    removed = set(former)
     connection.execute(delete(documents).where(documents.c.id.in_(removed)))
+    leave_texts(connection, keys, set(former.values()))
     return removed
 
 
@@ -309,7 +312,7 @@ def _find_originals(connection: Connection, key_digests: list[bytes]) -> dict[by
         .join(runs, runs.c.id == documents.c.last_run_id)
         .where(
             or_(documents.c.key_digest.in_(key_digests), documents.c.given_digest.in_(key_digests)),
-            documents.c.text_digest.is_not(None),
+            documents.c.text_id.is_not(None),
             documents.c.leader_id.is_(None),
             or_(runs.c.outcome.is_(None), runs.c.outcome != CANCELLING),
         )

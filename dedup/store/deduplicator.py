@@ -50,7 +50,7 @@ _LAST_OF_KEY = (
 # A comparison with NULL is served by the index of text digests.
 _UNDECIDED = (
     select(documents.c.id, documents.c.key)
-    .where(documents.c.text_digest.is_(None), documents.c.id > bindparam("after"))
+    .where(documents.c.text_id.is_(None), documents.c.id > bindparam("after"))
     .order_by(documents.c.id)
     .limit(bindparam("most"))
 )
@@ -284,7 +284,7 @@ class Deduplicator:
             if signature and signature.sketch.tokens >= self._settings.fewest_tokens:
                 comparable.append(len(arriving))
                 looked.append(Looked(signature.fingerprint, signature.bands, self.scopes.mask(document.key, space)))
-            arriving.append(Arriving.of(document, space, plain_class))
+            arriving.append(Arriving.of(document, space, plain_class, self.scopes.mask(document.key, space)))
         for place, keys in zip(comparable, self._keys.keys_of(looked), strict=True):
             arriving[place] = arriving[place]._replace(keys=keys)
         return arriving

@@ -1,20 +1,20 @@
-"""The identity of documents, and their rows: documents, words, verdicts and runs, read and written."""
+"""The identity of documents, and their rows: documents, verdicts and runs, read and written."""
 
 from __future__ import annotations
 
 import re
 import time
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
-    Column,
+    ColumnElement,
     Select,
     Subquery,
     bindparam,
-    delete,
+    case,
     exists,
+    func,
     insert,
     literal_column,
     or_,
@@ -27,9 +27,8 @@ from dedup.errors import DatabaseError
 from dedup.rules.documents import Content, StoredDocument
 from dedup.rules.other_fields import have_changed
 from dedup.rules.table import Rule
-from dedup.signature.deflating import deflate
 from dedup.signature.signature import Sketch, digest
-from dedup.store.schema import documents, erased, properties, runs, to_unsigned, verdicts, words
+from dedup.store.schema import documents, erased, properties, runs, texts, to_signed, to_unsigned, verdicts
 from dedup.store.unit_of_work import Session
 
 _PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class")
@@ -37,8 +36,16 @@ _DIGITS = 12
 _SEPARATE = re.compile(rf" \((?:text|bytes) [0-9a-f]{{{_DIGITS}}}\)\Z")
 
 # Rows become documents in the order of the columns: this is done for all candidates of every document.
-_COLUMNS = documents.c[StoredDocument._fields]
-_DOCUMENT = select(*_COLUMNS)
+_text_id = func.coalesce(documents.c.text_id, documents.c.former_text_id)
+_WITH_TEXT = documents.join(texts, texts.c.id == _text_id)
+_COMPUTED: dict[str, Any] = {
+    "text_digest": case((documents.c.text_id.is_not(None), texts.c.digest)),
+    "text_id": texts.c.id,
+    **{name: texts.c[name] for name in ("fingerprint", "sketch", "indexed")},
+}
+_COLUMNS = [_COMPUTED[name] if name in _COMPUTED else documents.c[name] for name in StoredDocument._fields]
+_DOCUMENT = select(*_COLUMNS).select_from(_WITH_TEXT)
+_OF_TEXT = documents.c.text_id == select(texts.c.id).where(texts.c.digest == bindparam("digest")).scalar_subquery()
 _FINGERPRINT, _SKETCH, _INDEXED = map(StoredDocument._fields.index, ("fingerprint", "sketch", "indexed"))
 
 _STORED_DIGESTS = union_all(
@@ -47,13 +54,13 @@ _STORED_DIGESTS = union_all(
         for column, name in (
             (documents.c.key_digest, "keys"),
             (documents.c.body_digest, "bodies"),
-            (documents.c.text_digest, "texts"),
+            (texts.c.digest, "texts"),
         )
     )
 )
 _BY_TEXT_OUTSIDE_CLUSTER = (
     _DOCUMENT.where(
-        documents.c.text_digest == bindparam("digest"),
+        _OF_TEXT,
         documents.c.id != bindparam("leader"),
         documents.c.leader_id.is_distinct_from(bindparam("leader")),
     )
@@ -61,23 +68,32 @@ _BY_TEXT_OUTSIDE_CLUSTER = (
     .limit(1)
 )
 _BY_TEXT = (
-    _DOCUMENT.where(documents.c.text_digest == bindparam("digest"))
+    _DOCUMENT.where(_OF_TEXT)
     .order_by((documents.c.fields == bindparam("fields")).desc(), documents.c.id)
     .limit(bindparam("most"))
 )
-_FOR_TABLES = (
-    _DOCUMENT.where(documents.c.text_digest == bindparam("digest"))
-    .order_by(documents.c.indexed.desc(), documents.c.id)
-    .limit(1)
-)
-_ORIGINAL_FOR_TABLES = _FOR_TABLES.where(documents.c.leader_id.is_(None))
 _MEMBERS = _DOCUMENT.where(documents.c.id.in_(bindparam("ids", expanding=True)))
 _LEADERS_OF_MEMBERS = _DOCUMENT.where(
     documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
 )
 _MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
-_SKETCHES = select(*documents.c["id", "key", "space", "leader_id", "fingerprint", "sketch"]).where(
-    documents.c.id.in_(bindparam("ids", expanding=True))
+_members = documents.alias("members")
+_EARLIEST = (
+    select(_members.c.id)
+    .where(
+        _members.c.text_id == texts.c.id,
+        _members.c.id != bindparam("own"),
+        _members.c.leader_id.is_distinct_from(bindparam("own")),
+    )
+    .order_by(_members.c.id)
+    .limit(1)
+)
+# Of a text that very many documents hold one is read.
+_SKETCHES, _SKETCHES_OF_ORIGINALS = (
+    select(documents.c.id, documents.c.leader_id, documents.c.text_id, *texts.c["fingerprint", "sketch"])
+    .join_from(texts, documents, documents.c.id == earliest.correlate(texts).scalar_subquery())
+    .where(texts.c.id.in_(bindparam("ids", expanding=True)), texts.c.mask == bindparam("mask"))
+    for earliest in (_EARLIEST, _EARLIEST.where(_members.c.leader_id.is_(None)))
 )
 _BY_GIVEN_KEY = _DOCUMENT.where(
     or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key"))
@@ -112,11 +128,9 @@ _SEEN_SINCE = (
     .limit(1)
 )
 _ANY_LED = select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(1)
-_WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
 _SOME_ERASED = select(erased.c.digest).limit(1)
 _ERASED = select(erased.c.digest).where(erased.c.digest.in_(bindparam("digests", expanding=True)))
 _RUN = select(runs.c.id).where(runs.c.id == bindparam("run"))
-_REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 
 MOST_OF_TEXT = 64
 """With the fields of so many documents of one text those of another one are compared."""
@@ -128,6 +142,11 @@ LOADED = "loaded"
 """The outcome of a run whose documents come from a saved index: it has no verdicts."""
 
 _CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_id"))
+_FORGET = (
+    update(documents)
+    .where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))
+    .values(former_text_id=_text_id, text_id=None, leader_id=None, body_digest=None)
+)
 _CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))
 
 
@@ -207,16 +226,20 @@ def is_same(stored: StoredDocument, content: Content) -> bool:
     return bool(content.sketch.tokens) or stored.body_digest == content.body_digest
 
 
-def _earliest(column: Column[Any], parameter: str) -> Subquery:
-    return _DOCUMENT.where(column == bindparam(parameter)).order_by(documents.c.id).limit(1).subquery()
+def _earliest(which: ColumnElement[bool]) -> Subquery:
+    return _DOCUMENT.where(which).order_by(documents.c.id).limit(1).subquery()
 
 
 # One statement for four questions: most of what a statement costs is not the database's work.
 _RELATIVES = union_all(
-    select(literal_column("'key'").label("role"), *_COLUMNS).where(documents.c.key_digest == bindparam("key")),
-    select(literal_column("'separate'"), *_COLUMNS).where(documents.c.key_digest == bindparam("separate")),
-    select(literal_column("'body'"), *_earliest(documents.c.body_digest, "body").c),
-    select(literal_column("'text'"), *_earliest(documents.c.text_digest, "text").c),
+    select(literal_column("'key'").label("role"), *_COLUMNS)
+    .select_from(_WITH_TEXT)
+    .where(documents.c.key_digest == bindparam("key")),
+    select(literal_column("'separate'"), *_COLUMNS)
+    .select_from(_WITH_TEXT)
+    .where(documents.c.key_digest == bindparam("separate")),
+    select(literal_column("'body'"), *_earliest(documents.c.body_digest == bindparam("body")).c),
+    select(literal_column("'text'"), *_earliest(_OF_TEXT).c),
 )
 
 
@@ -246,13 +269,13 @@ class Digests(NamedTuple):
         key: of its key.
         separate: of the key of its own that it has if other texts came under its key.
         body: of its bytes.
-        text: of its normalised text.
+        digest: of its normalised text.
     """
 
     key: bytes
     separate: bytes | None
     body: bytes | None
-    text: bytes | None
+    digest: bytes | None
 
 
 def find_stored_digests(session: Session, documents_: Iterable[Digests]) -> set[bytes]:
@@ -280,11 +303,6 @@ def find_by_text_outside_cluster(session: Session, text_digest: bytes, leader_id
     return _first(session, _BY_TEXT_OUTSIDE_CLUSTER, digest=text_digest, leader=leader_id)
 
 
-def find_for_tables(session: Session, text_digest: bytes, *, originals_only: bool) -> StoredDocument | None:
-    """Return the document of this text that the permuted tables hold, else the earliest that they may hold."""
-    return _first(session, _ORIGINAL_FOR_TABLES if originals_only else _FOR_TABLES, digest=text_digest)
-
-
 def find_with_leaders(session: Session, ids: Iterable[int]) -> dict[int, StoredDocument]:
     """Return the documents with these ids and the leaders of those that have one, by id."""
     return {row.id: row for row in map(_stored, session.execute(_MEMBERS_AND_LEADERS, {"ids": list(ids)}))}
@@ -297,9 +315,23 @@ def leader_of(session: Session, document: StoredDocument) -> StoredDocument:
     return find_with_leaders(session, [document.id])[document.leader_id]
 
 
-def find_sketches(session: Session, ids: Iterable[int]) -> Sequence[Any]:
-    """Return id, key, space, leader, fingerprint and sketch, as SQL has them, of the documents with these ids."""
-    return session.execute(_SKETCHES, {"ids": list(ids)}).all()
+def find_holders(
+    session: Session, text_ids: Iterable[int], mask: int, own_id: int | None, *, originals_only: bool
+) -> Sequence[Any]:
+    """Return of each of some texts of a scope the earliest document that holds it.
+
+    Args:
+        session: where they are.
+        text_ids: the numbers of the texts.
+        mask: that of the scope.
+        own_id: a document; neither it nor what it leads is among them.
+        originals_only: whether duplicates are not among them.
+
+    Returns:
+        Its id and its leader's, and id, fingerprint and sketch of the text, as SQL has them.
+    """
+    question = _SKETCHES_OF_ORIGINALS if originals_only else _SKETCHES
+    return session.execute(question, {"ids": list(text_ids), "mask": to_signed(mask), "own": own_id or 0}).all()
 
 
 def find_by_given_key(session: Session, key: str) -> list[StoredDocument]:
@@ -340,25 +372,14 @@ def change_document(session: Session, document_id: int, values: Mapping[str, Any
     session.execute(_CHANGE_DOCUMENT, {"changed_id": document_id, **values})
 
 
+def forget_content(session: Session, document_ids: Iterable[int]) -> None:
+    """Let documents be undecided until they are seen again; nothing is dropped because of them, or of their bytes."""
+    session.execute(_FORGET, {"changed_ids": list(document_ids)})
+
+
 def change_documents(session: Session, document_ids: Iterable[int], values: Mapping[str, Any]) -> None:
     """Set the same columns of several documents."""
     session.execute(_CHANGE_DOCUMENTS, {"changed_ids": list(document_ids), **values})
-
-
-def find_words(session: Session, text_digest: bytes | None) -> bytes:
-    """Return the words of a text, as its signature has them; nothing where they are not stored."""
-    deflated = session.execute(_WORDS, {"digest": text_digest}).scalar()
-    return b"" if deflated is None else zlib.decompress(deflated)
-
-
-def words_row(text_digest: bytes, tokens: bytes) -> dict[str, Any]:
-    """Return the row of `dedup_words` of a text, by its digest and tokens."""
-    return {"text_digest": text_digest, "words": deflate(tokens)}
-
-
-def remove_words(session: Session, text_digest: bytes) -> None:
-    """Forget the tokens of a text, if they are stored."""
-    session.execute(_REMOVE_WORDS, {"digest": text_digest})
 
 
 def find_erased(session: Session, digests: Iterable[bytes]) -> frozenset[bytes]:

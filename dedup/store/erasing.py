@@ -20,6 +20,7 @@ from dedup.store import document_rows
 from dedup.store.database import Database, insert_into, read_rows_of_runs
 from dedup.store.key_table import read_key_table
 from dedup.store.schema import documents, erased, runs, skipped, verdicts
+from dedup.store.text_rows import leave_texts
 from dedup.store.writing import remove_content
 
 FEWEST_TOKENS = 20
@@ -116,13 +117,15 @@ def _erase_some(
     staying = [[bytes(digests[each.id].key_digest), *_digests_of(each)] for each in chosen]
     erasure.digests += [[each.hex() for each in own] for own in staying]
     _keep_away(connection, chain(*staying))
-    remove_content(connection, read_key_table(connection), gone)
+    keys = read_key_table(connection)
+    remove_content(connection, keys, gone)
     gone_ids = [each.id for each in gone]
     _remove_verdicts(connection, gone_ids, erasure)
     _remove_rows(connection, [bytes(each.given_digest or each.key_digest) for each in digests.values()], erasure)
     is_linking = skipped.c.referrer.in_([each.key for each in chosen])
     connection.execute(update(skipped).where(is_linking).values(referrer=""))
     _count(erasure, "dedup_documents", connection.execute(delete(documents).where(documents.c.id.in_(gone_ids))))
+    leave_texts(connection, keys, {each.text_id for each in gone})
     return run_ids
 
 

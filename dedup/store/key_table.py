@@ -1,7 +1,7 @@
-"""The keys of documents in SQL: permuted tables and bands, see `dedup.keys`.
+"""The keys of texts in SQL: permuted tables and bands, see `dedup.keys`.
 
-Each table and each band is a range of the primary key of `dedup_fingerprints`: (number, value, document). The keys of a
-micro-batch are asked in one statement, of each key the earliest documents alone, and written in one.
+Each table and each band is a range of the primary key of `dedup_keys`: (number, value, text). The keys of a
+micro-batch are asked in one statement, of each key the earliest texts alone, and written in one.
 """
 
 from __future__ import annotations
@@ -19,56 +19,53 @@ from sqlalchemy import Connection, func, select
 
 from dedup.console import Progress
 from dedup.keys import Keys, TableDesign, choose
-from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scope, Scopes
 from dedup.rules.settings import Mode
-from dedup.signature.signing import bands_of_words
-from dedup.store import document_rows
 from dedup.store.database import Database, read_properties
-from dedup.store.schema import fingerprints
+from dedup.store.schema import keys as stored_keys
 from dedup.store.unit_of_work import Session
 
 # The place of a key among those that are asked says its number. The bound stops reading a crowded key on the primary
 # key; CROSS JOIN keeps SQLite from turning the join round.
 _SQLITE_QUERY = """
-SELECT asked.place, stored.document_id
+SELECT asked.place, stored.text_id
 FROM (SELECT key AS place, key % :count AS number, value FROM json_each(:keys)) AS asked
-CROSS JOIN dedup_fingerprints AS stored
-  ON stored.number = asked.number AND stored.value = asked.value AND stored.document_id <= coalesce(
-    (SELECT document_id FROM dedup_fingerprints WHERE number = asked.number AND value = asked.value
-     ORDER BY document_id LIMIT 1 OFFSET :most - 1), 9223372036854775807)
-ORDER BY asked.place, stored.document_id
+CROSS JOIN dedup_keys AS stored
+  ON stored.number = asked.number AND stored.value = asked.value AND stored.text_id <= coalesce(
+    (SELECT text_id FROM dedup_keys WHERE number = asked.number AND value = asked.value
+     ORDER BY text_id LIMIT 1 OFFSET :most - 1), 9223372036854775807)
+ORDER BY asked.place, stored.text_id
 """
 _POSTGRESQL_QUERY = """
-SELECT asked.place, stored.document_id
+SELECT asked.place, stored.text_id
 FROM unnest(%(places)s::int[], %(numbers)s::smallint[], %(keys)s::bigint[]) AS asked (place, number, value)
 CROSS JOIN LATERAL (
-  SELECT document_id FROM dedup_fingerprints
+  SELECT text_id FROM dedup_keys
   WHERE number = asked.number AND value = asked.value
-  ORDER BY document_id LIMIT %(most)s
+  ORDER BY text_id LIMIT %(most)s
 ) AS stored
-ORDER BY asked.place, stored.document_id
+ORDER BY asked.place, stored.text_id
 """
-_SQLITE_ADD = "INSERT INTO dedup_fingerprints (number, value, document_id) VALUES {rows}"
+_SQLITE_ADD = "INSERT INTO dedup_keys (number, value, text_id) VALUES {rows}"
 _POSTGRESQL_ADD = """
-INSERT INTO dedup_fingerprints (number, value, document_id)
+INSERT INTO dedup_keys (number, value, text_id)
 SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[])
 """
-_SQLITE_REMOVE = "DELETE FROM dedup_fingerprints WHERE (number, value, document_id) IN (VALUES {rows})"
+_SQLITE_REMOVE = "DELETE FROM dedup_keys WHERE (number, value, text_id) IN (VALUES {rows})"
 _POSTGRESQL_REMOVE = """
-DELETE FROM dedup_fingerprints AS stored
-USING unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS gone (number, value, document_id)
-WHERE stored.number = gone.number AND stored.value = gone.value AND stored.document_id = gone.document_id
+DELETE FROM dedup_keys AS stored
+USING unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS gone (number, value, text_id)
+WHERE stored.number = gone.number AND stored.value = gone.value AND stored.text_id = gone.text_id
 """
 _EVERYWHERE = Scopes(Scope.ALL)
 # A statement of SQLite may take 32,766 values.
 _SQLITE_ROWS = 10_000
 _AT_ONCE = 50_000
-_COUNT = select(func.count()).select_from(fingerprints)
+_COUNT = select(func.count()).select_from(stored_keys)
 
 
 class Looked(NamedTuple):
-    """The fingerprint and bands of a document, of which its keys are made.
+    """The fingerprint and bands of a text, of which its keys are made.
 
     Attributes:
         fingerprint: 64 bits, unsigned.
@@ -84,7 +81,7 @@ class Looked(NamedTuple):
 class KeyTable:
     """Keys in the database of the session that each call is given, which is inside a writing transaction.
 
-    The keys of a document are a list of numbers of 64 bits, signed as SQL has them, in the order of their numbers.
+    The keys of a text are a list of numbers of 64 bits, signed as SQL has them, in the order of their numbers.
 
     Args:
         keys: makes them.
@@ -93,27 +90,29 @@ class KeyTable:
 
     def __init__(self, keys: Keys, scopes: Scopes = _EVERYWHERE) -> None:
         self.scopes = scopes
+        # The paper's crawler knows fingerprints alone, and forgets duplicates.
+        self.is_of_originals = not keys.with_bands
         self._keys = keys
         self._read: dict[tuple[int, int], list[int]] = {}
         self._added: list[tuple[int, int, int]] | None = None
 
-    def keys_of(self, documents: Sequence[Looked]) -> list[list[int]]:
-        """Return the keys of documents."""
-        if not documents:
+    def keys_of(self, texts: Sequence[Looked]) -> list[list[int]]:
+        """Return the keys of texts."""
+        if not texts:
             return []
-        masks = np.array([each.mask for each in documents], np.uint64)
-        fingerprints = np.array([each.fingerprint for each in documents], np.uint64) ^ masks
-        bands = np.stack([each.bands for each in documents]) ^ masks[:, np.newaxis]
+        masks = np.array([each.mask for each in texts], np.uint64)
+        fingerprints = np.array([each.fingerprint for each in texts], np.uint64) ^ masks
+        bands = np.stack([each.bands for each in texts]) ^ masks[:, np.newaxis]
         keys: list[list[int]] = self._keys.of(fingerprints, bands).view(np.int64).tolist()
         return keys
 
     @contextmanager
     def batch(self, session: Session, keys: Sequence[Sequence[int]]) -> Iterator[None]:
-        """Read the keys of some documents at once; what is added in the block is found there, and written at its end.
+        """Read the keys of some texts at once; what is added in the block is found there, and written at its end.
 
         Args:
             session: inside a writing transaction.
-            keys: those of the documents that may be looked up.
+            keys: those of the texts that may be looked up.
         """
         self._added = []
         try:
@@ -124,30 +123,21 @@ class KeyTable:
             self._added = None
             self._read.clear()
 
-    def add(self, session: Session, document_id: int, keys: Sequence[int]) -> None:
-        """Store the keys of a document."""
-        rows = [(number, value, document_id) for number, value in enumerate(keys)]
+    def add(self, session: Session, text_id: int, keys: Sequence[int]) -> None:
+        """Store the keys of a text."""
+        rows = [(number, value, text_id) for number, value in enumerate(keys)]
         for number, value, _ in rows:
-            if (documents := self._read.get((number, value))) is not None:
-                insort(documents, document_id)
-                del documents[self._keys.most_read :]
+            if (texts := self._read.get((number, value))) is not None:
+                insort(texts, text_id)
+                del texts[self._keys.most_read :]
         if self._added is None:
             _execute(session, _SQLITE_ADD, _POSTGRESQL_ADD, rows)
         else:
             self._added += rows
 
-    def add_document(self, session: Session, document: StoredDocument) -> None:
-        """Store the keys of a stored document, which stands for all that have its text."""
-        self.add(session, document.id, self._keys_of(session, document))
-        document_rows.change_document(session, document.id, {"indexed": 1})
-
-    def remove_documents(self, session: Session, stored: Iterable[StoredDocument]) -> None:
-        """Take the keys of those documents out that have any; their rows stay as they are."""
-        self.remove(session, [(each.id, self._keys_of(session, each)) for each in stored if each.indexed])
-
-    def remove(self, session: Session, documents: Iterable[tuple[int, Sequence[int]]]) -> None:
-        """Take the keys of documents out; pairs of id and keys."""
-        rows = [(number, value, id_) for id_, keys in documents for number, value in enumerate(keys)]
+    def remove(self, session: Session, texts: Iterable[tuple[int, Sequence[int]]]) -> None:
+        """Take the keys of texts out; pairs of id and keys."""
+        rows = [(number, value, id_) for id_, keys in texts for number, value in enumerate(keys)]
         if not rows:
             return
         self._write(session)
@@ -156,18 +146,13 @@ class KeyTable:
         self._read.clear()
 
     def find(self, session: Session, keys: Sequence[int]) -> list[tuple[int, bool]]:
-        """Choose among the documents that share keys with one, inside of a batch; see `dedup.keys.choose`."""
+        """Choose among the texts that share keys with one, inside of a batch; see `dedup.keys.choose`."""
         read = self._read
         if any(key not in read for key in enumerate(keys)):
             self._write(session)
             self._fetch(session, [keys])
         found = ((number, read[number, value]) for number, value in enumerate(keys))
-        return choose(((number, documents) for number, documents in found if documents), self._keys)
-
-    def _keys_of(self, session: Session, document: StoredDocument) -> list[int]:
-        bands = bands_of_words(document_rows.find_words(session, document.text_digest))
-        mask = self.scopes.mask(document.key, document.space)
-        return self.keys_of([Looked(document.fingerprint, bands, mask)])[0]
+        return choose(((number, texts) for number, texts in found if texts), self._keys)
 
     def _fetch(self, session: Session, values: Sequence[Sequence[int]]) -> None:
         keys = [value for own in values for value in own]
@@ -182,8 +167,8 @@ class KeyTable:
             places = range(len(keys))
             parameters = {"places": list(places), "numbers": [place % count for place in places], "keys": keys}
             rows = session.exec_driver_sql(_POSTGRESQL_QUERY, {**parameters, "most": self._keys.most_read})
-        for place, document in rows:
-            read[place].append(document)
+        for place, text in rows:
+            read[place].append(text)
         self._read.update({(place % count, value): read[place] for place, value in enumerate(keys)})
 
     def _write(self, session: Session) -> None:
@@ -210,15 +195,15 @@ def _execute(session: Session, sqlite: str, postgresql: str, rows: Sequence[tupl
 def fill_keys(
     database: Database, keys: Keys, ids: NDArray[np.int64], fingerprints_: NDArray[np.uint64], bands: NDArray[np.uint64]
 ) -> None:
-    """Write the keys of all documents into a new database; who is interrupted calls it again.
+    """Write the keys of all texts into a new database; who is interrupted calls it again.
 
-    Each number is written from its beginning to its end, which takes a fraction of the time of one document after the
+    Each number is written from its beginning to its end, which takes a fraction of the time of one text after the
     other.
 
     Args:
         database: nobody else writes to it, and its scope is everywhere.
         keys: makes the keys.
-        ids: of the documents, shape (n,).
+        ids: of the texts, shape (n,).
         fingerprints_: theirs, shape (n,).
         bands: theirs, shape (n, 24).
     """
@@ -227,7 +212,7 @@ def fill_keys(
         for number in range(keys.count):
             order = np.lexsort((ids, values[:, number]))
             with database.read() as connection:
-                done = connection.scalar(_COUNT.where(fingerprints.c.number == number)) or 0
+                done = connection.scalar(_COUNT.where(stored_keys.c.number == number)) or 0
             for start in range(done, len(ids), _AT_ONCE):
                 progress.show(number * len(ids) + start)
                 some = order[start : start + _AT_ONCE]

@@ -18,6 +18,7 @@ from dedup.store import document_rows
 from dedup.store.key_table import KeyTable
 from dedup.store.recognition import Recognised
 from dedup.store.schema import to_unsigned
+from dedup.store.text_rows import find_words
 from dedup.store.unit_of_work import UnitOfWork
 
 _FEWEST_PAGES = 5
@@ -130,7 +131,7 @@ def _query(found: Recognised) -> Query:
 
 
 def _words_of(unit: UnitOfWork, document: StoredDocument) -> bytes:
-    return document_rows.find_words(unit, document.text_digest)
+    return find_words(unit, document.text_digest)
 
 
 def _with_same_fields(
@@ -176,7 +177,6 @@ class _StoredDocuments:
     def __init__(self, finder: OriginalFinder, unit: UnitOfWork, found: Recognised) -> None:
         self._keys = finder.keys
         self._unit = unit
-        self._identity = found.identity
         self._content = found.content
         self._own_id = found.own_id
         self._leaders: dict[int, int] = {}
@@ -185,20 +185,16 @@ class _StoredDocuments:
 
     def candidates(self, keys: list[int]) -> list[Candidate]:
         """Return the documents in the document's scope that share keys with it."""
-        scopes, own_id = self._keys.scopes, self._own_id
         found = dict(self._keys.find(self._unit, keys))
         if not found:
             return []
-        scope = scopes.of(self._identity.key, self._identity.space)
         # A document that has changed is no duplicate of itself, nor of its own duplicates.
-        members = [
-            row
-            for row in document_rows.find_sketches(self._unit, found)
-            if scopes.of(row.key, row.space) == scope and (own_id is None or own_id not in (row.id, row.leader_id))
-        ]
+        members = document_rows.find_holders(
+            *(self._unit, found, self._content.mask, self._own_id), originals_only=self._keys.is_of_originals
+        )
         self._leaders = {row.id: row.leader_id or row.id for row in members}
         return [
-            Candidate(row.id, to_unsigned(row.fingerprint), Sketch.from_bytes(row.sketch), found[row.id])
+            Candidate(row.id, to_unsigned(row.fingerprint), Sketch.from_bytes(row.sketch), found[row.text_id])
             for row in members
         ]
 
@@ -221,5 +217,5 @@ class _StoredDocuments:
     def words(self, document: StoredDocument) -> bytes:
         """Return the words of a document; nothing where they are not stored."""
         if document.id not in self._words:
-            self._words[document.id] = document_rows.find_words(self._unit, document.text_digest)
+            self._words[document.id] = find_words(self._unit, document.text_digest)
         return self._words[document.id]

@@ -11,6 +11,7 @@ from dedup.rules.scope import host_of
 from dedup.signature.normalise import clean
 from dedup.store import document_rows
 from dedup.store.document_rows import NO_RELATIVES, Digests, Identity, Relatives, is_same
+from dedup.store.text_rows import StoredText, find_text
 from dedup.store.unit_of_work import UnitOfWork
 
 
@@ -22,15 +23,17 @@ class Arriving(NamedTuple):
         identity: its identity by its key alone.
         own: its identity if other texts came under its key, where its text is known; else None.
         keys: what it is found by, see `dedup.store.key_table`; None where it cannot be a near-duplicate.
+        mask: that of its scope.
     """
 
     document: Document
     identity: Identity
     own: Identity | None
     keys: list[int] | None
+    mask: int = 0
 
     @classmethod
-    def of(cls, document: Document, space: str, plain_class: str) -> Arriving:
+    def of(cls, document: Document, space: str, plain_class: str, mask: int) -> Arriving:
         """Return an arriving document with its identity."""
         item_class = "" if document.item_class == plain_class else f"class {document.item_class}"
         identity = Identity(document.key, document.key, space, item_class)
@@ -38,7 +41,7 @@ class Arriving(NamedTuple):
         if signature is not None and document.separate:
             has_text = bool(signature.sketch.tokens)
             own = identity.separated(signature.text_digest, document.body_digest, document.fields, has_text=has_text)
-        return cls(document, identity, own, None)
+        return cls(document, identity, own, None, mask)
 
     @property
     def digests(self) -> Digests:
@@ -62,6 +65,7 @@ class Recognised(NamedTuple):
         stored: the stored document that it is; None where it is a new one.
         same_body: the earliest stored document whose page had the same bytes.
         same_text: the earliest one with the same normalised text.
+        text: its text, if that is stored.
         is_again: whether this process has decided that content in this run before.
     """
 
@@ -71,6 +75,7 @@ class Recognised(NamedTuple):
     stored: StoredDocument | None
     same_body: StoredDocument | None
     same_text: StoredDocument | None
+    text: StoredText | None = None
     is_again: bool = False
 
     @property
@@ -110,7 +115,8 @@ class Recogniser:
 
     def recognise(self, arriving: Arriving) -> Recognised | None:
         """Return what an arriving document is; None where neither its signature nor its bytes are known."""
-        document, identity, own, _ = arriving
+        document, identity, own = arriving[:3]
+        may_be_stored = arriving.digests.digest in self._stored_digests
         same_key, separate, same_body, same_text = self._relatives(arriving.digests)
         content = _content(arriving, same_body)
         if content is None:
@@ -118,8 +124,12 @@ class Recogniser:
         if identity.item_class and same_key is None and separate is None:
             same_key = _of_former_class(self._unit, identity, content)
         if document.is_keyless and same_key is None and _has_moved(self._unit, identity, content, same_text):
-            return Recognised(document, identity, content, same_text, same_body, same_text)
-        found = Recognised(document, identity, content, same_key, same_body, same_text)
+            return Recognised(document, identity, content, same_text, same_body, same_text, _text_of(same_text))
+        # Without a signature it has the text of its bytes.
+        text = _text_of(same_text if document.signature else same_body)
+        if text is None and may_be_stored:
+            text = find_text(self._unit, content.text_digest)
+        found = Recognised(document, identity, content, same_key, same_body, same_text, text)
         if not document.separate:
             return found
         if own is None:
@@ -133,6 +143,10 @@ class Recogniser:
         is_new = self._stored_digests.isdisjoint(digests)
         self._stored_digests.update(each for each in digests if each is not None)
         return NO_RELATIVES if is_new else document_rows.find_relatives(self._unit, digests)
+
+
+def _text_of(stored: StoredDocument | None) -> StoredText | None:
+    return None if stored is None else StoredText(stored.text_id, stored.indexed)
 
 
 def _separated(unit: UnitOfWork, found: Recognised, own: Identity, separate: StoredDocument | None) -> Recognised:
@@ -191,6 +205,7 @@ def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content |
         _one_line(document.title) or (same_bytes.title if same_bytes else ""),
         document.fields,
         arriving.keys,
+        arriving.mask,
     )
 
 

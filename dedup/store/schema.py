@@ -1,4 +1,4 @@
-"""The tables of the database: documents, their words, permuted tables, verdicts, runs.
+"""The tables of the database: texts, their keys, documents, verdicts, runs.
 
 All columns are the same on SQLite and PostgreSQL. Fingerprints are unsigned in code and signed in
 SQL; `to_signed` and `to_unsigned` convert.
@@ -56,6 +56,23 @@ runs = Table(
     sqlite_autoincrement=True,
 )
 
+texts = Table(
+    "dedup_texts",
+    metadata,
+    Column("id", Id, primary_key=True),
+    # Of text and scope: the same text in two scopes is two.
+    Column("digest", LargeBinary(16), nullable=False, unique=True),
+    Column("fingerprint", BigInteger, nullable=False),
+    Column("sketch", LargeBinary(80), nullable=False),
+    # Of its scope, see `dedup.rules.scope.Scopes.mask`; it is mixed into its keys.
+    Column("mask", BigInteger, nullable=False, server_default="0"),
+    # Whether its keys are stored: short texts have none, nor have those that no document holds any more.
+    Column("indexed", Integer, nullable=False),
+    # As a signature has them, deflated; only of what is indexed.
+    Column("words", LargeBinary),
+    comment="each text once, whichever documents hold it",
+)
+
 documents = Table(
     "dedup_documents",
     metadata,
@@ -71,15 +88,12 @@ documents = Table(
     Column("title", Text, nullable=False, server_default=""),
     # The short fields of an item, see `dedup.rules.other_fields`.
     Column("fields", Text, nullable=False, server_default=""),
-    # A document whose content has to be looked at again, because the original that it was a
-    # duplicate of has changed, has no digests.
     Column("body_digest", LargeBinary(16)),
-    Column("text_digest", LargeBinary(16)),
     Column("text_bytes", Integer, nullable=False),
-    Column("fingerprint", BigInteger, nullable=False),
-    Column("sketch", LargeBinary(80), nullable=False),
-    # Whether the permuted tables hold it: short texts and exact duplicates are not in them.
-    Column("indexed", Integer, nullable=False),
+    # None: it is undecided until it is seen again, as the original that it was a duplicate of has changed, or is gone.
+    Column("text_id", Id, ForeignKey("dedup_texts.id")),
+    # What an undecided document held, for reports.
+    Column("former_text_id", Id, ForeignKey("dedup_texts.id")),
     Column("leader_id", Id, ForeignKey("dedup_documents.id")),
     Column("first_run_id", Id, nullable=False),
     Column("last_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
@@ -88,25 +102,17 @@ documents = Table(
     comment="one row a key; a duplicate names the leader of its cluster, an original none",
 )
 Index("dedup_documents_body", documents.c.body_digest, documents.c.id)
-Index("dedup_documents_text", documents.c.text_digest, documents.c.id)
+Index("dedup_documents_text", documents.c.text_id, documents.c.id)
 Index("dedup_documents_leader", documents.c.leader_id)
 
-words = Table(
-    "dedup_words",
-    metadata,
-    Column("text_digest", LargeBinary(16), primary_key=True),
-    Column("words", LargeBinary, nullable=False),
-    comment="the words of the texts that the permuted tables hold, as a signature has them, deflated",
-)
-
-fingerprints = Table(
-    "dedup_fingerprints",
+keys = Table(
+    "dedup_keys",
     metadata,
     Column("number", SmallInteger, primary_key=True, autoincrement=False),
     Column("value", BigInteger, primary_key=True, autoincrement=False),
-    Column("document_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("text_id", BigInteger, primary_key=True, autoincrement=False),
     sqlite_with_rowid=False,
-    comment="the keys of documents: prefixes of permuted fingerprints, and bands; see dedup.keys",
+    comment="the keys of texts: prefixes of permuted fingerprints, and bands; see dedup.keys",
 )
 
 verdicts = Table(
@@ -188,6 +194,7 @@ def _index_of_some(name: str, column: Column[Any]) -> None:
 
 
 _index_of_some("dedup_documents_given", documents.c.given_digest)
+_index_of_some("dedup_documents_former", documents.c.former_text_id)
 
 Index("dedup_verdicts_run", verdicts.c.run_id, verdicts.c.verdict)
 Index("dedup_verdicts_document", verdicts.c.document_id)

@@ -25,14 +25,14 @@ from sqlalchemy.sql.visitors import ExternallyTraversible, iterate
 
 from dedup.rules.decisions import Answer, Decision
 from dedup.rules.documents import StoredDocument
-from dedup.store.schema import documents, verdicts, words
+from dedup.store.schema import documents, texts, verdicts
 
 BATCHES_OF_A_PROCESS = 1 << 32
 """Each process numbers its batches from a number at random, which is this times up to 2**30."""
 
 # Each refers to those before it.
-_WRITTEN = (documents, words, verdicts)
-_LAST_ID = select(func.max(documents.c.id))
+_WRITTEN = (texts, documents, verdicts)
+_LAST_IDS = select(*(select(func.max(table.c.id)).scalar_subquery() for table in (texts, documents)))
 _DECIDED_BEFORE = (
     select(verdicts.c.id)
     .where(
@@ -65,7 +65,9 @@ class UnitOfWork:
         self._first = first
         self._number = number
         self._waiting: dict[Table, list[dict[str, Any]]] = {table: [] for table in _WRITTEN}
-        self._next_id = (connection.scalar(_LAST_ID) or 0) + 1
+        last_ids = connection.execute(_LAST_IDS).one()
+        # There is one writer at a time.
+        self._next_id = {table: (last or 0) + 1 for table, last in zip((texts, documents), last_ids, strict=True)}
         self._decided: set[int] = set()
 
     @property
@@ -92,14 +94,11 @@ class UnitOfWork:
 
     def add_document(self, values: Mapping[str, Any]) -> int:
         """Add a row of `dedup_documents`; return its id."""
-        # There is one writer at a time.
-        document_id, self._next_id = self._next_id, self._next_id + 1
-        self._waiting[documents].append({"id": document_id, **values})
-        return document_id
+        return self._add(documents, values)
 
-    def add_words(self, values: Mapping[str, Any]) -> None:
-        """Add a row of `dedup_words`, for a text that has none."""
-        self._waiting[words].append(dict(values))
+    def add_text(self, values: Mapping[str, Any]) -> int:
+        """Add a row of `dedup_texts`; return its id."""
+        return self._add(texts, values)
 
     def add_verdict(self, decision: Decision, answer: Answer) -> None:
         """Add the verdict on a document."""
@@ -137,6 +136,12 @@ class UnitOfWork:
     def finish(self) -> None:
         """Write all that waits."""
         self._write(len(_WRITTEN))
+
+    def _add(self, table: Table, values: Mapping[str, Any]) -> int:
+        row_id = self._next_id[table]
+        self._next_id[table] += 1
+        self._waiting[table].append({"id": row_id, **values})
+        return row_id
 
     def _write(self, count: int) -> None:
         for table in _WRITTEN[:count]:

@@ -1,11 +1,6 @@
-"""Writing documents and removing what they hold: rows, keys and words, and what relied on their old content.
+"""Writing documents and removing what they hold, and what relied on their old content.
 
-Three things hold after every write, whatever came before:
-
-- every stored text that is comparable (`RuleSettings.fewest_tokens`: long enough) is in the permuted
-  tables exactly once, by any one of the documents that have it (in the paper's mode: by an original);
-- the words of these texts are stored (in the paper's mode: none are);
-- every duplicate is a duplicate of what its leader holds now.
+After every write every duplicate is a duplicate of what its leader holds now; of texts see `dedup.store.text_rows`.
 """
 
 from __future__ import annotations
@@ -28,12 +23,12 @@ from dedup.store import document_rows
 from dedup.store.database import Database
 from dedup.store.key_table import KeyTable
 from dedup.store.recognition import Recognised
-from dedup.store.schema import documents, runs, to_signed, verdicts
+from dedup.store.schema import documents, runs, verdicts
+from dedup.store.text_rows import find_words, leave_texts, store_text
 from dedup.store.unit_of_work import Session, UnitOfWork
 
 LEADERS_AT_ONCE = 200
 MEMBERS_AT_ONCE = 500
-_NO_CONTENT = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
 
 _ORIGINALS = documents.alias("originals")
 
@@ -62,38 +57,24 @@ class DocumentWriter:
 
     def write(self, unit: UnitOfWork, found: Recognised, answer: Answer) -> int:
         """Store a document that is new or has changed, and is a duplicate or not; return its id."""
-        match, leader = answer.match, answer.original
+        leader = answer.original
         identity, content, stored = found.identity, found.content, found.stored
-        # A document without signature has the bytes, and so the text, of a stored one.
-        is_stored_text = (
-            found.document.signature is None
-            or found.same_text is not None
-            or (match is not None and leader is not None and match.member.text_digest == content.text_digest)
-        )
-        is_comparable_text, is_paper = self._is_comparable(content), self._settings.mode is Mode.PAPER
-        # The paper's crawler forgets duplicates.
-        indexed = stored is None and not is_stored_text and is_comparable_text and not (leader and is_paper)
         values: dict[str, Any] = {
             "space": identity.space,
             "body_digest": content.body_digest,
             "title": content.title,
             "fields": content.fields,
-            "text_digest": content.text_digest,
             "text_bytes": content.text_bytes,
-            "fingerprint": to_signed(content.fingerprint),
-            "sketch": content.sketch.to_bytes(),
-            "indexed": int(indexed),
+            "text_id": store_text(unit, self._keys, content, found.text, is_led=leader is not None),
             "leader_id": None if leader is None else leader.id,
             "last_run_id": unit.run_id,
             "content_run_id": unit.run_id,
         }
-        if not is_stored_text and content.words and is_comparable_text and not is_paper:
-            unit.add_words(document_rows.words_row(content.text_digest, content.words))
         if stored is not None:
-            document_rows.change_document(unit, stored.id, values)
+            document_rows.change_document(unit, stored.id, {**values, "former_text_id": None})
             self._leave_old_content(unit, stored, identity.space, content, leads_still=leader is None)
             return stored.id
-        document_id = unit.add_document(
+        return unit.add_document(
             {
                 **values,
                 "key": clean(identity.key),
@@ -102,10 +83,6 @@ class DocumentWriter:
                 "first_run_id": unit.run_id,
             }
         )
-        if indexed:
-            assert content.keys is not None
-            self._keys.add(unit, document_id, content.keys)
-        return document_id
 
     def remove_cluster(self, session: Session, document: StoredDocument) -> list[int]:
         """Remove the content of a document that is gone, and of its duplicates; return the ids of all of them.
@@ -122,12 +99,11 @@ class DocumentWriter:
     def _leave_old_content(
         self, session: Session, stored: StoredDocument, place: str, content: Content, *, leads_still: bool
     ) -> None:
-        self._keys.remove_documents(session, [stored])
         members = document_rows.find_led_by(session, stored.id)
         leads_still = leads_still and stored.space == place
         lost = [each for each in members if not (leads_still and self._is_still_duplicate(session, each, content))]
         remove_content(session, self._keys, lost)
-        self._keep_keys(session, [stored.text_digest, content.text_digest])
+        leave_texts(session, self._keys, {stored.text_id})
 
     def _is_still_duplicate(self, session: Session, member: StoredDocument, content: Content) -> bool:
         if not content.sketch.tokens:
@@ -142,38 +118,21 @@ class DocumentWriter:
             return distance(member.fingerprint, content.fingerprint) <= self._settings.radius
 
         # Of stored bytes there are only stored words.
-        own = content.words or document_rows.find_words(session, content.text_digest)
-        words = document_rows.find_words(session, member.text_digest)
+        own = content.words or find_words(session, content.text_digest)
+        words = find_words(session, member.text_digest)
         query = Query(member.text_digest or b"", member.fingerprint, member.sketch, lambda: words)
         leader = StoredDocument(0, "", content.text_digest, content.fingerprint, content.sketch)
         return decide(Pair(query, Match(leader, leader), self._settings, lambda _: own)).is_duplicate
-
-    def _keep_keys(self, session: Session, text_digests: Iterable[bytes | None]) -> None:
-        """Let one document of each text have its keys; delete the words of a text that none has."""
-        for text_digest in {each for each in text_digests if each is not None}:
-            heir = document_rows.find_for_tables(session, text_digest, originals_only=self._settings.mode is Mode.PAPER)
-            if heir is None:
-                document_rows.remove_words(session, text_digest)
-            elif not heir.indexed and self._is_comparable(heir):
-                self._keys.add_document(session, heir)
 
 
 def remove_content(session: Session, keys: KeyTable, stored: Sequence[StoredDocument]) -> None:
     """Remove what documents hold, but not their keys.
 
-    Without digests they are undecided until they are seen again, and without table entries nothing is dropped because
-    of them. The table entries of a text pass to another document that has it; the words of a text that none has are
-    deleted. That of documents that they lead has to go first, or with it.
+    They are undecided until they are seen again, and nothing is dropped because of them. That of documents that they
+    lead has to go first, or with it.
     """
-    keys.remove_documents(session, stored)
-    document_rows.change_documents(session, [each.id for each in stored], _NO_CONTENT)
-    indexed = {each.text_digest for each in stored if each.indexed}
-    for text_digest in {each.text_digest for each in stored if each.text_digest is not None}:
-        heir = document_rows.find_for_tables(session, text_digest, originals_only=False)
-        if heir is None:
-            document_rows.remove_words(session, text_digest)
-        elif text_digest in indexed and not heir.indexed:
-            keys.add_document(session, heir)
+    document_rows.forget_content(session, [each.id for each in stored])
+    leave_texts(session, keys, {each.text_id for each in stored})
 
 
 def remove_content_of_ids(session: Session, keys: KeyTable, ids: Collection[int]) -> None:
@@ -215,7 +174,7 @@ def remove_old_content(database: Database, keys: KeyTable, run_id: int, seconds:
 
 def _leaders(old: Select[Any]) -> Select[Any]:
     """Return the originals that are old."""
-    originals = select(documents.c.id).where(documents.c.leader_id.is_(None), documents.c.text_digest.is_not(None))
+    originals = select(documents.c.id).where(documents.c.leader_id.is_(None), documents.c.text_id.is_not(None))
     return originals.where(documents.c.last_run_id.in_(old)).order_by(documents.c.id)
 
 
@@ -233,7 +192,7 @@ def _some(database: Database, which: Select[Any]) -> Iterator[list[int]]:
 
 def _remove_content_where(database: Database, keys: KeyTable, which: ColumnElement[bool]) -> int:
     with database.write() as session:
-        ids = set(session.scalars(select(documents.c.id).where(which, documents.c.text_digest.is_not(None))))
+        ids = set(session.scalars(select(documents.c.id).where(which, documents.c.text_id.is_not(None))))
         remove_content_of_ids(session, keys, ids)
         return len(ids)
 
@@ -343,7 +302,7 @@ def find_orphans(session: Session, run_id: int, originals: Collection[int]) -> l
         select(documents.c.id, documents.c.key, _ORIGINALS.c.key)
         .join(verdicts, verdicts.c.document_id == documents.c.id)
         .join(_ORIGINALS, _ORIGINALS.c.id == verdicts.c.original_id)
-        .where(_is_dropped(run_id), verdicts.c.original_id.in_(originals), documents.c.text_digest.is_(None))
+        .where(_is_dropped(run_id), verdicts.c.original_id.in_(originals), documents.c.text_id.is_(None))
         .order_by(verdicts.c.id)
     )
     return [Orphan(*row) for row in session.execute(statement)]
@@ -351,7 +310,7 @@ def find_orphans(session: Session, run_id: int, originals: Collection[int]) -> l
 
 def withdraw(session: Session, run_id: int, document_ids: Collection[int]) -> None:
     """Delete the verdicts by which a run has dropped documents, of those that are undecided since."""
-    is_undecided = documents.c.id.in_(document_ids) & documents.c.text_digest.is_(None)
+    is_undecided = documents.c.id.in_(document_ids) & documents.c.text_id.is_(None)
     undecided = select(documents.c.id).where(is_undecided)
     session.execute(delete(verdicts).where(_is_dropped(run_id), verdicts.c.document_id.in_(undecided)))
 

@@ -68,8 +68,6 @@ class Model:
         self._is_paper = settings.mode is Mode.PAPER
         self._keys = settings.keys
         self._seen: dict[str, Seen] = {}
-        # By its text, who is found where texts are near.
-        self._found: dict[bytes, str] = {}
 
     @property
     def undecided(self) -> set[str]:
@@ -97,15 +95,10 @@ class Model:
                 self._let_go(self._led_by(document.key))
             return expected
         own = self._seen.setdefault(document.key, Seen(len(self._seen)))
-        before = own.text
         match = answer.match if answer.original else None
         own.signature, own.body = signature, document.body_digest
         own.leader, own.rule = (match.leader.key, answer.rule) if match else (None, None)
-        if before is not None and self._found.get(before) == document.key:
-            del self._found[before]
         self._let_go([each for each in self._led_by(document.key) if match or not self._is_still_led(each, own)])
-        for text in (before, own.text):
-            self._pass_on(text)
         return expected
 
     def find(self, document: Document) -> Expected | None:
@@ -170,9 +163,11 @@ class Model:
 
     def _candidates(self, key: str, signature: Signature) -> Iterator[Candidate]:
         ours = self._keys_of(signature)
-        for holder in self._found.values():
-            other = self._seen[holder]
-            if key in (holder, other.leader) or other.signature is None:
+        # Of each text the first document that holds it; it is none of the document's own.
+        for text in {each.text for each in self._seen.values() if each.signature is not None}:
+            holder = self._first(text=text, outside=key, leads=self._is_paper)
+            other = Seen(0) if holder is None else self._seen[holder]
+            if other.signature is None or other.signature.sketch.tokens < self._settings.fewest_tokens:
                 continue
             shared = ours == self._keys_of(other.signature)
             if shared.any():
@@ -200,22 +195,8 @@ class Model:
         return [other for other, each in self._seen.items() if each.leader == key]
 
     def _let_go(self, keys: list[str]) -> None:
-        texts = [self._seen[key].text for key in keys]
         for key in keys:
             self._seen[key] = Seen(self._seen[key].number)
-        for text in texts:
-            if text is not None and self._found.get(text) in keys:
-                del self._found[text]
-                self._pass_on(text)
-
-    def _pass_on(self, text: bytes | None) -> None:
-        """Let a text be found by the first document that has it, if nobody is."""
-        if text is None or text in self._found:
-            return
-        heir = self._first(text=text, leads=self._is_paper)
-        signature = None if heir is None else self._seen[heir].signature
-        if heir is not None and signature is not None and signature.sketch.tokens >= self._settings.fewest_tokens:
-            self._found[text] = heir
 
     def _first(
         self, *, text: bytes | None = None, body: bytes | None = None, outside: str = "", leads: bool = False
