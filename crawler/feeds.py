@@ -52,7 +52,8 @@ from dedup.stage.outages import mark_failed, outages_of
 from dedup.stage.pipelines import RUN_GOES_ON
 from dedup.stage.project import read_item_settings, read_settings
 from dedup.stage.running import refuse_to_start
-from dedup.store.database import Database, Outages, require_file
+from dedup.store.database import Database, require_file
+from dedup.store.outages import Outages
 from dedup.store.runs import find_decided, no_run, read_decided
 from dedup.store.schema import runs
 

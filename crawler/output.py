@@ -57,7 +57,8 @@ from dedup.stage.summary import (
     kept_parts,
     text_lines,
 )
-from dedup.store.database import open_existing_database, option_naming
+from dedup.store.database import open_existing_database
+from dedup.store.urls import option_naming
 
 logger = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from crawler.secrets import HIDDEN, without_password, without_secret
 from dedup.console import counted, plain, program
 from dedup.errors import DedupError, SettingsError
 from dedup.stage.project import read_settings
-from dedup.store.database import option_naming, url_of
 from dedup.store.runs import name_by_time
+from dedup.store.urls import option_naming, url_of
 
 logger = logging.getLogger(__name__)
 

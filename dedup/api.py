@@ -295,7 +295,7 @@ def _settings_of(database: str | Path | DedupSettings, given: Settings) -> Dedup
     """Return the settings of a database that is named by its path or URL."""
     if isinstance(database, DedupSettings):
         return with_changes(database, **_of(DedupSettings, given))
-    from dedup.store.database import url_of
+    from dedup.store.urls import url_of
 
     return DedupSettings(database_url=url_of(os.fspath(database)), **_of(DedupSettings, given))
 

@@ -12,8 +12,9 @@ from dedup import DedupSettings, make_signature
 from dedup.report.contents import Report, Selection
 from dedup.report.queries import open_report
 from dedup.rules.documents import Document
-from dedup.store.database import Database, Outages
+from dedup.store.database import Database
 from dedup.store.deduplicator import Deduplicator
+from dedup.store.outages import Outages
 
 BRIDGE = "https://news.example/zh/%E6%B8%AF%E5%8F%A3%E5%A4%A7%E6%A1%A5.html"
 BUDGET = "https://news.example/budget"

@@ -63,9 +63,14 @@ class Watched(Deduplicator):
         self._is_of_spider, self._is_of_run = settings.scope is Scope.SPIDER, settings.memory.of_run
 
     def decide(
-        self, documents: Sequence[Document], run_id: int, withdrawn: Collection[int] = ()
+        self,
+        documents: Sequence[Document],
+        run_id: int,
+        *,
+        withdrawn: Collection[int] = (),
+        is_stored: bool = True,
     ) -> list[Decision | None]:
-        decisions = super().decide(documents, run_id, withdrawn)
+        decisions = super().decide(documents, run_id, withdrawn=withdrawn, is_stored=is_stored)
         for document, decision in zip(documents, decisions, strict=True):
             if decision is None or decision == ERASED:
                 continue

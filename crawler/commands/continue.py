@@ -76,10 +76,11 @@ class Command(crawl.Command):
 
     def _choose(self, name: str) -> UnfinishedRun:
         """Return the run of this name, or the last one; name the others where none is named."""
-        from crawler.frontier.store import find_unfinished, worker_name
+        from crawler.frontier.store import find_unfinished
         from crawler.runs import choose_run
         from dedup.console import counted
         from dedup.store.database import require_file
+        from dedup.store.processes import worker_name
 
         assert self.settings is not None
         name = name or self.settings["DEDUP_RUN"] or ""

@@ -42,7 +42,6 @@ from crawler.frontier.store import (
     FrontierSettings,
     FrontierStore,
     find_unfinished,
-    worker_name,
 )
 from crawler.output import skip
 from crawler.page import NotStored, OverLimit
@@ -58,6 +57,7 @@ from dedup.stage.pipelines import RUN_GOES_ON
 from dedup.stage.running import refuse_to_start
 from dedup.stage.scrapy_private import requests_in_progress, wake_engine
 from dedup.store.database import Database
+from dedup.store.processes import worker_name
 
 logger = logging.getLogger(__name__)
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 from scrapy.crawler import Crawler
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, inspect, or_, select, update
@@ -38,6 +34,7 @@ from dedup.errors import DedupError, SettingsError
 from dedup.stage.project import read_setting, read_settings
 from dedup.stage.running import refuse_to_start
 from dedup.store.database import Database, insert_into, open_tables
+from dedup.store.processes import is_gone
 from dedup.store.schema import runs as decided_runs
 
 MAX_ATTEMPTS = 5
@@ -121,44 +118,6 @@ class FrontierSettings:
         return cls(settings.database_url, settings.lock_timeout, settings.run, part)
 
 
-def worker_name() -> str:
-    """Return a name for this process that no other one has or had: host, number, something random."""
-    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
-
-
-def is_gone(worker: str, me: str) -> bool | None:
-    """Return whether a process has ended; None: it ran on another machine, and nobody knows.
-
-    Args:
-        worker: its name, see `worker_name`.
-        me: the name of the process that asks.
-    """
-    host, _, rest = worker.rpartition(":")[0].rpartition(":")
-    own_host, _, own_rest = me.rpartition(":")[0].rpartition(":")
-    if worker == me:
-        return False
-    if host != own_host:
-        return None
-    if rest == own_rest:  # the number of a process that ended has been given to this one
-        return True
-    try:
-        os.kill(int(rest), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, ValueError):  # it is there, and somebody else's
-        return False
-    return _is_zombie(rest)
-
-
-def _is_zombie(number: str) -> bool:
-    """Return whether a process has ended and only its parent has not noticed, as in containers where nobody does."""
-    try:
-        status = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:  # not every system has these files
-        return False
-    return status.rpartition(")")[2].split()[:1] == ["Z"]
-
-
 class FrontierStore:
     """The URLs of one run, as the process sees them that crawls one part of it. `open` comes first.
 
@@ -172,7 +131,7 @@ class FrontierStore:
     Args:
         database: where; the tables are made if they are not there.
         run: the run's name.
-        worker: this process's name, see `worker_name`.
+        worker: this process's name, see `dedup.store.processes`.
         part: what it crawls.
         has_ended: what `is_gone` is.
         clock: seconds since 1970.
@@ -503,7 +462,7 @@ def find_unfinished(database: Database, me: str, *, but: str = "") -> list[Unfin
 
     Args:
         database: where the frontier is, if there is one.
-        me: the name of this process, see `worker_name`.
+        me: the name of this process, see `dedup.store.processes`.
         but: the name of a run that is of no interest.
 
     Raises:

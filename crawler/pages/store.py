@@ -33,9 +33,11 @@ from sqlalchemy import (
 )
 
 from crawler.page import DESCRIBED, EXTRACTED
-from dedup.store.database import Database, Outages, RowsOfRuns, TableSet, insert_into, open_tables
+from dedup.store.database import Database, RowsOfRuns, TableSet, insert_into, open_tables
 from dedup.store.document_rows import find_erased, key_digest
-from dedup.store.schema import Id
+from dedup.store.outages import Outages
+from dedup.store.schema import Id, under_way
+from dedup.store.under_way import note_stored
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -275,6 +277,7 @@ class PageStore:
             set_={**{name: visit.excluded[name] for name in _WRITTEN}, "gone": None, "moved_to_digest": None},
         )
         open_tables(database, TABLES)
+        self._is_deduplicated: bool | None = None
 
     @_whole
     def settle(self, settled: Sequence[Settled]) -> list[list[str]]:
@@ -314,6 +317,10 @@ class PageStore:
             if there:
                 connection.execute(_IS_BACK, there)
             connection.execute(self._record, seen)
+            if self._is_deduplicated is None:
+                self._is_deduplicated = connection.dialect.has_table(connection, under_way.name)
+            if self._is_deduplicated:
+                note_stored(connection, latest)
             moving = _find_moving(connection, [each.visit.url for each in settled])
         return [moving.get(key_digest(each.visit.url), []) for each in settled]
 

@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from dedup.errors import SettingsError
-from dedup.store.database import Database, open_existing_database, parse_url, url_of
+from dedup.store.database import Database, open_existing_database
+from dedup.store.urls import parse_url, url_of
 
 VARIABLE = "DEDUP_DATABASE_URL"
 USUAL = "crawl.db"

@@ -30,7 +30,8 @@ from dedup.evaluation import (
 )
 from dedup.rules.settings import Mode
 from dedup.signature.schemes import Scheme
-from dedup.store.database import open_existing_database, url_of
+from dedup.store.database import open_existing_database
+from dedup.store.urls import url_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

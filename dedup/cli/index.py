@@ -45,7 +45,8 @@ from dedup.report.texts import TEXT_PREFIX, Material, Origin, read_made_with, re
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS
-from dedup.store.database import Database, open_existing_database, url_of
+from dedup.store.database import Database, open_existing_database
+from dedup.store.urls import url_of
 
 _LABEL = 14
 _RADIUS = 3

@@ -102,6 +102,11 @@ class Decision:
         return self.verdict.is_duplicate
 
     @property
+    def is_under_way(self) -> bool:
+        """Whether the document is an original that is to be stored."""
+        return self.may_be_unstored and not self.verdict.is_duplicate
+
+    @property
     def is_similar(self) -> bool:
         """Whether the document is kept though it resembles another one; its verdict may be that it was updated."""
         return self.original is not None and not self.verdict.is_duplicate

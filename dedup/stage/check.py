@@ -28,7 +28,8 @@ from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
 from dedup.stage.pending import Origins
 from dedup.stage.pipelines import NearDuplicatePipeline
-from dedup.store.database import open_existing_database, url_of
+from dedup.store.database import open_existing_database
+from dedup.store.urls import url_of
 
 _MONITORED = "dedup.stage.monitoring"
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 from scrapy.crawler import Crawler
 
 from dedup.atomic_files import open_output, replace_file
-from dedup.console import counted
+from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError
 from dedup.rules.decisions import Decision
 from dedup.rules.documents import Document
@@ -26,6 +26,7 @@ from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher, Place
 from dedup.stage.outages import outages_of
 from dedup.stage.pending import PendingItem, UnstoredItems
 from dedup.stage.project import make_database_folder
+from dedup.stage.scrapy_private import items_under_way
 from dedup.store.database import open_existing_database
 from dedup.store.deduplicator import Deduplicator
 from dedup.store.notes import Skipped, Unexamined, note_skipped, note_unexamined, summarise
@@ -38,7 +39,11 @@ T = TypeVar("T")
 PATIENCE = 10.0
 """Seconds that a copy waits at most until its original is through all pipelines: one may wait for items itself."""
 
+_NOTED_AFTER = 1.0
+"""Seconds after which it is written by itself that items are stored, where no batch is."""
+
 _SKIPPED_AT_ONCE = 100
+_DROPPED_NAMED = 5
 _NAME_IN_JOB = "dedup.run"
 
 
@@ -61,7 +66,8 @@ class CrawlRun:
         self._run_id: int | None = None
         self._deciding = MicroBatcher(self._decide, settings.batch_size, BATCH_PATIENCE, self._is_all)
         self._refusing = MicroBatcher(self._refuse, settings.batch_size)
-        self.unstored = UnstoredItems(self._refusing.submit, crawler.stats)
+        self.unstored = UnstoredItems(self._refusing.submit, self._note_stored, crawler.stats)
+        self._noting: asyncio.Task[None] | None = None
         self._skipped: list[Skipped] = []
         self._writing: asyncio.Task[None] | None = None
 
@@ -165,13 +171,44 @@ class CrawlRun:
             self._writing = asyncio.create_task(self._write_skipped())
 
     async def stop_deciding(self) -> None:
-        """Wait for what is being decided, and note what has lost its original."""
+        """Wait for what is being decided."""
         await self._recognising.close()
         await self._deciding.close()
         await self._refusing.close()
-        self.unstored.report_orphans()
-        for orphan in self.unstored.orphans.values():
-            self.note_skipped(Skipped(orphan.key, "original refused", orphan.original))
+        if self._noting is not None:
+            self._noting.cancel()
+
+    async def _note_what_became(self, run_id: int) -> None:
+        """Note that all items are through, and name what was dropped as copies of what was refused since."""
+        is_over = not items_under_way(self._crawler)
+        await self._in_thread(self._deduplicator.note_all_stored if is_over else self._deduplicator.write_stored)
+        let_go = self.unstored.let_go
+        dropped = await self._in_thread(self._deduplicator.find_dropped, run_id, let_go) if let_go else []
+        for key, original in dropped:
+            self.note_skipped(Skipped(key, "original refused", original))
+        if dropped:
+            self._crawler.stats.set_value("dedup/dropped_with_refused", len(dropped))
+            left = len(dropped) - _DROPPED_NAMED
+            logger.warning(
+                "dropped as copies of what a later pipeline has refused, and decided anew by the next crawl: %s: %s%s",
+                counted(len(dropped), "item"),
+                ", ".join(logged(key) for key, _ in dropped[:_DROPPED_NAMED]),
+                f" and {left:,} more" if left > 0 else "",
+            )
+
+    def _note_stored(self, document_id: int) -> None:
+        """Note that a document is stored; it is written with the next batch, or in a while."""
+        self._deduplicator.note_stored(document_id)
+        if self._noting is None or self._noting.done():
+            self._noting = asyncio.create_task(self._write_stored())
+
+    async def _write_stored(self) -> None:
+        await asyncio.sleep(_NOTED_AFTER)
+        try:
+            await self._in_thread(self._deduplicator.write_stored)
+        except DatabaseError as error:
+            # The next batch tries it again.
+            logger.debug("not written that items are stored: %s", error)
 
     async def end(self, outcome: str, unexamined: Sequence[Unexamined], *, goes_on: bool) -> None:
         """Write what is left to be written, and end the run, if it has begun or there is something to say of it.
@@ -181,6 +218,7 @@ class CrawlRun:
         if self._run_id is None and not unexamined and not self._skipped:
             return
         run_id = await self.begin()
+        await self._note_what_became(run_id)
         if self._writing is not None:
             await self._writing
         await self._write_skipped()
@@ -205,12 +243,9 @@ class CrawlRun:
         return slot is not None and not engine.downloader.active and len(slot.active) + len(slot.queue) <= waiting
 
     def _refuse(self, document_ids: list[int]) -> list[frozenset[int]]:
-        """Forget documents, each of which has all that was dropped because of them for its orphans."""
-        assert self._run_id is not None
-        found = self._outages.survive(partial(self._deduplicator.refuse, document_ids, self._run_id))
-        orphans = {each.document_id: each for each in found}
-        self.unstored.orphans.update(orphans)
-        return [frozenset(orphans)] * len(document_ids)
+        """Forget documents; return for each of them all that are undecided since."""
+        let_go = frozenset(self._outages.survive(partial(self._deduplicator.refuse, document_ids)))
+        return [let_go] * len(document_ids)
 
     def _decide(self, batch: list[PendingItem]) -> list[Decision | None]:
         assert self._run_id is not None
@@ -218,7 +253,14 @@ class CrawlRun:
         order = _canonical_first(documents)
         withdrawn = {each.decision.document_id for each in batch if each.decision is not None}
         # What was decided though the connection broke is found unchanged, and its verdict is kept.
-        decide = partial(self._deduplicator.decide, [documents[index] for index in order], self._run_id, withdrawn)
+        decide = partial(
+            self._deduplicator.decide,
+            [documents[index] for index in order],
+            self._run_id,
+            withdrawn=withdrawn,
+            # Of these nobody says what becomes of them.
+            is_stored=is_tried_out(self._crawler),
+        )
         decisions = dict(zip(order, self._outages.survive(decide), strict=True))
         return [decisions[index] for index in range(len(batch))]
 
@@ -249,6 +291,12 @@ def _canonical_first(documents: Sequence[Document]) -> list[int]:
         range(len(documents)),
         key=lambda index: documents[index].canonical != documents[index].key and documents[index].canonical in keys,
     )
+
+
+def is_tried_out(crawler: Crawler) -> bool:
+    """Whether `scrapy shell`, `fetch` or `parse` runs a spider, whose items hardly ever reach the pipelines."""
+    start = getattr(type(crawler.spider), "start", None)
+    return not crawler.crawling or getattr(start, "__module__", "").startswith("scrapy.commands.")
 
 
 def _name_in_job(crawler: Crawler) -> str:

@@ -1,4 +1,4 @@
-"""How a crawl survives outages of its database (`dedup.store.database.Outages`), and ends where it has failed."""
+"""How a crawl survives outages of its database (`dedup.store.outages.Outages`), and ends where it has failed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scrapy.utils.reactor import is_reactor_installed
 
 from dedup.errors import DedupError
 from dedup.stage.project import read_settings
-from dedup.store.database import Outages
+from dedup.store.outages import Outages
 
 logger = logging.getLogger(__name__)
 

@@ -27,7 +27,6 @@ from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.stage.batching import Place
 from dedup.stage.item_settings import ItemView
-from dedup.store.writing import Orphan
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +36,6 @@ document_kept = object()
 document_dropped = object()
 """A signal, sent with the same: an item was dropped."""
 
-_ORPHANS_NAMED = 5
 _NAMED_BYTES = 6
 
 
@@ -171,7 +169,7 @@ class PendingItem(ItemView):
         dropped: what drops it here; None where it is kept.
         is_reported: whether Scrapy has reported what later pipelines made of it.
         is_through: set once they are done with it.
-        orphans: the documents that were dropped as its copies, by id, before it was refused.
+        let_go: the numbers of the documents that are undecided since it was refused.
     """
 
     def __init__(self, item: Any, response: Response | None = None, before: asyncio.Event | None = None) -> None:
@@ -185,7 +183,7 @@ class PendingItem(ItemView):
         self.dropped: DroppedByDedup | None = None
         self.is_reported = False
         self.is_through = asyncio.Event()
-        self.orphans: frozenset[int] = frozenset()
+        self.let_go: frozenset[int] = frozenset()
         self._place: Place[PendingItem, Decision | None] | None = None
 
     def queue(self, place: Place[PendingItem, Decision | None]) -> None:
@@ -389,36 +387,45 @@ class UnstoredItems:
     """The items of a crawl that were kept, until it is reported what became of them.
 
     Args:
-        refuse: forgets a document, and returns the ids of what was dropped because of it.
+        refuse: forgets a document, and returns the numbers of all that are undecided since.
+        note_stored: takes the number of a document that is stored.
         stats: those of the crawl.
 
+    - An item that is through all pipelines is stored: until then it is under way, and where the process ends, what it
+      had under way is given up.
     - An item that a later pipeline drops or fails on is forgotten, unless it was kept before, by a run that has
       ended: then it is stored already, and a pipeline that drops what it has stored may have dropped it.
     - A copy waits for a while until its original is through, and is decided again if that is forgotten. What was
       dropped all the same is named at the end, and passes in the next crawl.
-    - Stats: `dedup/refused`, `dedup/dropped_with_refused`.
+    - Stats: `dedup/refused`.
 
     Attributes:
-        orphans: what was dropped, has lost its original and was not decided since, by id.
+        let_go: the numbers of what was let go with what was refused, and not decided since.
     """
 
-    def __init__(self, refuse: Callable[[int], Awaitable[frozenset[int]]], stats: StatsCollector) -> None:
+    def __init__(
+        self,
+        refuse: Callable[[int], Awaitable[frozenset[int]]],
+        note_stored: Callable[[int], None],
+        stats: StatsCollector,
+    ) -> None:
         self._refuse = refuse
+        self._note_stored = note_stored
         self._stats = stats
         self._by_key: dict[str, PendingItem] = {}
-        self.orphans: dict[int, Orphan] = {}
+        self.let_go: set[int] = set()
 
     def note(self, pending: PendingItem, decision: Decision) -> None:
         """Note, where an item is processed, that it is kept."""
         _current.set(pending)
         if decision.may_be_unstored:
             self._by_key[decision.key] = pending
-        self.orphans.pop(decision.document_id, None)
+        self.let_go.discard(decision.document_id)
 
     def store(self) -> None:
         """Note that the item of this context is through all pipelines."""
         if pending := _take_current():
-            self._end(pending)
+            self._end(pending, is_stored=True)
 
     async def refuse(self) -> None:
         """Forget the item of this context, if it was kept: a later pipeline has dropped it, or failed on it.
@@ -431,7 +438,8 @@ class UnstoredItems:
             return
         try:
             if pending.decision is not None and pending.decision.may_be_unstored:
-                pending.orphans = await self._refuse(pending.decision.document_id)
+                pending.let_go = await self._refuse(pending.decision.document_id)
+                self.let_go.update(pending.let_go)
                 self._stats.inc_value("dedup/refused")
         finally:
             self._end(pending)
@@ -445,31 +453,24 @@ class UnstoredItems:
             decision: the decision on it.
             deadline: by the clock of the event loop, when it waits no longer.
         """
-        number, is_orphan = decision.document_id, False
+        number, is_let_go = decision.document_id, False
         if original := self._by_key.get(decision.original or ""):
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(deadline):
                     await original.is_through.wait()
-            is_orphan = number in original.orphans
+            is_let_go = number in original.let_go
         # The original may also have been forgotten while the decision was on its way here.
-        return self.orphans.pop(number, None) is not None or is_orphan
+        is_let_go |= number in self.let_go
+        self.let_go.discard(number)
+        return is_let_go
 
-    def report_orphans(self) -> None:
-        """Name in the log what was dropped, has lost its original and was not decided since."""
-        orphans = list(self.orphans.values())
-        if orphans:
-            self._stats.set_value("dedup/dropped_with_refused", len(orphans))
-            logger.warning(
-                "dropped as copies of what a later pipeline has refused, and decided anew by the next crawl: %s: %s%s",
-                counted(len(orphans), "item"),
-                ", ".join(logged(each.key) for each in orphans[:_ORPHANS_NAMED]),
-                f" and {len(orphans) - _ORPHANS_NAMED:,} more" if len(orphans) > _ORPHANS_NAMED else "",
-            )
-
-    def _end(self, pending: PendingItem) -> None:
+    def _end(self, pending: PendingItem, *, is_stored: bool = False) -> None:
         pending.is_through.set()
+        # Of several under one key the last one is what is known.
         if pending.decision is not None and self._by_key.get(pending.decision.key) is pending:
             del self._by_key[pending.decision.key]
+            if is_stored:
+                self._note_stored(pending.decision.document_id)
 
 
 def _take_current() -> PendingItem | None:

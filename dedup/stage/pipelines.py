@@ -17,7 +17,7 @@ from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
 from dedup.rules.decisions import ERASED, Decision
 from dedup.rules.settings import DedupSettings
-from dedup.stage.crawl_run import CrawlRun, write_report_of_run
+from dedup.stage.crawl_run import CrawlRun, is_tried_out, write_report_of_run
 from dedup.stage.examiner import Examiner
 from dedup.stage.item_settings import OnError
 from dedup.stage.monitoring import ItemMonitor
@@ -100,7 +100,7 @@ class NearDuplicatePipeline:
         return pipeline
 
     async def open_spider(self) -> None:
-        if not _is_tried_out(self._crawler):
+        if not is_tried_out(self._crawler):
             await self._open()
 
     async def _is_ready(self) -> bool:
@@ -216,7 +216,7 @@ class NearDuplicatePipeline:
                 raise Undecided("not decided: the database failed", "") from error
         finally:
             self._leave(item)
-            if _is_tried_out(self._crawler):
+            if is_tried_out(self._crawler):
                 self._wake_engine(None)
             pending.let_pass()
             await pending.wait_in_order()
@@ -269,7 +269,7 @@ class NearDuplicatePipeline:
             spider=self._crawler.spider,
         )
         # Of items that are tried out nobody says what becomes of them.
-        if pending.dropped is None and not _is_tried_out(self._crawler):
+        if pending.dropped is None and not is_tried_out(self._crawler):
             self._run.unstored.note(pending, decision)
 
     def item_scraped(self, item: Any, response: Response | None) -> None:
@@ -419,9 +419,3 @@ class NearDuplicatePipeline:
             if not self._crawler.stats.get_value("dedup/not_annotated"):
                 logger.warning("DEDUP_MARK_FIELD = %r cannot be set on the items: %s", field, error)
             self._crawler.stats.inc_value("dedup/not_annotated")
-
-
-def _is_tried_out(crawler: Crawler) -> bool:
-    """Whether `scrapy shell`, `fetch` or `parse` runs a spider, whose items hardly ever reach the pipelines."""
-    start = getattr(type(crawler.spider), "start", None)
-    return not crawler.crawling or getattr(start, "__module__", "").startswith("scrapy.commands.")

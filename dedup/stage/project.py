@@ -130,7 +130,7 @@ def _named(after: Any, orders: Iterable[type]) -> list[type]:
 
 def read_project_settings(settings: BaseSettings) -> DedupSettings:
     """Read the settings of a project; its database is in a `.scrapy` folder, under its name, if it names none."""
-    from dedup.store.database import url_of  # noqa: PLC0415 -- every command of a project loads the add-on
+    from dedup.store.urls import url_of  # noqa: PLC0415 -- every command of a project loads the add-on
 
     def get(name: str) -> Any:
         value = settings.get(name)

@@ -10,7 +10,7 @@ from scrapy.statscollectors import StatsCollector
 from sqlalchemy.engine import make_url
 
 from dedup.console import counted, in_unit, labelled, lost_text, saved_text, write_lines
-from dedup.store.database import shown_url
+from dedup.store.urls import shown_url
 
 MARKED = "dedup/marked"
 """How many duplicates were passed on, as DEDUP_MARK_ONLY wants."""

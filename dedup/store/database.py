@@ -1,31 +1,28 @@
-"""Databases: opening one, checking what it was made with, one writer at a time, surviving outages of a server."""
+"""Databases: opening one, checking what it was made with, one writer at a time; the tables of others in it."""
 
 from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import shutil
 import sqlite3
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from threading import Event, Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, MetaData, Table, create_engine, event, insert, select
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy import Connection, MetaData, Table, insert, select
+from sqlalchemy.exc import SQLAlchemyError
 
-from dedup.errors import DatabaseError, IncompatibleDatabaseError, LockedError, OutageError, SettingsError
+from dedup.errors import DatabaseError, IncompatibleDatabaseError, LockedError, OutageError
 from dedup.store import schema
+from dedup.store.engines import postgresql_engine, sqlite_engine
+from dedup.store.outages import is_outage
+from dedup.store.urls import option_naming, parse_url, shown_url
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 DEDUP_WRITERS = 0x6E656172
 """The lock of those who write verdicts and index. Any number serves, as long as it is always the same one."""
@@ -65,25 +62,8 @@ _NO_SERVER = "check that the server runs and that the URL is right"
 # What tables of others are called among the properties of a database: their version, and which rows belong to runs.
 _TABLES = "tables of the "
 
-_POLL_SECONDS = 0.05
-# Keys lie anywhere in their table: pages are read again, and are written back less often the longer the log may be.
-_CACHE_KIB, _MOST_LOGGED, _PAGE_BYTES = 1 << 16, 1 << 16, 1024
-# But not longer than the file, which else would be empty beside it.
-_LEAST_LOGGED = 4_000
 # A transaction may take so much. On a disk that is full the memory that SQLite's processes share can end them.
 _LEAST_FREE = 16 * 1024 * 1024
-# In seconds; without these a server that lost its power would be waited for without end.
-_NOTICE_A_DEAD_SERVER = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-_USER_AND_PASSWORD = re.compile("//.*@")
-_TORN_PASSWORD = re.compile("//[^:/]*:[^@]*@.*@")
-
-FIRST_PAUSE = 0.1
-_LONGEST_PAUSE = 5.0
-
-# Connection exceptions; the server is stopped, has crashed or is starting; too many connections;
-# a transaction that gave way to another one.
-_PASSING_CLASSES = ("08",)
-_PASSING_STATES = ("57P01", "57P02", "57P03", "57P05", "25P03", "53300", "40001", "40P01")
 
 
 class Database:
@@ -109,7 +89,7 @@ class Database:
         self.option = option_naming(url)
         self._writers = writers
         self._folder = Path(self.url.database or "").absolute().parent
-        make_engine = _sqlite_engine if self.is_sqlite else _postgresql_engine
+        make_engine = sqlite_engine if self.is_sqlite else postgresql_engine
         self.engine = make_engine(self.url, lock_timeout, read_only)
 
     @contextmanager
@@ -353,221 +333,3 @@ def insert_into(table: Table, dialect: str) -> Any:
     """Return an INSERT that can say what is done on a conflict, which SQLAlchemy has for each database apart."""
     # That of the other database takes a tenth of the time in which a crawl starts.
     return import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
-
-
-def url_of(name: str) -> str:
-    """Return the URL of a database that is named by a URL or as an SQLite file, whose name may have any letters."""
-    return name if "://" in name else URL.create("sqlite", database=name).render_as_string()
-
-
-def parse_url(url: str) -> URL:
-    """Return a database URL, with the driver that is used for it.
-
-    Raises:
-        SettingsError: it is none, or names an engine that is not supported.
-    """
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError):
-        shown = _USER_AND_PASSWORD.sub("//***@", url)
-        raise SettingsError(
-            f"{shown!r} is not a database URL: write sqlite:///FILE or postgresql://USER@HOST/NAME"
-        ) from None
-    if _TORN_PASSWORD.search(url):
-        # What is behind the first @ would be taken for the host, and shown.
-        shown = _USER_AND_PASSWORD.sub("//***@", url)
-        raise SettingsError(f"{shown!r}: an @ that belongs to the password is written %40")
-    if parsed.drivername in ("postgresql", "postgres"):
-        return parsed.set(drivername="postgresql+psycopg")
-    if parsed.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
-        raise SettingsError(f"databases of the kind {parsed.drivername!r} are not supported: use sqlite or postgresql")
-    has_server = any(each is not None for each in (parsed.username, parsed.password, parsed.host, parsed.port))
-    if parsed.get_backend_name() == "sqlite" and (has_server or parsed.database in (None, "", ":memory:")):
-        raise SettingsError("an SQLite database needs a file, since several threads share it: write sqlite:///FILE")
-    return parsed
-
-
-def shown_url(url: URL) -> str:
-    """Return a database URL as it may be shown: without its password, which parameters can hold too."""
-    shown = {name: value for name, value in url.query.items() if name == "host"}
-    backend = url.set(drivername=url.get_backend_name(), query=shown)
-    return (backend if url.password else backend._replace(password=None)).render_as_string(hide_password=True)
-
-
-def option_naming(url: str) -> list[str]:
-    """Return the option by which a command reads a database, to be pasted: without the password.
-
-    Where `DEDUP_DATABASE_URL` of the environment holds a URL with a password, commands need no option; elsewhere
-    libpq reads the password from `PGPASSWORD` or `~/.pgpass`.
-    """
-    parsed = make_url(url)
-    public = parsed._replace(password=None).difference_update_query(("password", "sslpassword"))
-    if public != parsed and os.environ.get("DEDUP_DATABASE_URL") == url:
-        return []
-    return ["--database", public.render_as_string()]
-
-
-def _postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
-    """Return the engine of a PostgreSQL database; a writer waits so many seconds for another one.
-
-    Raises:
-        SettingsError: the driver is not installed.
-    """
-    try:
-        # Under a stricter isolation a writer would not see what the one before it has written
-        # while it was waiting.
-        engine = create_engine(
-            url,
-            pool_pre_ping=True,
-            isolation_level="READ COMMITTED",
-            connect_args={
-                **{name: value for name, value in _NOTICE_A_DEAD_SERVER.items() if name not in url.query},
-                "client_encoding": "utf8",
-            },
-        )
-    except ModuleNotFoundError as error:
-        raise SettingsError(
-            f"PostgreSQL needs a driver that is not installed ({error}): pip install 'scrapy-neardup[postgresql]'"
-        ) from None
-
-    @event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _: object) -> None:
-        encoding = connection.info.parameter_status("server_encoding")
-        if encoding != "UTF8":
-            raise IncompatibleDatabaseError(
-                f"database {shown_url(url)} has the encoding {encoding}, in which not every text can be stored: "
-                "name one that was made by CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
-            )
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET lock_timeout = {round(lock_timeout * 1000)}")
-            if read_only:
-                cursor.execute("SET default_transaction_read_only = on")
-            else:
-                # A writer that was halted must not hold up the others for longer than they wait.
-                cursor.execute(f"SET idle_in_transaction_session_timeout = {round(lock_timeout * 500)}")
-        connection.commit()
-
-    return engine
-
-
-def _sqlite_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
-    """Return the engine of an SQLite database; the functions that the queries need are made with each connection."""
-    engine = create_engine(url, connect_args={"timeout": lock_timeout})
-
-    @event.listens_for(engine, "connect")
-    def _prepare(connection: sqlite3.Connection, _: object) -> None:
-        # The driver would begin its transactions too late, at the first write.
-        connection.isolation_level = None
-        if read_only:
-            connection.execute("PRAGMA query_only = ON")
-        else:
-            # Keys lie anywhere: of each page that is written little has changed. A file that is there keeps its own.
-            connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-            _log_ahead(connection, time.monotonic() + lock_timeout)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        connection.execute("PRAGMA foreign_keys = ON")
-        # SQLite has none of its own; a function in Python would take twice as long. Not for negative numbers.
-        connection.create_function("bit_count", 1, int.bit_count, deterministic=True)
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        reads = read_only or connection.get_execution_options().get("read_only", False)
-        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
-        # Past SQLAlchemy, which takes ten times as long for each of these.
-        if not reads and (driver := connection.connection.driver_connection):
-            (pages,) = driver.execute("PRAGMA page_count").fetchone()
-            driver.execute(f"PRAGMA wal_autocheckpoint = {min(max(pages, _LEAST_LOGGED), _MOST_LOGGED)}")
-
-    return engine
-
-
-def _log_ahead(connection: sqlite3.Connection, deadline: float) -> None:
-    """Let readers read while a writer writes; SQLite does not wait for others by itself here."""
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(_POLL_SECONDS)
-        else:
-            return
-
-
-def is_outage(error: BaseException) -> bool:
-    """Return whether an error tells of a server that is away, so that the same may succeed later.
-
-    A file of SQLite is never away: ask it of databases on PostgreSQL.
-    """
-    if not isinstance(error, DBAPIError):
-        return False
-    # An error of a connection that could not be made has no code.
-    state = getattr(error.orig, "sqlstate", None)
-    if error.connection_invalidated or state is None:
-        return type(error.orig).__name__ != "ProgrammingError"
-    return state.startswith(_PASSING_CLASSES) or state in _PASSING_STATES
-
-
-class Outages:
-    """Repeats work on databases for as long as their servers are away, up to a limit.
-
-    What is repeated must be whole transactions that may be written twice: whether the last one
-    was committed before the connection was lost is not known.
-
-    Args:
-        limit: seconds after which an outage is taken for final; 0: at once.
-        clock: seconds that only ever grow.
-    """
-
-    def __init__(self, limit: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._limit = limit
-        self._clock = clock
-        self._since: dict[str, float] = {}
-        self._lock = Lock()
-        self._is_abandoned = Event()
-
-    def survive(self, work: Callable[[], T], after_outage: Callable[[], T] | None = None) -> T:
-        """Return what whole transactions return, however often they have to be tried.
-
-        `after_outage` is done in their place once they were tried in vain, if that differs.
-
-        Raises:
-            OutageError: the server was away for longer than the limit.
-            Exception: anything else that the work raises.
-        """
-        pause = FIRST_PAUSE
-        lost = ""
-        while True:
-            try:
-                result = (after_outage or work)() if lost else work()
-            except OutageError as error:
-                lost = error.database
-                if not self._has_time(error):
-                    raise
-                self._is_abandoned.wait(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
-            else:
-                if lost:
-                    self._end(lost)
-                return result
-
-    def abandon(self) -> None:
-        """Wait no longer: whatever is tried now is tried for the last time."""
-        self._is_abandoned.set()
-
-    def _has_time(self, error: OutageError) -> bool:
-        # What comes after the first to give up does not wait all over again.
-        with self._lock:
-            is_new = error.database not in self._since
-            since = self._since.setdefault(error.database, self._clock())
-        has_time = self._clock() - since < self._limit and not self._is_abandoned.is_set()
-        if is_new and has_time:
-            logger.warning("%s; trying again for %g seconds", error, self._limit)
-        return has_time
-
-    def _end(self, database: str) -> None:
-        with self._lock:
-            since = self._since.pop(database, None)
-        if since is not None:
-            logger.warning("database %s is back after %.1f seconds", database, self._clock() - since)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from random import SystemRandom
 
-from sqlalchemy import bindparam, or_, select, update
+from sqlalchemy import Connection, bindparam, or_, select, update
 
 from dedup.console import counted
 from dedup.rules.decisions import ERASED, NOTHING_ALIKE, Answer, Decision, decision_of
@@ -23,10 +23,12 @@ from dedup.store.database import Database, open_dedup_database
 from dedup.store.document_rows import plain_class_of
 from dedup.store.key_table import KeyTable, Looked
 from dedup.store.originals import OriginalFinder
+from dedup.store.processes import process_name
 from dedup.store.recognition import Arriving, Recognised, Recogniser
 from dedup.store.schema import documents, runs, verdicts
+from dedup.store.under_way import end_process, end_under_way, find_left_behind, note_under_way
 from dedup.store.unit_of_work import BATCHES_OF_A_PROCESS, UnitOfWork
-from dedup.store.writing import DocumentWriter, Orphan, remove_old_content
+from dedup.store.writing import DocumentWriter, remove_old_content
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +49,9 @@ _LAST_OF_KEY = (
     .order_by(verdicts.c.id.desc())
     .limit(1)
 )
+_LOOK_SECONDS = 60.0
+"""How often it is asked whether other processes have ended, and what they had under way is given up."""
+
 # A comparison with NULL is served by the index of text digests.
 _UNDECIDED = (
     select(documents.c.id, documents.c.key)
@@ -86,6 +91,8 @@ class Deduplicator:
         self._plain_class: str | None = None
         # Those that have ended in order: once they are opened again, nobody can tell any longer.
         self._ended_runs: set[int] = set()
+        self._stored: set[int] = set()
+        self._looked = 0.0
 
     def close(self) -> None:
         """Close the database."""
@@ -96,6 +103,7 @@ class Deduplicator:
         with self.database.write() as connection:
             self._ended_runs.update(connection.scalars(_ENDED_OF_NAME, {"name": name}))
             run_id = document_rows.open_run(connection, name, mark_only=self._settings.mark_only)
+            self._give_up(connection)
         memory = self._settings.memory
         if memory.seconds is not None:
             forgotten = remove_old_content(self.database, self._keys, run_id, memory.seconds)
@@ -125,7 +133,12 @@ class Deduplicator:
         return self.scopes.mixed(key, body_digest, self.scopes.space_of(spider, run_id))
 
     def decide(
-        self, documents: Sequence[Document], run_id: int, withdrawn: Collection[int] = ()
+        self,
+        documents: Sequence[Document],
+        run_id: int,
+        *,
+        withdrawn: Collection[int] = (),
+        is_stored: bool = True,
     ) -> list[Decision | None]:
         """Decide documents one after the other, and write what follows, in one transaction.
 
@@ -134,6 +147,8 @@ class Deduplicator:
             run_id: the run that the verdicts belong to.
             withdrawn: numbers of those among them that were dropped in this run because of an original that is
                 forgotten: as they are decided once more, these verdicts go.
+            is_stored: whether what is kept counts as stored; else it is under way until `note_stored` or `refuse`, and
+                is given up where this process ends before.
 
         Returns:
             A decision for each document; None where neither signature nor bytes are known, so
@@ -146,6 +161,9 @@ class Deduplicator:
             return []
         with self.database.write() as connection:
             document_rows.require_run(connection, run_id)
+            stored = set(self._stored)
+            end_under_way(connection, stored)
+            self._give_up(connection)
             if withdrawn:
                 writing.withdraw(connection, run_id, withdrawn)
             plain_class = self._plain_class
@@ -159,6 +177,10 @@ class Deduplicator:
             with self._keys.batch(unit, [each.keys for each in arriving if each.keys]):
                 decisions = [self._decide_one(unit, recogniser, each, gone) for each in arriving]
             unit.finish()
+            if not is_stored:
+                under_way = {each.document_id for each in decisions if each is not None and each.is_under_way}
+                note_under_way(connection, under_way, process_name())
+        self._stored -= stored
         self._plain_class = plain_class
         self._next_batch += 1
         return decisions
@@ -199,22 +221,67 @@ class Deduplicator:
                         connection, document_rows.find_with_leaders(connection, [found.id])[found.id]
                     )
 
-    def refuse(self, document_ids: Sequence[int], run_id: int) -> list[Orphan]:
-        """Forget documents that were passed on and that nobody has stored, in one transaction.
+    def note_stored(self, document_id: int) -> None:
+        """Note that a document is stored; it is written with the next batch, or by `write_stored`."""
+        self._stored.add(document_id)
 
-        Returns:
-            What this run has dropped because of them, and is undecided now.
+    def write_stored(self) -> None:
+        """Write what was noted as stored and is not written yet.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        if stored := set(self._stored):
+            with self.database.write() as connection:
+                end_under_way(connection, stored)
+            self._stored -= stored
+
+    def note_all_stored(self) -> None:
+        """Note that all items are through that this process has passed on.
 
         Raises:
             DatabaseError: nothing of it was written.
         """
         with self.database.write() as connection:
-            gone = set(document_ids)
-            for document_id in document_ids:
-                # Read one by one: the keys of a text may have passed from one to the next.
-                if found := document_rows.find_with_leaders(connection, [document_id]):
-                    gone.update(self._writer.remove_cluster(connection, found[document_id]))
-            return writing.find_orphans(connection, run_id, gone)
+            end_process(connection, process_name())
+        self._stored.clear()
+
+    def refuse(self, document_ids: Sequence[int]) -> set[int]:
+        """Forget documents that were passed on and that nobody has stored, in one transaction.
+
+        Returns:
+            The numbers of all that are undecided now: they, and what was dropped because of them.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        with self.database.write() as connection:
+            return self._forget(connection, document_ids)
+
+    def find_dropped(self, run_id: int, document_ids: Collection[int]) -> list[tuple[str, str]]:
+        """Return those of some documents that a run has dropped, and that are undecided since.
+
+        Their keys, and those of what they were copies of.
+
+        Raises:
+            DatabaseError: the database cannot be read.
+        """
+        with self.database.read() as connection:
+            return writing.find_dropped(connection, run_id, document_ids)
+
+    def _forget(self, connection: Connection, document_ids: Collection[int]) -> set[int]:
+        end_under_way(connection, document_ids)
+        found = document_rows.find_with_leaders(connection, document_ids)
+        clusters = [self._writer.remove_cluster(connection, found[each]) for each in document_ids if each in found]
+        return set(document_ids).union(*clusters)
+
+    def _give_up(self, connection: Connection) -> None:
+        """Forget what processes have left behind that have ended: nobody may have stored it."""
+        if time.monotonic() > self._looked + _LOOK_SECONDS or not self._looked:
+            self._looked = time.monotonic()
+            if left := find_left_behind(connection, process_name()):
+                self._forget(connection, left)
+                logger.info("given up: %s that a process had under way when it ended", counted(len(left), "document"))
 
     def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
         """Return ids and keys of documents without content, which has to be seen again, by ids.
@@ -235,6 +302,8 @@ class Deduplicator:
 
     def _decide(self, unit: UnitOfWork, found: Recognised) -> Decision:
         unchanged = found.stored if found.is_unchanged else None
+        if found.stored is not None and found.stored.text_digest is None:
+            unit.withdraw_of_others(found.stored.id)
         verdict, answer = self._find(unit, found, unchanged)
         original = answer.original
         is_of_this_run = found.stored is not None and found.stored.last_run_id == unit.run_id

@@ -143,6 +143,16 @@ verdicts = Table(
     "again under its own key, in the same process and run, was found by itself",
 )
 
+under_way = Table(
+    "dedup_under_way",
+    metadata,
+    Column("document_id", Id, ForeignKey("dedup_documents.id", ondelete="CASCADE"), primary_key=True),
+    # See `dedup.store.processes`.
+    Column("process", Text, nullable=False),
+    Column("since", Float, nullable=False),
+    comment="originals that were passed on, and that nobody is known to have stored yet",
+)
+
 unexamined = Table(
     "dedup_unexamined",
     metadata,

@@ -16,8 +16,10 @@ from sqlalchemy import (
     ScalarResult,
     Table,
     bindparam,
+    delete,
     func,
     insert,
+    or_,
     select,
     update,
 )
@@ -45,6 +47,11 @@ _DECIDED_BEFORE = (
 )
 _DECIDED_NOW = update(verdicts).where(
     verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
+)
+_OF_OTHERS = delete(verdicts).where(
+    verdicts.c.document_id == bindparam("document"),
+    verdicts.c.run_id == bindparam("run"),
+    or_(verdicts.c.batch.is_(None), verdicts.c.batch < bindparam("first"), verdicts.c.batch > bindparam("number")),
 )
 
 
@@ -122,6 +129,11 @@ class UnitOfWork:
         self._decided.add(document_id)
         which = {"document": document_id, "run": self.run_id}
         self.execute(_DECIDED_NOW.values(batch=self._number), which)
+
+    def withdraw_of_others(self, document_id: int) -> None:
+        """Delete what other processes have decided on a document in this run, since it is undecided."""
+        which = {"document": document_id, "run": self.run_id, "first": self._first, "number": self._number}
+        self._connection.execute(_OF_OTHERS, which)
 
     def has_decided(self, stored: StoredDocument) -> bool:
         """Whether a document was decided before in this transaction, or an earlier one of this process and run."""

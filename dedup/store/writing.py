@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, delete, exists, or_, select
 
@@ -288,24 +288,17 @@ def _take_back(session: Session, document: StoredDocument, original: str) -> boo
     return True
 
 
-class Orphan(NamedTuple):
-    """A document that was dropped because of an original that nobody has stored; the keys of both."""
-
-    document_id: int
-    key: str
-    original: str
-
-
-def find_orphans(session: Session, run_id: int, originals: Collection[int]) -> list[Orphan]:
-    """Return what a run has dropped as copies of some documents, and is undecided now that these are removed."""
+def find_dropped(session: Session, run_id: int, document_ids: Collection[int]) -> list[tuple[str, str]]:
+    """Return those of some documents that a run has dropped and that are undecided: their keys, and originals'."""
     statement = (
-        select(documents.c.id, documents.c.key, _ORIGINALS.c.key)
+        select(documents.c.key, _ORIGINALS.c.key)
         .join(verdicts, verdicts.c.document_id == documents.c.id)
         .join(_ORIGINALS, _ORIGINALS.c.id == verdicts.c.original_id)
-        .where(_is_dropped(run_id), verdicts.c.original_id.in_(originals), documents.c.text_id.is_(None))
+        .where(_is_dropped(run_id), documents.c.id.in_(document_ids), documents.c.text_id.is_(None))
         .order_by(verdicts.c.id)
     )
-    return [Orphan(*row) for row in session.execute(statement)]
+    found: list[Any] = list(session.execute(statement))
+    return [(key, original) for key, original in found]
 
 
 def withdraw(session: Session, run_id: int, document_ids: Collection[int]) -> None:

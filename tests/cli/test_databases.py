@@ -9,7 +9,7 @@ import pytest
 
 from dedup.cli.databases import VARIABLE, database_url
 from dedup.errors import SettingsError
-from dedup.store.database import option_naming
+from dedup.store.urls import option_naming
 
 BROKEN = "broken_settings_of_a_project"
 

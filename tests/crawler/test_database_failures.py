@@ -23,9 +23,10 @@ from sqlalchemy.engine import make_url
 from crawler.pages.store import PageStore
 from dedup import DedupSettings
 from dedup.errors import DatabaseError, OutageError
-from dedup.store import database as outages_module
-from dedup.store.database import Database, Outages, open_existing_database
+from dedup.store import outages as outages_module
+from dedup.store.database import Database, open_existing_database
 from dedup.store.deduplicator import Deduplicator
+from dedup.store.outages import Outages
 from tests.consistency import inconsistencies
 from tests.crawler.frontier.driving import unfinished
 from tests.crawling import (

@@ -15,7 +15,7 @@ from dedup.errors import DatabaseError
 from dedup.rules.settings import DedupSettings
 from dedup.stage import pipelines
 from dedup.stage.pending import document_kept
-from dedup.store import database
+from dedup.store import engines
 from dedup.store.deduplicator import Deduplicator
 from tests.crawling import NO_NETWORK, ExitedError, Outcome
 from tests.passing import url
@@ -127,14 +127,14 @@ def test_database_that_is_locked_in_the_midst_is_waited_for_once(
 
 def test_disk_that_is_full_in_the_midst(pass_on: PassOn, monkeypatch: pytest.MonkeyPatch) -> None:
     pass_on(texts(1))
-    prepare = database._log_ahead
+    prepare = engines._log_ahead
 
     def leave_no_room(connection: sqlite3.Connection, deadline: float) -> None:
         prepare(connection, deadline)
         [pages] = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + 1}")
 
-    monkeypatch.setattr(database, "_log_ahead", leave_no_room)
+    monkeypatch.setattr(engines, "_log_ahead", leave_no_room)
     outcome = pass_on(texts(40))
     undecided = outcome.count("dedup/not_decided")
     assert undecided > 0

@@ -231,9 +231,9 @@ def test_what_is_refused_is_forgotten_in_batches(pass_on: PassOn, monkeypatch: p
     batches = []
     refuse = Deduplicator.refuse
 
-    def counted(self: Deduplicator, ids: list[int], run_id: int) -> Any:
+    def counted(self: Deduplicator, ids: list[int]) -> Any:
         batches.append(len(ids))
-        return refuse(self, ids, run_id)
+        return refuse(self, ids)
 
     monkeypatch.setattr(Deduplicator, "refuse", counted)
     items = [stocked(n, document(60, f"text {n}"), stock=None) for n in range(100)]

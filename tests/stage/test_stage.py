@@ -26,8 +26,9 @@ from scrapy.settings import Settings
 
 from dedup import make_signature
 from dedup.rules.settings import DedupSettings
-from dedup.store.database import open_existing_database, url_of
+from dedup.store.database import open_existing_database
 from dedup.store.deduplicator import Deduplicator
+from dedup.store.urls import url_of
 from dedup.workers.pool import WorkerPool
 from tests.crawling import NO_NETWORK, ExitedError, Outcome, crawl_here, run, runs_in
 from tests.crawls import report_on

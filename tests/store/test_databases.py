@@ -22,9 +22,10 @@ from dedup.rules.documents import Document, Verdict
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signature import digest
-from dedup.store import database as outages_module
-from dedup.store.database import Database, Outages, open_dedup_database, open_existing_database
+from dedup.store import outages as outages_module
+from dedup.store.database import Database, open_dedup_database, open_existing_database
 from dedup.store.deduplicator import Deduplicator
+from dedup.store.outages import Outages
 from tests.crawling import ask
 from tests.deciding import Crawl
 from tests.texts import document, edited

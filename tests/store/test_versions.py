@@ -16,7 +16,8 @@ from crawler.pages import store as pages
 from crawler.pages.store import PageStore
 from dedup.errors import IncompatibleDatabaseError
 from dedup.rules.documents import Verdict
-from dedup.store.database import Database, Outages, TableSet, open_existing_database, open_tables
+from dedup.store.database import Database, TableSet, open_existing_database, open_tables
+from dedup.store.outages import Outages
 from tests.commands import run_dedup
 from tests.databases import change_version, everything
 from tests.deciding import Crawl

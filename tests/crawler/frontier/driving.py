@@ -17,9 +17,10 @@ import pytest
 from scrapy import Request
 
 from crawler.frontier.schema import SUSPECT, Changes, TakenUrl, WorkerState, to_entry, to_request
-from crawler.frontier.store import FrontierStore, Part, find_unfinished, worker_name
+from crawler.frontier.store import FrontierStore, Part, find_unfinished
 from crawler.request_meta import KIND
 from dedup.store.database import Database
+from dedup.store.processes import worker_name
 
 ELSEWHERE = "elsewhere.example:1"
 """A process on another machine."""

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from scrapy import Request
 
-from crawler.frontier.store import FrontierStore, find_unfinished, give_up, is_gone, worker_name
+from crawler.frontier.store import FrontierStore, find_unfinished, give_up
 from crawler.request_meta import KIND
 from dedup.errors import DedupError
 from dedup.store.database import Database
+from dedup.store.processes import is_gone, worker_name
 from tests.crawler.frontier.driving import Frontier, Page, through_the_frontier
 
 

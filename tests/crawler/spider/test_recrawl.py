@@ -300,7 +300,7 @@ def test_a_new_text_that_was_decided_but_not_stored_is_stored_by_the_next_crawl(
         known.crawl_and_die("before_a_text_is_stored")
         assert (known.verdicts(), known.stored()) == ({"/": ["updated"]}, {"/": text("old")})
         known.crawl(recrawl="true")
-        assert known.verdicts() == {"/": ["unchanged"]}
+        assert known.verdicts() == {"/": ["new"]}
         assert known.stored() == {"/": text("new")}
         assert known.versions() == [("/", "updated", text("old"))]
 

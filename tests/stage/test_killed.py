@@ -1,0 +1,83 @@
+"""A crawl that is killed: what it had under way nobody has stored, and nothing is dropped because of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.crawling import Outcome, run
+from tests.passing import NEAR_A, A, B, url, urls
+from tests.texts import document
+
+PassOn = Callable[..., Outcome]
+
+SPIDER = """
+import json, os, signal, sys
+import scrapy
+
+
+class Dying:
+    def process_item(self, item):
+        if item.get("is_last"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return item
+
+
+class Items(scrapy.Spider):
+    name = "items"
+
+    async def start(self):
+        for item in json.loads(self.items):
+            yield item
+"""
+
+
+def item(number: int, text: str, **more: Any) -> dict[str, Any]:
+    return {"url": url(number), "text": text, **more}
+
+
+def killed(folder: Path, items: list[dict[str, Any]], **settings: object) -> None:
+    """Crawl items one after the other, until the process is killed behind the verdict on the last one."""
+    spider = folder / "spider.py"
+    spider.write_text(SPIDER, encoding="utf-8")
+    settings = {
+        "ADDONS": '{"dedup.DedupAddon": 500}',
+        "DEDUP_DATABASE_URL": f"sqlite:///{folder / 'dedup.db'}",
+        "ITEM_PIPELINES": '{"spider.Dying": 900}',
+        "CONCURRENT_ITEMS": 1,
+        **settings,
+    }
+    options = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    command = [sys.executable, "-m", "scrapy", "runspider", spider.name, "-a", f"items={json.dumps(items)}", *options]
+    assert run(command, folder=folder, accidents=True).status < 0
+
+
+def test_a_copy_of_what_a_killed_crawl_had_under_way_is_kept(pass_on: PassOn, tmp_path: Path) -> None:
+    killed(tmp_path, [item(1, A), item(2, B, is_last=True)])
+    copy = {"url": "https://elsewhere.example/", "text": B}
+    elsewhere = pass_on([copy, item(4, NEAR_A)])
+    # What it had stored leads its copies.
+    assert urls(elsewhere) == [copy["url"]]
+    assert elsewhere.kinds_of_drops == {"NearDuplicate": 1}
+    assert any("1 document that a process had under way" in line for line in elsewhere.messages)
+    # What comes again behind its copy is one itself.
+    assert urls(pass_on([item(1, A), item(2, B)])) == [url(1)]
+
+
+def test_what_comes_again_after_a_kill_is_new_and_passed_on(pass_on: PassOn, tmp_path: Path) -> None:
+    killed(tmp_path, [item(1, A, is_last=True)], DEDUP_RUN="crawl")
+    again = pass_on([item(1, A), item(2, A)], {"DEDUP_RUN": "crawl", "DEDUP_DROP_UNCHANGED": True})
+    assert (urls(again), again.kinds_of_drops) == ([url(1)], {"ExactDuplicate": 1})
+    assert again.count("dedup/new") == 1
+
+
+def test_what_an_earlier_crawl_has_stored_is_given_up_where_a_new_text_of_it_was_under_way(
+    pass_on: PassOn, tmp_path: Path
+) -> None:
+    first, changed = document(60, "first"), document(60, "changed")
+    pass_on([item(1, first)])
+    killed(tmp_path, [item(1, changed, is_last=True)])
+    assert urls(pass_on([item(2, changed), item(1, changed)])) == [url(2)]
