@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class DedupError(Exception):
-    """Base of all errors of this library; its message is one line for the user."""
+    """Base of all errors of this library; its message is one line for the user.
+
+    Attributes:
+        exit_status: that of a command which it ends: 2 for wrong use, 1 for what could not be done.
+    """
+
+    exit_status: ClassVar = 1
 
 
 class SettingsError(DedupError):
     """A setting has a value that cannot be used."""
 
+    exit_status = 2
+
 
 class InputError(DedupError):
     """A file or an argument is not what it should be."""
 
+    exit_status = 2
+
 
 class DatabaseError(DedupError):
     """The database cannot be reached, read or written."""
-
-
-def exit_status(error: Exception) -> int:
-    """Return the status of a command that an error ends: 2 for wrong use, 1 for what could not be done."""
-    return 2 if isinstance(error, (SettingsError, InputError)) else 1
 
 
 def reason_of(error: Exception) -> str:

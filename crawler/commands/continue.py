@@ -48,7 +48,7 @@ class Command(crawl.Command):
         from scrapy.cmdline import execute
 
         from crawler.runs import CommandLine, words_to_go_on
-        from dedup.errors import DedupError, exit_status
+        from dedup.errors import DedupError
 
         super().process_options(args, opts)
         unknown = [word for word in args if word.startswith("-")] + args[1:]
@@ -66,7 +66,7 @@ class Command(crawl.Command):
             words = words_to_go_on(run, given)
         except DedupError as error:
             sys.stderr.write(f"error: {error}\n")
-            sys.exit(exit_status(error))
+            sys.exit(error.exit_status)
         sys.stderr.write(f"{run} goes on; to end it instead: --give-up\n")
         port = CommandLine(words).settings.get("DEMO_PORT", "")
         with _demo_site(int(port) if port.isdecimal() else 0):

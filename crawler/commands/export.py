@@ -66,7 +66,7 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from dedup.console import plain
-        from dedup.errors import DedupError, SettingsError, exit_status
+        from dedup.errors import DedupError, SettingsError
 
         try:
             if len(args) > 1:
@@ -74,7 +74,7 @@ class Command(ScrapyCommand):
             self.exitcode = asyncio.run(self._export(args[0] if args else ""))
         except DedupError as error:
             sys.stderr.write(f"error: {plain(str(error))}\n")
-            self.exitcode = exit_status(error)
+            self.exitcode = error.exit_status
 
     async def _export(self, name: str) -> int:
         from scrapy import Spider

@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from dedup.errors import DedupError, InputError, exit_status
+from dedup.errors import DedupError, InputError
 from dedup.workers.loading import keep_single_threaded, without_collections
 
 COMPLETING = "_ARGCOMPLETE"
@@ -92,24 +92,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
             autocomplete(parser)
         # What a command says to be given next may be much of what was given.
         options = parser.parse_args(arguments, argparse.Namespace(given=arguments))
-        status: int = _module(options.command).run(options)
+        return int(_module(options.command).run(options))
     except BrokenPipeError:
         # `run_and_exit` knows what it is.
         raise
-    except (DedupError, OSError) as error:
-        if is_completing:
-            return exit_status(error)
-        from dedup.console import plain  # noqa: PLC0415 -- what knows all letters takes a while to load
-
-        print(f"error: {plain(_line_of(error))}", file=sys.stderr)
-        return exit_status(error)
+    except DedupError as error:
+        line, status = str(error), error.exit_status
+    except OSError as error:
+        line, status = _line_of(error), 1
     except KeyboardInterrupt:
         return 130
+    if not is_completing:
+        from dedup.console import plain  # noqa: PLC0415 -- what knows all letters takes a while to load
+
+        print(f"error: {plain(line)}", file=sys.stderr)
     return status
 
 
-def _line_of(error: Exception) -> str:
-    if not isinstance(error, OSError) or not error.strerror:
+def _line_of(error: OSError) -> str:
+    if not error.strerror:
         return str(error)
     if error.errno == errno.ENOSPC:
         return f"no space is left for {error.filename or 'outputs or what is on its way'}; free some, and run it again"

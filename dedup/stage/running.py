@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from scrapy.commands import ScrapyCommand
 
-from dedup.errors import DedupError, exit_status
+from dedup.errors import DedupError
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +27,13 @@ class AddonCommand(ScrapyCommand):
     def __init__(self) -> None:
         super().__init__()
         _made.add(type(self).__module__)
+
+    def fail(self, error: DedupError) -> None:
+        """Say what is wrong in one line, and end with the status of the error."""
+        from dedup.console import plain  # noqa: PLC0415 -- what knows all letters takes a while to load
+
+        sys.stderr.write(f"error: {plain(str(error))}\n")
+        self.exitcode = error.exit_status
 
 
 def is_command() -> bool:
@@ -48,5 +55,5 @@ def refuse_to_start(error: DedupError) -> NoReturn:
     else:
         sys.stderr.write(f"ERROR: {error}\n")
     if is_command():
-        raise SystemExit(exit_status(error))
+        raise SystemExit(error.exit_status)
     raise error.with_traceback(None) from None

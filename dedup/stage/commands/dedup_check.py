@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dedup.errors import DedupError, SettingsError, exit_status
+from dedup.errors import DedupError, SettingsError
 from dedup.stage.running import AddonCommand
 
 # Scrapy loads this module for every command of every project in the environment: what takes a
@@ -52,8 +52,7 @@ class Command(AddonCommand):
                 sys.stderr.write(f"warning: {line}\n")
             kind, spider, explained = opts.item_class, opts.spider, opts.explain
             check_items(args[0], self.settings, sys.stdout, item_class=kind, spider=spider, explained=explained)
-        except (DedupError, OSError) as error:
-            from dedup.console import plain
-
-            sys.stderr.write(f"error: {plain(str(error))}\n")
-            self.exitcode = exit_status(error)
+        except DedupError as error:
+            self.fail(error)
+        except OSError as error:
+            self.fail(DedupError(str(error)))

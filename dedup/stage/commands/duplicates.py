@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from dedup.errors import DedupError, SettingsError, exit_status
+from dedup.errors import DedupError, SettingsError
 from dedup.stage.running import AddonCommand
 
 # Scrapy loads this module for every command of every project in the environment: what takes a
@@ -44,7 +43,4 @@ class Command(AddonCommand):
                 opts.database = settings.database_url
             self.exitcode = duplicates.run(opts)
         except DedupError as error:
-            from dedup.console import plain
-
-            sys.stderr.write(f"error: {plain(str(error))}\n")
-            self.exitcode = exit_status(error)
+            self.fail(error)
