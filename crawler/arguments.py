@@ -14,7 +14,7 @@ from scrapy import Request
 from crawler.secrets import without_password
 from dedup.errors import SettingsError
 from dedup.rules.scope import SECONDS
-from dedup.rules.setting_values import to_bool, to_int
+from dedup.rules.setting_values import read_value, to_bool, whole_number
 
 NAMES = (
     "url",
@@ -105,7 +105,7 @@ class SiteArguments:
             places = "-a url=https://example.com, urls_file=FILE, sitemap=URL or warc=FILE"
             raise SettingsError(f"nowhere to start: pass {places}")
         max_age = _age("max_age", arguments.get("max_age"))
-        recrawl = to_bool("recrawl", arguments.get("recrawl", "false" if max_age is None else "true"))
+        recrawl = read_value("recrawl", arguments.get("recrawl", max_age is not None), to_bool)
         if max_age is not None and not recrawl:
             raise SettingsError("max_age needs recrawl=true")
         return cls(
@@ -226,12 +226,7 @@ def _pattern(name: str, text: str) -> str:
 
 
 def _number(name: str, text: str | None, least: int) -> int | None:
-    if text is None:
-        return None
-    number = to_int(name, text)
-    if number < least:
-        raise SettingsError(f"{name} = {text!r}: expected a whole number from {least} up")
-    return number
+    return None if text is None else read_value(name, text, whole_number(least))
 
 
 def _age(name: str, text: str | None) -> float | None:

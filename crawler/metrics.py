@@ -15,13 +15,14 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
+from crawler.settings import CrawlerSettings
 from dedup.atomic_files import open_output
 from dedup.errors import DedupError, SettingsError
+from dedup.stage.project import settings_of
 from dedup.stage.running import refuse_to_start
 
 logger = logging.getLogger(__name__)
 
-SETTING = "CRAWLER_METRICS"
 INTERVAL = 15.0
 """Seconds between two writes, the usual time between two looks of Prometheus."""
 
@@ -41,14 +42,12 @@ class Metrics:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        name = crawler.settings.get("CRAWLER_METRICS")
+        name = settings_of(crawler, CrawlerSettings).metrics
         if not name:
             raise NotConfigured
-        path = Path(str(name)).absolute()
-        if path.suffix != ".prom":
-            refuse_to_start(SettingsError(f"{SETTING} = {name!r}: expected a file name that ends with .prom"))
+        path = Path(name).absolute()
         if not path.parent.is_dir():
-            refuse_to_start(SettingsError(f"{SETTING} = {name!r}: its folder is not there; make it first"))
+            refuse_to_start(SettingsError(f"CRAWLER_METRICS = {name!r}: its folder is not there; make it first"))
         extension = cls(crawler, path)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.engine_stopped, signals.engine_stopped)
@@ -74,7 +73,7 @@ def _replace(path: Path, content: str) -> None:
         with open_output(str(path)) as stream:
             stream.write(content)
     except DedupError as error:  # no reason to end a crawl
-        logger.error("%s = %s: %s", SETTING, path, error)  # noqa: TRY400 -- the line is all there is to say
+        logger.error("CRAWLER_METRICS = %s: %s", path, error)  # noqa: TRY400 -- the line is all there is to say
 
 
 def metrics(stats: Mapping[str, Any], crawl: str) -> Iterator[str]:

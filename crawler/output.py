@@ -24,6 +24,7 @@ from crawler.politeness.hosts import Hosts
 from crawler.reasons import ROBOTS_TXT
 from crawler.runs import line_to_continue, name_of_run
 from crawler.secrets import without_password
+from crawler.settings import CrawlerSettings
 from dedup.console import (
     HEADING,
     Line,
@@ -46,6 +47,7 @@ from dedup.signature.normalise import clean
 from dedup.stage.addresses import referrer_of
 from dedup.stage.outages import mark_failed
 from dedup.stage.pipelines import RUN_GOES_ON, NearDuplicatePipeline
+from dedup.stage.project import settings_of
 from dedup.stage.summary import (
     DROPPED,
     KEPT,
@@ -317,7 +319,7 @@ class Progress:
         seconds = time.monotonic() - self._started
         if stats.get_value(RUN_GOES_ON):
             line = progress_line(stats, seconds)
-            part = self._crawler.settings.get("CRAWLER_PART")
+            part = settings_of(self._crawler, CrawlerSettings).part
             logger.info("part %s is done; the last one prints the summary of the run: %s", part, line)
             return
         if stats.get_value("frontier/seconds"):

@@ -17,9 +17,10 @@ from w3lib.url import file_uri_to_path
 
 from crawler.arguments import SiteArguments
 from crawler.secrets import HIDDEN, without_password, without_secret
+from crawler.settings import CrawlerSettings
 from dedup.console import counted, plain, program
 from dedup.errors import DedupError, SettingsError
-from dedup.stage.project import read_settings
+from dedup.stage.project import read_settings, settings_of
 from dedup.store.runs import name_by_time
 from dedup.store.urls import option_naming, url_of
 
@@ -186,8 +187,9 @@ def command_to_export(crawler: Crawler, run: str, uri: str, options: Mapping[str
 def _command_line(crawler: Crawler, command: Sequence[str]) -> str:
     settings = crawler.settings
     variables: dict[str, str] = {}
-    if (part := str(settings.get("CRAWLER_PART") or "1/1")) != "1/1":
-        variables = {"SCRAPY_PROJECT": "cluster", "DEDUP_RUN": settings["DEDUP_RUN"], "CRAWLER_PART": part}
+    part = settings_of(crawler, CrawlerSettings).part
+    if part.of > 1:
+        variables = {"SCRAPY_PROJECT": "cluster", "DEDUP_RUN": settings["DEDUP_RUN"], "CRAWLER_PART": str(part)}
     words = ["env", *(f"{name}={value}" for name, value in variables.items())] if variables else []
     words += [program("scrapy"), *command]
     if variables or settings.getpriority(_DATABASE) == _COMMAND_LINE:

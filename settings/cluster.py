@@ -8,7 +8,7 @@ import os
 from settings.default import *  # noqa: F403 -- only what differs stands here
 
 # 2/4: the second of four processes, which share frontier, index, pages and report of a run.
-CRAWLER_PART = os.environ.get("CRAWLER_PART", "1/1")
+CRAWLER_PART = os.environ.get("CRAWLER_PART")
 
 # From the environment, since others could read a password on the command line.
 DEDUP_DATABASE_URL = os.environ.get("DEDUP_DATABASE_URL", "postgresql://localhost/crawl")

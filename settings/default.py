@@ -3,6 +3,7 @@
 import os
 
 from crawler.secrets import hide_secrets_of_settings
+from crawler.settings import CrawlerSettings
 from dedup.workers.loading import keep_single_threaded
 
 # Here, since what Scrapy loads next imports NumPy.
@@ -15,7 +16,7 @@ NEWSPIDER_MODULE = "crawler.spider"
 COMMANDS_MODULE = "crawler.commands"
 
 # Who crawls, and where to complain.
-CRAWLER_CONTACT = os.environ.get("CRAWLER_CONTACT", "no contact given")
+CRAWLER_CONTACT = os.environ.get("CRAWLER_CONTACT", CrawlerSettings.contact)
 USER_AGENT = f"neardup/0.1 (+{CRAWLER_CONTACT})"
 
 # What a site asks for is honoured: robots.txt, and noindex and nofollow of pages.

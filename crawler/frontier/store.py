@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -29,9 +28,10 @@ from crawler.frontier.schema import (
     urls,
 )
 from crawler.runs import UnfinishedRun
+from crawler.settings import CrawlerSettings, Part
 from dedup.console import plain
 from dedup.errors import DedupError, SettingsError
-from dedup.stage.project import read_setting, read_settings
+from dedup.stage.project import read_settings, settings_of
 from dedup.stage.running import refuse_to_start
 from dedup.store.database import Database, insert_into, open_tables
 from dedup.store.processes import is_gone
@@ -52,35 +52,11 @@ MOST_HOSTS = 64
 DELETED_AT_ONCE = 10_000
 """Rows that are deleted in one transaction, since others write to the same database."""
 
-_MOST_PARTS = 1_000
-_PART = re.compile(r"([1-9][0-9]*)/([1-9][0-9]*)", re.ASCII)
 _PARTS = select(parts).where(parts.c.run_id == bindparam("run"))
 _RUN = select(runs.c.started, runs.c.finished).where(runs.c.id == bindparam("run"))
 _LEFT = or_(*map(schema.is_in, (State.QUEUED, State.TAKEN, State.PARKED)))
 _COUNT_LEFT = select(func.count()).select_from(urls).where(schema.OF_RUN, _LEFT)
 _ME = update(parts).where(parts.c.run_id == bindparam("run"), parts.c.part == bindparam("own_part"))
-
-
-class Part(NamedTuple):
-    """The part of a run that a process crawls: the hosts whose digest modulo `of` is `number`, which begins at 0."""
-
-    number: int = 0
-    of: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.number + 1}/{self.of}"
-
-    @classmethod
-    def parse(cls, name: str, value: object) -> Part:
-        """Read a setting such as `2/4`.
-
-        Raises:
-            SettingsError: it is none.
-        """
-        found = _PART.fullmatch(str(value).strip())
-        if found is None or not 1 <= int(found[1]) <= int(found[2]) <= _MOST_PARTS:
-            raise SettingsError(f"{name} = {value!r}: expected the number of this process and of all, such as 2/4")
-        return cls(int(found[1]) - 1, int(found[2]))
 
 
 @dataclass(frozen=True)
@@ -112,7 +88,7 @@ class FrontierSettings:
             SystemExit: one of them cannot be used; see `refuse_to_start`.
         """
         settings = read_settings(crawler)
-        part = read_setting(crawler, "CRAWLER_PART", Part(), Part.parse)
+        part = settings_of(crawler, CrawlerSettings).part
         if part.of > 1 and not settings.run:
             refuse_to_start(SettingsError("CRAWLER_PART needs DEDUP_RUN, the name of the run that has several parts"))
         return cls(settings.database_url, settings.lock_timeout, settings.run, part)

@@ -14,14 +14,14 @@ from scrapy.http import Response
 
 from crawler.page import DESCRIBED, EXTRACTED, NOT_STORED, NotStored, OverLimit, Page, UnexaminedPage, Unseen
 from crawler.pages.extraction import Description, describe_page
-from crawler.pages.revisits import Gone, Revisits, stopping
+from crawler.pages.revisits import Revisits, stopping
 from crawler.pages.store import PageStore, Settled, Visit
 from crawler.runs import name_of_run
 from crawler.runtime import Workers
+from crawler.settings import CrawlerSettings
 from crawler.warc.recording import RecordingMiddleware
 from dedup.errors import DatabaseError, DedupError
 from dedup.rules.decisions import ERASED, Decision
-from dedup.rules.setting_values import to_word
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
 from dedup.signature.normalise import clean
@@ -29,7 +29,7 @@ from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.outages import CrawlStopper, outages_of
 from dedup.stage.pending import ExactDuplicate, NearDuplicate, Unchanged
 from dedup.stage.pipelines import NearDuplicatePipeline
-from dedup.stage.project import read_setting, read_settings
+from dedup.stage.project import read_settings, settings_of
 from dedup.stage.running import refuse_to_start
 from dedup.store.database import Database
 
@@ -127,7 +127,7 @@ class StoragePipeline:
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
         self._crawler = crawler
         self._settings = settings
-        self._gone = read_setting(crawler, "CRAWLER_GONE", Gone.MARK, to_word(Gone))
+        self._gone = settings_of(crawler, CrawlerSettings).gone
         self._stopper = CrawlStopper.of(crawler)
         self.revisits: Revisits | None = None
 

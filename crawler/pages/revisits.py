@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from typing import Any
 
 from scrapy.crawler import Crawler
@@ -16,6 +15,7 @@ from scrapy.http import Response
 from crawler.pages.store import PageStore, Reason, Target, Visit
 from crawler.request_meta import AGAIN, NOT_MODIFIED
 from crawler.runs import name_of_run
+from crawler.settings import Gone
 from dedup.errors import DatabaseError
 from dedup.signature.normalise import clean
 from dedup.stage.batching import MicroBatcher
@@ -26,18 +26,6 @@ from dedup.store.runs import read_last_verdicts
 logger = logging.getLogger(__name__)
 
 _BATCH = 500
-
-
-class Gone(StrEnum):
-    """What becomes of a stored page whose address answers 404 or 410.
-
-    KEEP changes nothing. MARK notes in the page's row since when it is gone, DELETE takes the row
-    away; with both the page leaves the index, and its duplicates are decided again.
-    """
-
-    KEEP = "keep"
-    MARK = "mark"
-    DELETE = "delete"
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Self
 from urllib.parse import urlsplit
 from weakref import WeakSet
@@ -24,13 +24,12 @@ from crawler.arguments import ascii_host
 from crawler.pages.extraction import LinkRules, host_and_port, ports_for_all
 from crawler.politeness.hosts import host_of
 from crawler.request_meta import ARCHIVED, KIND, RESOURCE, ROBOTS_TXT
-from dedup.errors import SettingsError
-from dedup.stage.running import refuse_to_start
+from crawler.settings import CrawlerSettings, Network
+from dedup.stage.project import settings_of
 
 logger = logging.getLogger(__name__)
 
 Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
 
 # Where the last 32 bits are an address of IPv4: compatible, mapped, translated, NAT64 (RFC 4291, 6052, 7915).
 _WITH_IPV4 = tuple(map(IPv6Network, ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96")))
@@ -214,7 +213,7 @@ class InnerAddressMiddleware:
             raise NotConfigured
         rules: LinkRules = crawler.spider.rules  # type: ignore[union-attr]
         hosts = [host for host, _ in rules.starts]
-        return cls(AddressRules(hosts, read_networks(crawler.settings.get("CRAWLER_ALLOWED_NETWORKS"))))
+        return cls(AddressRules(hosts, settings_of(crawler, CrawlerSettings).allowed_networks))
 
     def process_request(self, request: Request) -> None:
         if proxy := request.meta.get("proxy"):
@@ -230,16 +229,3 @@ class InnerAddressMiddleware:
 
 def _warn() -> None:
     logger.warning("without Twisted's reactor inner addresses are not told from others")
-
-
-def read_networks(value: str | Sequence[str] | None) -> list[Network] | None:
-    """Read `CRAWLER_ALLOWED_NETWORKS`; what is no network ends the crawl before it begins, see `refuse_to_start`."""
-    if value is None:
-        return None
-    given = value.split(",") if isinstance(value, str) else value
-    try:
-        return [ip_network(part.strip(), strict=False) for part in given if part.strip()]
-    except (ValueError, AttributeError) as error:
-        refuse_to_start(
-            SettingsError(f"CRAWLER_ALLOWED_NETWORKS = {value!r}: {error}; write networks like 10.0.0.0/8, with commas")
-        )

@@ -16,11 +16,13 @@ from scrapy.exceptions import IgnoreRequest
 
 from crawler.page import Page
 from crawler.request_meta import BY_RULE, GIVEN, KIND, PAGE
+from crawler.settings import CrawlerSettings
 from dedup.addresses.discarder import read_discarder
 from dedup.addresses.rule import AddressRule
 from dedup.console import plain
 from dedup.errors import SettingsError
 from dedup.stage.addresses import AddressMiddleware, to_last
+from dedup.stage.project import settings_of
 from dedup.stage.running import refuse_to_start
 
 logger = logging.getLogger(__name__)
@@ -219,7 +221,7 @@ class SiteAddressMiddleware(AddressMiddleware):
 
 def read_address_rules(crawler: Crawler) -> dict[str, set[AddressRule]]:
     """Return the rules of `CRAWLER_ADDRESS_RULES`, by site; what is no such file ends the crawl before it begins."""
-    path = crawler.settings.get("CRAWLER_ADDRESS_RULES")
+    path = settings_of(crawler, CrawlerSettings).address_rules
     try:
         return read_discarder(Path(path).read_text(encoding="utf-8")) if path else {}
     except (OSError, ValueError) as error:

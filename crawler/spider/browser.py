@@ -9,7 +9,6 @@ import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
@@ -20,8 +19,9 @@ from scrapy.http.request import NO_CALLBACK
 
 from crawler.pages.extraction import content_type_of
 from crawler.request_meta import RESOURCE, STATIC
+from crawler.settings import CrawlerSettings, JavaScript, JavaScriptByHost
 from dedup.errors import DedupError, SettingsError
-from dedup.rules.setting_values import from_json
+from dedup.stage.project import settings_of
 from dedup.stage.running import refuse_to_start
 
 if sys.platform == "linux":
@@ -60,35 +60,8 @@ _PASSED_ON = ("content-type", "access-control-allow-origin", "access-control-all
 _SENT = ("Accept", "Accept-Language", "Origin", "Referer", "X-Requested-With", "Authorization")
 
 
-class JavaScript(StrEnum):
-    """Which pages of a host are rendered."""
-
-    OFF = "off"
-    WHEN_EMPTY = "when-empty"
-    ALWAYS = "always"
-
-
 class RenderingError(DedupError):
     """A page could not be rendered; the message says why, in a few words."""
-
-
-def read_javascript(value: object) -> dict[str, JavaScript]:
-    """Read `CRAWLER_JAVASCRIPT`.
-
-    Args:
-        value: a name of `JavaScript` for all hosts, or names by host; "*" stands for the others.
-
-    Raises:
-        SettingsError: it is something else.
-    """
-    given = from_json("CRAWLER_JAVASCRIPT", value)
-    by_host = given if isinstance(given, Mapping) else {"*": given}
-    try:
-        return {str(host).lower(): JavaScript(str(mode)) for host, mode in by_host.items()}
-    except ValueError:
-        raise SettingsError(
-            f"CRAWLER_JAVASCRIPT = {value!r}: expected {', '.join(JavaScript)}, or one of these by host"
-        ) from None
 
 
 class Browser:
@@ -102,7 +75,7 @@ class Browser:
     Stats: `crawler/rendered`, `crawler/rendering_failed`, `crawler/rendering_requests`.
     """
 
-    def __init__(self, crawler: Crawler, modes: Mapping[str, JavaScript], path: str | None) -> None:
+    def __init__(self, crawler: Crawler, modes: JavaScriptByHost, path: str | None) -> None:
         self._crawler = crawler
         self._modes = modes
         self._slots = asyncio.Semaphore(_PAGES_AT_ONCE)
@@ -113,10 +86,9 @@ class Browser:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Return the browser of a crawl; a setting that is wrong, or a program that is missing, ends it at once."""
+        modes = settings_of(crawler, CrawlerSettings).javascript
         try:
-            modes = read_javascript(crawler.settings.get("CRAWLER_JAVASCRIPT", JavaScript.OFF))
-            is_used = any(mode is not JavaScript.OFF for mode in modes.values())
-            path = _find_browser() if is_used else None
+            path = _find_browser() if modes.is_used else None
         except SettingsError as error:
             refuse_to_start(error)
         browser = cls(crawler, modes, path)
@@ -125,8 +97,7 @@ class Browser:
 
     def mode_of(self, url: str) -> JavaScript:
         """Return which pages of a URL's host are rendered."""
-        host = (urlsplit(url).hostname or "").lower()
-        return self._modes.get(host, self._modes.get("*", JavaScript.OFF))
+        return self._modes.of_host(urlsplit(url).hostname or "")
 
     async def render(self, response: HtmlResponse) -> HtmlResponse:
         """Return a page as JavaScript makes it.

@@ -11,7 +11,8 @@ from crawler.pages.extraction import Extraction, LinkRules, content_type_of, ext
 from crawler.pages.reading import ReadPage
 from crawler.request_meta import CUT_OFF, LAST_VISIT, NOT_MODIFIED, PASSED_OVER
 from crawler.runtime import Workers
-from crawler.spider.browser import Browser, JavaScript, RenderingError
+from crawler.settings import JavaScript
+from crawler.spider.browser import Browser, RenderingError
 from crawler.warc.replaying import FLAG
 from dedup.files.readers.responses import ONLY_BEGINNING
 from dedup.signature.normalise import clean

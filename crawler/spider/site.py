@@ -47,8 +47,9 @@ from crawler.request_meta import (
     is_page,
 )
 from crawler.runtime import BoundedDownloadHandler
+from crawler.settings import CrawlerSettings, JavaScript
 from crawler.spider.addresses import AddressPatterns, read_address_rules
-from crawler.spider.browser import Browser, JavaScript
+from crawler.spider.browser import Browser
 from crawler.spider.conditional import is_known_duplicate
 from crawler.spider.defaults import add_defaults
 from crawler.spider.reader import PageReader
@@ -61,12 +62,11 @@ from dedup.console import plain
 from dedup.errors import SettingsError
 from dedup.files.readers.responses import NOT_HTML
 from dedup.rules.decisions import Decision
-from dedup.rules.setting_values import to_bool
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
 from dedup.stage.addresses import LAST
 from dedup.stage.pending import document_dropped, document_kept
-from dedup.stage.project import read_setting, read_settings
+from dedup.stage.project import read_settings, settings_of
 from dedup.stage.running import refuse_to_start
 
 logger = logging.getLogger(__name__)
@@ -174,7 +174,7 @@ class SiteSpider(Spider):
         spider.archives = _open_archives(crawler, arguments) if not cls._is_tried_out() else None
         spider.browser = Browser.from_crawler(crawler)
         spider.address_rules = AddressRules(read_address_rules(crawler))
-        spider.learns = read_setting(crawler, "CRAWLER_LEARN_ADDRESSES", True, to_bool)
+        spider.learns = settings_of(crawler, CrawlerSettings).learn_addresses
         probes = not arguments.warc and not cls._is_tried_out()
         spider._sitemaps = SitemapReader(crawler, rules)
         spider.reader = PageReader(crawler, rules, scheme, spider.browser)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -20,6 +19,7 @@ from w3lib.url import file_uri_to_path
 from crawler.page import Exchange, Page
 from crawler.reasons import is_mended_by_time
 from crawler.request_meta import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, is_page
+from crawler.settings import CrawlerSettings, WarcDuplicates
 from crawler.warc.file import (
     NEAR_DUPLICATE,
     NOT_MODIFIED,
@@ -32,8 +32,8 @@ from crawler.warc.file import (
 from dedup.errors import SettingsError
 from dedup.files.readers.responses import is_success
 from dedup.rules.decisions import Decision
-from dedup.rules.setting_values import to_word
 from dedup.stage.outages import CrawlStopper
+from dedup.stage.project import settings_of
 from dedup.stage.running import refuse_to_start
 
 FORMATS = ("gz", "warc")
@@ -42,17 +42,6 @@ FORMATS = ("gz", "warc")
 _ENDING = ".warc.gz"
 _going_on: WeakSet[Crawler] = WeakSet()
 _recordings: WeakKeyDictionary[Crawler, RecordingMiddleware] = WeakKeyDictionary()
-
-
-class Duplicates(StrEnum):
-    """What is written of pages that are dropped as copies, where their bytes are not those of another page.
-
-    KEEP: all, as of any page. REVISIT: the headers, and whose copy it is. OMIT: nothing.
-    """
-
-    KEEP = "keep"
-    REVISIT = "revisit"
-    OMIT = "omit"
 
 
 class RecordingMiddleware:
@@ -67,7 +56,7 @@ class RecordingMiddleware:
     - It has to be closer to the downloader than what decodes, redirects, or answers by itself.
     """
 
-    def __init__(self, crawler: Crawler, file: WarcFile, duplicates: Duplicates) -> None:
+    def __init__(self, crawler: Crawler, file: WarcFile, duplicates: WarcDuplicates) -> None:
         self._arguments = crawler.spider.arguments  # type: ignore[union-attr]
         self._file = file
         self._duplicates = duplicates
@@ -80,8 +69,7 @@ class RecordingMiddleware:
             target = find_target(crawler)
             if target is None:
                 raise NotConfigured
-            given = crawler.settings.get("CRAWLER_WARC_DUPLICATES", "keep")
-            duplicates = to_word(Duplicates)("CRAWLER_WARC_DUPLICATES", given)
+            duplicates = settings_of(crawler, CrawlerSettings).warc_duplicates
             # What a run has written before it was interrupted is not fetched again.
             overwrites = target.overwrites and crawler not in _going_on
             file = WarcFile(target.path, overwrite=overwrites, made_by=_made_by(crawler))
@@ -131,9 +119,9 @@ class RecordingMiddleware:
         if exchange.status == HTTPStatus.NOT_MODIFIED:
             refers = Refers(NOT_MODIFIED, exchange.url, as_date(exchange.seen_before) if exchange.seen_before else None)
         elif refers is None and original is not None:
-            if self._duplicates is Duplicates.OMIT:
+            if self._duplicates is WarcDuplicates.OMIT:
                 return True
-            if self._duplicates is Duplicates.REVISIT:
+            if self._duplicates is WarcDuplicates.REVISIT:
                 refers = Refers(NEAR_DUPLICATE, original, None)
         return self._write(exchange, refers, _notes(page, decision), request)
 

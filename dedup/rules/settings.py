@@ -7,27 +7,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection
-from dataclasses import Field, dataclass, field, fields, replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from dedup.errors import SettingsError
 from dedup.keys import RADIUS, Keys, TableDesign
+from dedup.rules.declared import Settings, setting
 from dedup.rules.scope import FOR_EVER, Memory, Scope
-from dedup.rules.setting_values import to_bool, to_float, to_int, to_parsed, to_word
+from dedup.rules.setting_values import number, parsed, to_bool, whole_number, word
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import find_scheme, with_dictionary
 from dedup.signature.signature import BITS, SHINGLE_WORDS
 
 _LOST_LIMIT = re.compile(r"([0-9]*\.[0-9]+) ([0-9]+)-([0-9]+)", re.ASCII)
 
-MAX_SECONDS = 86_400.0
 _BY_OTHERS: Any = None
-
-_NUMBERS = ("int", "float")
 
 _OF_OTHERS = {"threshold": "min_jaccard", "similarity": "min_jaccard", "min_length": "min_tokens", "bit_diff": "radius"}
 
@@ -135,27 +133,17 @@ class Mode(StrEnum):
     PAPER = "paper"
 
 
+def _scheme(value: Any) -> str:
+    name = str(value)
+    find_scheme(name)
+    return name
+
+
 @dataclass(frozen=True)
-class RuleSettings:
+class RuleSettings(Settings):
     """The rules by which documents are decided; an index is stored with those that it was made with.
 
     On a command line each is `--set NAME=VALUE`.
-
-    Attributes:
-        scheme: how signatures are made: `words`, or `pairs` for Chinese without a dictionary.
-        dictionary: Chinese words: a file to add to jieba's, as for `jieba.load_userdict`; `only:FILE` in their
-            place; `none`, jieba's own; empty: jieba's dictionary plus anything already loaded in this process.
-        mode: `checked` or `paper`.
-        radius: bits in which the fingerprints of near-duplicates may differ in mode `paper`; elsewhere words decide.
-        tables: the table design, "N choose R", with N - R of the radius at least; longer prefixes are for more
-            documents. By default "5 choose 2", or what a larger radius takes.
-        min_tokens: texts with fewer tokens are compared exactly.
-        caution: `careful`, `balanced` or `eager`: a preset for the limits below; explicit values win.
-        min_jaccard: a candidate is a match if the Jaccard similarity of its shingles reaches this, or if nearly all of
-            one text stands in the other.
-        max_lost: the longest stretch of tokens, found in no stored document, that may be lost with a
-            near-duplicate: a number, `none` for any, or a share of the original and its bounds, such as `0.2
-            20-50`.
     """
 
     # Of texts with fewer tokens words and pairs of words are compared, not shingles of three, and must be shared to
@@ -168,58 +156,62 @@ class RuleSettings:
     # Of texts with more tokens only how much they share is compared, not how they differ.
     max_compared: ClassVar = 20_000
 
-    scheme: str = "words"
-    dictionary: str = ""
-    mode: Mode = Mode.CHECKED
-    radius: int = RADIUS
-    tables: TableDesign = _BY_OTHERS
-    min_tokens: int = 20
-    caution: Caution = Caution.BALANCED
-    min_jaccard: float = _BY_OTHERS
-    max_lost: LostLimit = _BY_OTHERS
-
-    @classmethod
-    def read(cls, get: Callable[[str], Any]) -> Self:
-        """Read the settings.
-
-        Args:
-            get: gives the value of a setting by its full name, `DEDUP_` and its name in capitals, None where it is
-                not set; strings as on a command line are understood.
-
-        Raises:
-            SettingsError: a value cannot be used.
-        """
-        given = ((each, get(f"DEDUP_{each.name.upper()}")) for each in fields(cls))
-        return cls(**{each.name: _converted(each, value) for each, value in given if value is not None})
+    scheme: str = setting(
+        "words", _scheme, "how signatures are made: `words`, or `pairs` for Chinese without a dictionary."
+    )
+    dictionary: str = setting(
+        "",
+        str,
+        "Chinese words: a file to add to jieba's, as for `jieba.load_userdict`; `only:FILE` in their place; `none`, "
+        "jieba's own; empty: jieba's dictionary plus anything already loaded in this process.",
+    )
+    mode: Mode = setting(Mode.CHECKED, word(Mode), "`checked` or `paper`.")
+    radius: int = setting(
+        RADIUS,
+        whole_number(0, BITS // 2, "bits"),
+        "bits in which the fingerprints of near-duplicates may differ in mode `paper`; elsewhere words decide.",
+    )
+    tables: TableDesign = setting(
+        _BY_OTHERS,
+        parsed(TableDesign),
+        'the table design, "N choose R", with N - R of the radius at least; longer prefixes are for more documents. '
+        'By default "5 choose 2", or what a larger radius takes.',
+    )
+    min_tokens: int = setting(20, whole_number(0), "texts with fewer tokens are compared exactly.")
+    caution: Caution = setting(
+        Caution.BALANCED,
+        word(Caution),
+        "`careful`, `balanced` or `eager`: a preset for the limits below; explicit values win.",
+    )
+    min_jaccard: float = setting(
+        _BY_OTHERS,
+        number(0, 1),
+        "a candidate is a match if the Jaccard similarity of its shingles reaches this, or if nearly all of one text "
+        "stands in the other.",
+    )
+    max_lost: LostLimit = setting(
+        _BY_OTHERS,
+        parsed(LostLimit),
+        "the longest stretch of tokens, found in no stored document, that may be lost with a near-duplicate: a number, "
+        "`none` for any, or a share of the original and its bounds, such as `0.2 20-50`.",
+    )
 
     def __post_init__(self) -> None:
-        # Words are strings too, and in code they are easily written as such, as numbers are that come from a file.
-        for each in fields(self):
-            value = getattr(self, each.name)
-            # A number stays as it was written: 1 is not 1.0 where settings are stored.
-            if value is not None and not (each.type in _NUMBERS and isinstance(value, int | float)):
-                object.__setattr__(self, each.name, _converted(each, value))
+        super().__post_init__()
         for name, limit in _given_by(self.caution).items():
             if getattr(self, name) is _BY_OTHERS:
                 object.__setattr__(self, name, limit)
-        try:
-            find_scheme(self.scheme)
-        except SettingsError as error:
-            raise SettingsError(f"DEDUP_SCHEME = {self.scheme!r}: {error}") from None
         object.__setattr__(self, "scheme", with_dictionary(self.scheme, self.dictionary))
         # From here on the scheme names the words; a copy of these settings reads no file again.
         object.__setattr__(self, "dictionary", NO_OTHER_DICTIONARY if self.dictionary else "")
-        _require(0 <= self.min_jaccard <= 1, "min_jaccard", self.min_jaccard, "a number from 0 to 1")
         if self.mode is Mode.PAPER and self.min_jaccard != LIMITS[self.caution].min_jaccard:
             raise SettingsError(
                 f"DEDUP_MIN_JACCARD = {self.min_jaccard}: DEDUP_MODE = 'paper' compares fingerprints alone, by "
                 "DEDUP_RADIUS; leave one of the two out"
             )
         self._find_tables()
-        _require(self.min_tokens >= 0, "min_tokens", self.min_tokens, "at least 0")
 
     def _find_tables(self) -> None:
-        _require(0 <= self.radius <= BITS // 2, "radius", self.radius, f"0 to {BITS // 2} bits")
         if self.mode is Mode.CHECKED and self.radius != RADIUS:
             raise SettingsError(
                 f"DEDUP_RADIUS = {self.radius}: words decide; only DEDUP_MODE = 'paper' has another one"
@@ -259,17 +251,6 @@ class DedupSettings(RuleSettings):
     """The rules, and what a crawl needs besides: a database, runs, scopes, limits.
 
     Each stands in a Scrapy project as `DEDUP_` and its name in capitals.
-
-    Attributes:
-        enabled: whether anything is done at all.
-        database_url: the database: an SQLite file or a PostgreSQL server.
-        outage_timeout: seconds to wait for a PostgreSQL server that goes away during a crawl.
-        run: the name of the run; empty: the time of its start.
-        scope: where duplicates are looked for: `all`, the same `host`, registrable `domain` or `spider`.
-        memory: what a new document is compared with: `for ever`, all; `run`, its own run; a time such as `30d` (s,
-            m, h, d, w), what was seen since so long before the run.
-        mark_only: whether duplicates are marked and passed on.
-        report: the file for a report at the end of the run: `.html`, `.json`, `.csv` or `.txt`; empty: none.
     """
 
     # Seconds to wait for another writer of the database.
@@ -287,18 +268,29 @@ class DedupSettings(RuleSettings):
         """Return whether so many of a host's documents are duplicates that it may be a trap, or a mistake."""
         return documents >= cls.fewest_of_host and duplicates > cls.max_drop_share * documents
 
-    enabled: bool = True
-    database_url: str = "sqlite:///dedup.db"
-    outage_timeout: float = 300.0
-    run: str = ""
-    scope: Scope = Scope.ALL
-    memory: Memory = field(default_factory=lambda: FOR_EVER)
-    mark_only: bool = False
-    report: str = ""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _require(0 <= self.outage_timeout <= MAX_SECONDS, "outage_timeout", self.outage_timeout, "0 to 86,400 seconds")
+    enabled: bool = setting(True, to_bool, "whether anything is done at all.")
+    database_url: str = setting("sqlite:///dedup.db", str, "the database: an SQLite file or a PostgreSQL server.")
+    outage_timeout: float = setting(
+        300.0,
+        number(0, 86_400, "seconds"),
+        "seconds to wait for a PostgreSQL server that goes away during a crawl.",
+    )
+    run: str = setting("", str, "the name of the run; empty: the time of its start.")
+    scope: Scope = setting(
+        Scope.ALL,
+        word(Scope),
+        "where duplicates are looked for: `all`, the same `host`, registrable `domain` or `spider`.",
+    )
+    memory: Memory = setting(
+        FOR_EVER,
+        parsed(Memory),
+        "what a new document is compared with: `for ever`, all; `run`, its own run; a time such as `30d` (s, m, h, d, "
+        "w), what was seen since so long before the run.",
+    )
+    mark_only: bool = setting(False, to_bool, "whether duplicates are marked and passed on.")
+    report: str = setting(
+        "", str, "the file for a report at the end of the run: `.html`, `.json`, `.csv` or `.txt`; empty: none."
+    )
 
 
 S = TypeVar("S", bound=RuleSettings)
@@ -314,44 +306,19 @@ def with_changes(settings: S, **changes: Any) -> S:
     return replace(settings, **(following | changes))
 
 
+def meant_by(name: str, names: Collection[str]) -> str:
+    """Return which of the names of settings is meant by one that is none; empty where it resembles none."""
+    close = get_close_matches(name, (*names, *_OF_OTHERS), 1)
+    return _OF_OTHERS.get(close[0], close[0]) if close else ""
+
+
 def unknown_rule(name: str, names: Collection[str]) -> str:
     """Return what is said of a rule or setting that is none of these names: which is meant, and all of them."""
-    close = get_close_matches(name, (*names, *_OF_OTHERS), 1)
-    meant = f"did you mean {_OF_OTHERS.get(close[0], close[0])}? All: " if close else "there are "
+    meant = f"did you mean {found}? All: " if (found := meant_by(name, names)) else "there are "
     return f"unknown rule {name!r}; {meant}{', '.join(names)}"
 
 
 def _given_by(caution: Caution) -> dict[str, Any]:
     """Return the limits of a caution that are settings, too."""
     limits = LIMITS[caution]._asdict()
-    return {each.name: limits[each.name] for each in fields(RuleSettings) if each.name in limits}
-
-
-def _require(holds: bool, name: str, value: object, expected: str) -> None:
-    if not holds:
-        raise SettingsError(f"DEDUP_{name.upper()} = {value!r}: expected {expected}")
-
-
-def _converted(setting: Field[Any], value: Any) -> Any:
-    return _CONVERTERS[str(setting.type)](f"DEDUP_{setting.name.upper()}", value)
-
-
-def _to_design(name: str, value: Any) -> TableDesign:
-    try:
-        return TableDesign.parse(str(value))
-    except SettingsError as error:
-        raise SettingsError(f"{name}: {error}") from None
-
-
-_CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
-    "bool": to_bool,
-    "int": to_int,
-    "float": to_float,
-    "str": lambda name, value: str(value),
-    "Mode": to_word(Mode),
-    "Scope": to_word(Scope),
-    "Caution": to_word(Caution),
-    "Memory": to_parsed(Memory, Memory.parse),
-    "TableDesign": _to_design,
-    "LostLimit": to_parsed(LostLimit, LostLimit.parse),
-}
+    return {name: limits[name] for name in RuleSettings.names() if name in limits}

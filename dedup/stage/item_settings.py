@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, partial
 from importlib import import_module
+from math import isnan
 from typing import Any, ClassVar
 
 from itemadapter import ItemAdapter
 
 from dedup.errors import SettingsError
 from dedup.fields import HTML_FIELDS, ITEM_TEXT_FIELDS, KEY_FIELDS, TITLE_FIELDS, Getter, actual_name, getter_of
-from dedup.rules.setting_values import from_json, to_bool, to_int, to_word
+from dedup.rules.declared import Settings, setting
+from dedup.rules.setting_values import from_json, to_bool, whole_number, word
 
 ItemFunction = Callable[[Any], Any]
 """Takes an item and returns a value of it, or None."""
 
 Kind = tuple[type, tuple[Any, ...]]
 """What items have in common whose fields are found in the same way: their class and the names of their fields."""
+
+Pipelines = tuple[str | type, ...] | float
+"""Pipelines by class, import path or name of the class; or a number in ITEM_PIPELINES."""
 
 ALL_FIELDS = ("*",)
 """All fields that may tell an item from others of its text, see `dedup.stage.distinct_fields`."""
@@ -88,37 +94,32 @@ class FieldRule:
         return ", ".join(self.names)
 
     @classmethod
-    def parse(cls, setting: str, value: Any, default: tuple[str, ...] = ()) -> FieldRule:
+    def parse(cls, value: Any, default: tuple[str, ...] = ()) -> FieldRule:
         """Read the value of a setting.
 
         Args:
-            setting: its name, for errors.
             value: a name, several with commas or as a list, a function, `package.module:function`, or a mapping
                 of item classes (their names, import paths, or the classes themselves) to any of these. Lists and
                 mappings may be JSON, as on a command line.
             default: the names for items whose class a mapping does not have.
 
         Raises:
-            SettingsError: it is none of these, or the function cannot be imported.
+            ValueError: it is none of these; the message is what they are.
+            SettingsError: the function cannot be imported, or a class has no name.
         """
         if isinstance(value, FieldRule):
             return value
-        value = from_json(setting, value)
+        value = from_json(value)
         if isinstance(value, Mapping):
-            rules = {
-                _class_name(setting, kind): None if rule is None else cls.parse(setting, rule)
-                for kind, rule in value.items()
-            }
+            rules = {_class_name(kind): None if rule is None else cls.parse(rule) for kind, rule in value.items()}
             return cls(default, by_class=rules)
         if isinstance(value, str) and ":" in value:
-            return cls(function=_import(setting, value.strip()))
+            return cls(function=_import(value.strip()))
         if callable(value):
             return cls(function=value)
         names = value.split(",") if isinstance(value, str) else value
         if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
-            raise SettingsError(
-                f"{setting} = {value!r}: expected names of fields, a function, or either by the item's class"
-            )
+            raise ValueError("names of fields, a function, or either by the item's class")
         return cls(tuple(name.strip() for name in names if name.strip()))
 
     def find(self, view: ItemView) -> Iterator[tuple[str, Any]]:
@@ -163,22 +164,22 @@ class FieldRule:
         return self
 
 
-def _class_name(setting: str, kind: Any) -> str:
+def _class_name(kind: Any) -> str:
     if isinstance(kind, str):
         return kind
     if isinstance(kind, type):
         return f"{kind.__module__}.{kind.__qualname__}"
-    raise SettingsError(f"{setting}: {kind!r} is no item class, nor the name of one")
+    raise SettingsError(f"{kind!r} is no item class, nor the name of one")
 
 
-def _import(setting: str, path: str) -> ItemFunction:
+def _import(path: str) -> ItemFunction:
     module, _, name = path.partition(":")
     try:
         function = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise SettingsError(f"{setting} = {path!r} cannot be imported: {error}") from None
+        raise SettingsError(f"{path!r} cannot be imported: {error}") from None
     if not callable(function):
-        raise SettingsError(f"{setting} = {path!r} is no function")
+        raise SettingsError(f"{path!r} is no function")
     return function  # type: ignore[no-any-return]
 
 
@@ -204,28 +205,29 @@ class OnError(StrEnum):
     PASS = "pass"  # noqa: S105 -- no password
 
 
+def _fields(names: tuple[str, ...], says: str) -> FieldRule:
+    return setting(FieldRule(names), partial(FieldRule.parse, default=names), says)
+
+
+def _pipelines(value: Any) -> Pipelines:
+    given = from_json(value)
+    if isinstance(given, str | int | float) and not isinstance(given, bool):
+        with suppress(ValueError):
+            given = float(given)
+    if isinstance(given, float) and not isnan(given):  # which is before none and after none
+        return given
+    named = given.split(",") if isinstance(given, str) else [given] if isinstance(given, type) else given
+    if isinstance(named, Iterable):
+        return tuple(name for each in named if (name := each.strip() if isinstance(each, str) else each))
+    raise ValueError("pipelines (classes, import paths or names), or a number")
+
+
 @dataclass(frozen=True)
-class ItemSettings:
+class ItemSettings(Settings):
     """The fields of items that are examined, and the treatment of items.
 
     Each stands in a Scrapy project as `DEDUP_` and its name in capitals. The names of fields are
     `dedup.stage.item_settings.FieldRule`: several, a function, or either by the item's class.
-
-    Attributes:
-        text_field: the text; markup in it is left out.
-        title_field: the title, which is compared together with the text.
-        html_field: HTML, or a response, from which the text is taken where there is none.
-        key_field: the key: a URL, or an id, which counts for items of the same class and spider.
-        distinct_fields: what tells items of one text from each other; `*`: all fields that may do so.
-        mark_field: receives verdict, original, distance and similarity of each item; empty: no field does.
-        same_key: another text under a key in one run: `separate`, it is another document with a key of its own;
-            `update`, the document has changed.
-        short_texts: what becomes of equal texts under DEDUP_MIN_TOKENS: `similar`, they pass; `drop`, they are
-            copies; `pass`, they are not examined.
-        drop_unchanged: whether an item whose key had the same text before is dropped.
-        follow_duplicates: whether the links of a duplicate are followed.
-        on_error: when the database fails for good: `pass` items undecided, or `stop` the crawl.
-        workers: worker processes for extraction; 0: threads.
     """
 
     # Fields of items that a crawler has made for the stage: a signature that was made already, the digest of the page's
@@ -234,49 +236,40 @@ class ItemSettings:
     body_digest_field: ClassVar = FieldRule(("body_digest",))
     canonical_field: ClassVar = FieldRule(("canonical",))
 
-    text_field: FieldRule = field(default_factory=partial(FieldRule, ITEM_TEXT_FIELDS))
-    title_field: FieldRule = field(default_factory=partial(FieldRule, TITLE_FIELDS))
-    html_field: FieldRule = field(default_factory=partial(FieldRule, HTML_FIELDS))
-    key_field: FieldRule = field(default_factory=partial(FieldRule, KEY_FIELDS))
-    distinct_fields: FieldRule = field(default_factory=partial(FieldRule, ALL_FIELDS))
-    mark_field: str = ""
-    same_key: SameKey = SameKey.SEPARATE
-    short_texts: ShortTexts = ShortTexts.SIMILAR
-    drop_unchanged: bool = False
-    follow_duplicates: bool = True
-    on_error: OnError = OnError.PASS
-    workers: int = 1
-
-    @classmethod
-    def read(cls, get: Callable[[str], Any]) -> ItemSettings:
-        """Read the settings; `get` gives the value of one by its full name, None where it is not set.
-
-        Raises:
-            SettingsError: a value cannot be used.
-        """
-        defaults = cls()
-        values: dict[str, Any] = {}
-        for each in fields(cls):
-            name = f"DEDUP_{each.name.upper()}"
-            value = get(name)
-            if value is None:
-                continue
-            default = getattr(defaults, each.name)
-            if isinstance(default, FieldRule):
-                values[each.name] = FieldRule.parse(name, value, default.names)
-            else:
-                values[each.name] = _CONVERTERS[str(each.type)](name, value)
-        settings = cls(**values)
-        if settings.workers < 0:
-            raise SettingsError(f"DEDUP_WORKERS = {settings.workers}: expected at least 0")
-        return settings
-
-
-_CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
-    "bool": to_bool,
-    "int": to_int,
-    "str": lambda name, value: str(value),
-    "SameKey": to_word(SameKey),
-    "ShortTexts": to_word(ShortTexts),
-    "OnError": to_word(OnError),
-}
+    text_field: FieldRule = _fields(ITEM_TEXT_FIELDS, "the text; markup in it is left out.")
+    title_field: FieldRule = _fields(TITLE_FIELDS, "the title, which is compared together with the text.")
+    html_field: FieldRule = _fields(
+        HTML_FIELDS, "HTML, or a response, from which the text is taken where there is none."
+    )
+    key_field: FieldRule = _fields(
+        KEY_FIELDS, "the key: a URL, or an id, which counts for items of the same class and spider."
+    )
+    distinct_fields: FieldRule = _fields(
+        ALL_FIELDS, "what tells items of one text from each other; `*`: all fields that may do so."
+    )
+    mark_field: str = setting(
+        "", str, "receives verdict, original, distance and similarity of each item; empty: no field does."
+    )
+    same_key: SameKey = setting(
+        SameKey.SEPARATE,
+        word(SameKey),
+        "another text under a key in one run: `separate`, it is another document with a key of its own; `update`, the "
+        "document has changed.",
+    )
+    short_texts: ShortTexts = setting(
+        ShortTexts.SIMILAR,
+        word(ShortTexts),
+        "what becomes of equal texts under DEDUP_MIN_TOKENS: `similar`, they pass; `drop`, they are copies; `pass`, "
+        "they are not examined.",
+    )
+    drop_unchanged: bool = setting(False, to_bool, "whether an item whose key had the same text before is dropped.")
+    follow_duplicates: bool = setting(True, to_bool, "whether the links of a duplicate are followed.")
+    on_error: OnError = setting(
+        OnError.PASS,
+        word(OnError),
+        "when the database fails for good: `pass` items undecided, or `stop` the crawl.",
+    )
+    workers: int = setting(1, whole_number(0), "worker processes for extraction; 0: threads.")
+    after: Pipelines | None = setting(
+        None, _pipelines, "pipelines that run before the stage, or its number in ITEM_PIPELINES."
+    )

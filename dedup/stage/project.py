@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -24,18 +22,16 @@ from scrapy.utils.project import ENVVAR, data_path, inside_project
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from dedup.errors import DedupError, SettingsError
-from dedup.rules.setting_values import from_json
-from dedup.rules.settings import DedupSettings
+from dedup.rules.declared import Settings
+from dedup.rules.settings import DedupSettings, meant_by
 from dedup.stage.item_settings import ItemSettings
 from dedup.stage.running import refuse_to_start
 
-T = TypeVar("T")
+S = TypeVar("S", bound=Settings)
 
-AFTER = "DEDUP_AFTER"
 _ALONE = 300.0
 
-_PREFIX = "DEDUP_"
-_DATABASE = "DEDUP_DATABASE_URL"
+_DATABASE = DedupSettings.full_name("database_url")
 _FOLDER = "dedup"
 _LONGEST_NAME = 200
 # The lowest number is closest to the engine.
@@ -53,9 +49,9 @@ def order_for(settings: BaseSettings) -> float:
     Raises:
         SettingsError: `DEDUP_AFTER` is neither, or names a pipeline that there is not.
     """
-    after, orders = from_json(AFTER, settings.get(AFTER)), _orders(settings)
-    if (number := _number(after)) is not None:
-        return number
+    after, orders = ItemSettings.read(settings.get).after, _orders(settings)
+    if isinstance(after, float):
+        return after
     first = min((order for pipeline, order in orders.items() if not _is_media(pipeline)), default=math.inf)
     media = [pipeline for pipeline, order in orders.items() if _is_files(pipeline) or order < first]
     named = media if after is None else _named(after, orders)
@@ -78,7 +74,7 @@ def names_around(settings: BaseSettings, stage: type) -> tuple[list[str], list[s
 def neighbours(settings: BaseSettings, stage: type) -> str:
     """Return the line of the log that names what runs before the stage and what after it."""
     before, after = names_around(settings, stage)
-    done = "marked, not dropped," if settings.getbool("DEDUP_MARK_ONLY") else "dropped"
+    done = "marked, not dropped," if DedupSettings.read(settings.get).mark_only else "dropped"
     line = f"duplicates are {done} before {', '.join([*after, 'the feeds'])}"
     return f"{line}; after {', '.join(before)}" if before else line
 
@@ -97,33 +93,19 @@ def _is_files(pipeline: type) -> bool:
     return _is_media(pipeline) and issubclass(pipeline, FilesPipeline) and not issubclass(pipeline, ImagesPipeline)
 
 
-def _number(after: Any) -> float | None:
-    if isinstance(after, bool) or not isinstance(after, (int, float, str)):
-        return None
-    try:
-        number = float(after)
-    except ValueError:
-        return None
-    if math.isnan(number):  # a place before none and after none
-        raise SettingsError(f"{AFTER} = {after!r}: expected pipelines (classes, import paths or names), or a number")
-    return number
-
-
-def _named(after: Any, orders: Iterable[type]) -> list[type]:
-    wanted = after.split(",") if isinstance(after, str) else [after] if isinstance(after, type) else after
-    if not isinstance(wanted, Iterable):
-        raise SettingsError(f"{AFTER} = {after!r}: expected pipelines (classes, import paths or names), or a number")
+def _named(after: tuple[str | type, ...], orders: Mapping[type, float]) -> list[type]:
     found = []
-    for each in wanted:
-        name = each.strip() if isinstance(each, str) else each
+    for name in after:
         fitting = [
             pipeline
             for pipeline in orders
             if name in (pipeline, pipeline.__name__, f"{pipeline.__module__}.{pipeline.__qualname__}")
         ]
-        if name and not fitting:
+        if not fitting:
             named = ", ".join(pipeline.__name__ for pipeline in orders) or "none"
-            raise SettingsError(f"{AFTER} names {name!r}, which is not in ITEM_PIPELINES: there are {named}")
+            raise SettingsError(
+                f"{ItemSettings.full_name('after')} names {name!r}, which is not in ITEM_PIPELINES: there are {named}"
+            )
         found += fitting
     return found
 
@@ -158,12 +140,11 @@ def make_database_folder(settings: BaseSettings) -> None:
 
 def unknown_settings(settings: BaseSettings) -> Iterator[str]:
     """Yield a line for each setting of a project that looks like one of this library and is none."""
-    names = [_PREFIX + each.name.upper() for kind in (DedupSettings, ItemSettings) for each in fields(kind)]
-    names.append(AFTER)
+    known = {kind.full_name(name): name for kind in (DedupSettings, ItemSettings) for name in kind.names()}
     for name in sorted(settings):
-        if isinstance(name, str) and name.startswith(_PREFIX) and name not in names:
-            nearest = get_close_matches(name.removeprefix(_PREFIX), [each.removeprefix(_PREFIX) for each in names], 1)
-            yield f"{name} is no setting of dedup" + (f": is {_PREFIX}{nearest[0]} meant?" if nearest else "")
+        if isinstance(name, str) and name.startswith(DedupSettings.prefix) and name not in known:
+            meant = meant_by(name.removeprefix(DedupSettings.prefix).lower(), known.values())
+            yield f"{name} is no setting of dedup" + (f": is {DedupSettings.full_name(meant)} meant?" if meant else "")
 
 
 def _database_file(settings: BaseSettings) -> Path:
@@ -229,8 +210,13 @@ def read_settings(crawler: Crawler) -> DedupSettings:
 
 def read_item_settings(crawler: Crawler) -> ItemSettings:
     """Read the settings of a crawl's items; see `refuse_to_start`."""
+    return settings_of(crawler, ItemSettings)
+
+
+def settings_of(crawler: Crawler, kind: type[S]) -> S:
+    """Read the settings of a kind, whose defaults no project changes; see `refuse_to_start`."""
     try:
-        return ItemSettings.read(crawler.settings.get)
+        return kind.read(crawler.settings.get)
     except SettingsError as error:
         refuse_to_start(error)
 
@@ -251,15 +237,6 @@ def require_report(settings: DedupSettings) -> None:
         raise SettingsError(f"DEDUP_REPORT = {error}") from None
     if not Path(settings.report).absolute().parent.is_dir():
         raise SettingsError(f"DEDUP_REPORT = {settings.report!r}: its folder is not there; make it first")
-
-
-def read_setting(crawler: Crawler, name: str, default: T, convert: Callable[[str, Any], T]) -> T:
-    """Return a setting as it is read from its name and value; a wrong one ends the crawl before it begins."""
-    value = crawler.settings.get(name)
-    try:
-        return default if value is None else convert(name, value)
-    except SettingsError as error:
-        refuse_to_start(error)
 
 
 class StageComponents:

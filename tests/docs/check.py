@@ -18,12 +18,13 @@ from packaging.requirements import Requirement
 
 from benchmarks.__main__ import BENCHMARKS
 from crawler.arguments import NAMES
+from dedup.errors import SettingsError
 from dedup.rules.settings import DedupSettings
 from dedup.stage.item_settings import FieldRule, ItemSettings
 from tests.docs import rules_table
 from tests.docs.commands import WrongCommandError, check, commands_in
 from tests.docs.pages import DECISIONS, EXAMPLES, LANGUAGES, PAGES, ROOT, all_blocks, blocks_of, code_of, prose_of, read
-from tests.docs.settings_table import OTHERS, PAGE, TYPED, crawler_settings, known_settings, list_of, section_of
+from tests.docs.settings_table import KNOWN, PAGE, TYPED, list_of, lists_of
 
 # The words of a page, of those of docs/ together that users read, of what is only looked up.
 MOST_WORDS, MOST_WORDS_TOGETHER, MOST_WORDS_OF_ARCHIVE = 1_500, 11_800, 2_500
@@ -175,19 +176,12 @@ def rules() -> Problems:
 
 
 def settings() -> Problems:
-    """Say which settings are not listed with their defaults, and which are named that do not exist or cannot be so."""
-    page = read(PAGE)
-    for typed in TYPED:
-        if section_of(page, typed) != list_of(typed):
-            yield f"docs/settings.md: {typed.__name__} is another: python -m tests.docs.settings_table writes it anew"
-    for name, default in crawler_settings():
-        row = re.search(rf"^- `{name}`(?: \(([^:]*)\))?: \w", page, re.MULTILINE)
-        if row is None or (default is not None and row[1] != str(default)):
-            yield f"docs/settings.md: {name} is not listed with its default, {default}"
-    yield from (f"docs/settings.md: {name} is not listed" for name in OTHERS if f"- `{name}` (" not in page)
+    """Say whether the lists of settings are others, and which are named that do not exist or cannot be so."""
+    if lists_of(read(PAGE)) != {kind.__name__: list_of(kind) for kind in TYPED}:
+        yield "docs/settings.md: the settings are others: python -m tests.docs.settings_table writes them anew"
     sources = [path for folder in ("crawler", "settings") for path in (ROOT / folder).rglob("*.py")]
     for path in (*sources, *(each for each in PAGES if each != DECISIONS)):
-        for name in sorted(set(_SETTING.findall(path.read_text(encoding="utf-8"))) - known_settings()):
+        for name in sorted(set(_SETTING.findall(path.read_text(encoding="utf-8"))) - KNOWN):
             yield f"{_named(path)}: {name} is no setting"
     for path in _ALL:
         for match in filter(None, map(_ASSIGNED.fullmatch, code_of(path))):
@@ -205,7 +199,7 @@ def _error_of(name: str, value: str) -> str | None:
     try:
         DedupSettings.read(given.get)
         ItemSettings.read(given.get)
-    except ValueError as error:
+    except SettingsError as error:
         return str(error)
     return None
 

@@ -24,7 +24,7 @@ from benchmarks.__main__ import BENCHMARKS, source_of
 from crawler.arguments import NAMES
 from dedup.cli.main import main
 from tests.docs.pages import ROOT
-from tests.docs.settings_table import known_settings
+from tests.docs.settings_table import KNOWN
 
 # Run in tests/crawler/warc.
 ARCHIVE_TOOLS = ("cdxj-indexer", "wacz")
@@ -185,5 +185,5 @@ def _check_docker(arguments: list[str]) -> None:
 
 
 def _require_variable(name: str) -> None:
-    if name.startswith(("DEDUP_", "CRAWLER_")) and name not in known_settings():
+    if name.startswith(("DEDUP_", "CRAWLER_")) and name not in KNOWN:
         raise WrongCommandError(f"{name} is no setting")

@@ -19,7 +19,7 @@ from tests.crawling import environment, pages_in, runs_in
 from tests.docs.commands import commands_in
 from tests.docs.examples import make_database, make_examples
 from tests.docs.pages import ROOT, Block, all_blocks
-from tests.docs.settings_table import known_settings
+from tests.docs.settings_table import KNOWN
 
 _RUN = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _CRAWL = "-m crawler.demo crawl -L WARNING"
@@ -139,6 +139,6 @@ def test_python(block: Block, output: str | None, examples: Path, capsys: pytest
         assert capsys.readouterr().out == output
     if block.mark == "settings":
         settings = {name for name in names if name.startswith(("DEDUP_", "CRAWLER_"))}
-        assert settings <= known_settings()
+        assert settings <= KNOWN
         DedupSettings.read(names.get)
         ItemSettings.read(names.get)

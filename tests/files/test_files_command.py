@@ -224,7 +224,7 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         ),
         (["in.jsonl", "--dry-run", "--set", "text_field=body"], "--set: unknown rule 'text_field'; there are scheme, "),
         (["in.jsonl", "--dry-run", "--set", "threshold=.8"], "--set: unknown rule 'threshold'; did you mean min_jacc"),
-        (["in.jsonl", "--dry-run", "--threshold", "8"], "DEDUP_MIN_JACCARD = 8.0: expected a number from 0 to 1"),
+        (["in.jsonl", "--dry-run", "--threshold", "8"], "DEDUP_MIN_JACCARD = '8': expected a number from 0 to 1"),
         (["in.jsonl", "--dry-run", "--set", "DEDUP_OUTAGE_TIMEOUT=5"], "outage_timeout: a setting of crawls"),
         (["in.jsonl", "--dry-run", "--set", "mark_only=on"], "mark_only: a setting of crawls"),
         (["in.jsonl", "--dry-run", "--against", "none"], "none: not an index"),

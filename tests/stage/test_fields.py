@@ -13,7 +13,7 @@ import scrapy
 from dedup.errors import SettingsError
 from dedup.fields import getter_of
 from dedup.stage import item_settings
-from dedup.stage.item_settings import FieldRule, ItemView
+from dedup.stage.item_settings import FieldRule, ItemSettings, ItemView
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Person(pydantic.BaseModel):
 
 def first_of(setting: Any, item: Any, default: tuple[str, ...] = ("text",)) -> Any:
     """Return the preferred value that a setting finds in an item, and where."""
-    return next(FieldRule.parse("DEDUP_TEXT_FIELD", setting, default).find(ItemView(item)), None)
+    return next(FieldRule.parse(setting, default).find(ItemView(item)), None)
 
 
 def upper_body(item: Any) -> str:
@@ -56,7 +56,7 @@ def test_one_name_or_several(setting: Any) -> None:
 
 
 def test_values_come_in_the_order_of_the_names() -> None:
-    rule = FieldRule.parse("X", "b,a,c")
+    rule = FieldRule.parse("b,a,c")
     assert list(rule.find(ItemView({"a": 1, "b": 2, "d": 3}))) == [("b", 2), ("a", 1)]
 
 
@@ -112,7 +112,7 @@ def test_a_class_has_a_rule_of_its_own_by_name_path_or_itself(name: Any) -> None
 
 
 def test_only_a_class_that_is_said_to_have_none_is_off() -> None:
-    rule = FieldRule.parse("X", {"Review": None})
+    rule = FieldRule.parse({"Review": None})
     assert rule.rule_for(Review) is None
     assert rule.rule_for(Story) is rule
 
@@ -127,7 +127,7 @@ def test_no_name_finds_nothing(nothing: Any) -> None:
 )
 def test_what_is_neither_is_refused_in_a_line_that_names_the_setting(wrong: Any) -> None:
     with pytest.raises(SettingsError, match=r"^DEDUP_TEXT_FIELD") as raised:
-        FieldRule.parse("DEDUP_TEXT_FIELD", wrong)
+        ItemSettings.read({"DEDUP_TEXT_FIELD": wrong}.get)
     assert "\n" not in str(raised.value)
 
 
@@ -146,5 +146,5 @@ def test_on_a_command_line_lists_and_mappings_are_json(setting: str) -> None:
     "wrong", ["{", '{"Story": 5}', "[1]", "{Story: body}", ".fields:parse", "nowhere.at_all:parse"]
 )
 def test_damaged_value_of_a_command_line_is_refused_in_one_line(wrong: str) -> None:
-    with pytest.raises(SettingsError, match=r"^DEDUP_TEXT_FIELD = .*(expected|cannot be imported)"):
-        FieldRule.parse("DEDUP_TEXT_FIELD", wrong)
+    with pytest.raises(SettingsError, match=r"^DEDUP_TEXT_FIELD\b.*(expected|cannot be imported)"):
+        ItemSettings.read({"DEDUP_TEXT_FIELD": wrong}.get)

@@ -166,7 +166,7 @@ def test_error_fails_the_crawl_that_it_is_of_and_no_other(runner: str, prelude: 
     failed = sorted(line.removeprefix("failed: ") for line in lines if line.startswith("failed: "))
     assert [line.partition(";")[0] for line in failed] == [
         "DatabaseError cannot write database sqlite:///missing/dedup.db: unable to open database file",
-        "SettingsError DEDUP_MIN_TOKENS = 'wide': expected a whole number",
+        "SettingsError DEDUP_MIN_TOKENS = 'wide': expected a whole number from 0 up",
     ]
     # The one whose database is locked in its midst is closed in order.
     assert set(lines) - {f"failed: {line}" for line in failed} == {"healthy: finished 5 5", "not failed"}

@@ -241,7 +241,7 @@ def test_wrong_setting_refuses_to_start(pass_on: PassOn) -> None:
     with pytest.raises(ExitedError) as ended:
         pass_on(four(), {"DEDUP_MIN_TOKENS": "wide", **NO_NETWORK})
     assert ended.value.status == 2
-    assert "DEDUP_MIN_TOKENS = 'wide': expected a whole number" in ended.value.outcome.messages
+    assert "DEDUP_MIN_TOKENS = 'wide': expected a whole number from 0 up" in ended.value.outcome.messages
 
 
 class Recording:

@@ -17,8 +17,9 @@ import pytest
 from scrapy import Request
 
 from crawler.frontier.schema import SUSPECT, Changes, TakenUrl, WorkerState, to_entry, to_request
-from crawler.frontier.store import FrontierStore, Part, find_unfinished
+from crawler.frontier.store import FrontierStore, find_unfinished
 from crawler.request_meta import KIND
+from crawler.settings import Part
 from dedup.store.database import Database
 from dedup.store.processes import worker_name
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.frontier.schema import part_of
-from crawler.frontier.store import SILENT_SECONDS, Part
+from crawler.frontier.store import SILENT_SECONDS
+from crawler.settings import CrawlerSettings, Part
 from dedup.errors import DedupError, SettingsError
 from tests.crawler.frontier.driving import ELSEWHERE, Frontier, Page, Process
 
@@ -47,9 +48,9 @@ def test_parts_have_about_as_many_hosts_each() -> None:
 
 @pytest.mark.parametrize("value", ["", "2", "0/4", "5/4", "-1/4", "1/1001", "a/b", 2])
 def test_what_is_no_part_is_refused(value: object) -> None:
-    assert Part.parse("CRAWLER_PART", " 2/4 ") == Part(1, 4)
+    assert CrawlerSettings.read({"CRAWLER_PART": " 2/4 "}.get).part == Part(1, 4)
     with pytest.raises(SettingsError, match=r"CRAWLER_PART = .*: expected the number of this process and of all"):
-        Part.parse("CRAWLER_PART", value)
+        CrawlerSettings.read({"CRAWLER_PART": value}.get)
 
 
 def test_each_takes_the_urls_of_its_own_hosts_whoever_has_found_them(frontier: Frontier) -> None:

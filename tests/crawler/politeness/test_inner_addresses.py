@@ -11,7 +11,9 @@ from scrapy.resolver import HostResolution
 from twisted.internet.address import IPv4Address
 
 from crawler.pages.extraction import LinkRules
-from crawler.politeness.inner_addresses import AddressRules, GuardedResolver, is_inner, read_networks
+from crawler.politeness.inner_addresses import AddressRules, GuardedResolver, is_inner
+from crawler.settings import CrawlerSettings
+from dedup.errors import SettingsError
 from tests.crawling import crawl, crawl_site_here
 from tests.localsite import LocalSite, Reply, article
 
@@ -54,9 +56,15 @@ def test_allowed_networks_take_the_place_of_the_starts() -> None:
 
 
 def test_networks_are_read() -> None:
-    assert read_networks(None) is None
-    assert read_networks("") == read_networks([]) == []
-    assert read_networks("10.0.0.0/8, ::1") == [ip_network("10.0.0.0/8"), ip_network("::1")]
+    def read(value: object) -> Any:
+        return CrawlerSettings.read({"CRAWLER_ALLOWED_NETWORKS": value}.get).allowed_networks
+
+    assert read(None) is None
+    assert read("") == read([]) == ()
+    assert read("10.0.0.0/8, ::1") == (ip_network("10.0.0.0/8"), ip_network("::1"))
+    for wrong in ("10.0.0.0/40", "home", 7):
+        with pytest.raises(SettingsError, match=r"^CRAWLER_ALLOWED_NETWORKS = .*: expected networks like 10"):
+            read(wrong)
 
 
 class Found:

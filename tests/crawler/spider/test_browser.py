@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from crawler.pages.extraction import LinkRules, extract_page
-from crawler.spider.browser import JavaScript, read_javascript
+from crawler.settings import CrawlerSettings, JavaScript, JavaScriptByHost
 from dedup.errors import SettingsError
 from tests.crawling import Crawl, crawl, crawl_site_here
 from tests.localsite import LocalSite, Reply, article
@@ -94,12 +94,17 @@ def test_shells_are_neither_copies_nor_kept_and_counted(app: LocalSite, tmp_path
 
 
 def test_modes_are_read_by_host() -> None:
-    assert read_javascript("always") == {"*": JavaScript.ALWAYS}
-    by_host = {"app.example.com": JavaScript.ALWAYS, "*": JavaScript.WHEN_EMPTY}
-    assert read_javascript('{"App.example.com": "always", "*": "when-empty"}') == by_host
+    def read(value: object) -> JavaScriptByHost:
+        return CrawlerSettings.read({"CRAWLER_JAVASCRIPT": value}.get).javascript
+
+    assert read("always").of_host("other.example") is JavaScript.ALWAYS
+    for by_host in ('{"App.example.com": "always", "*": "when-empty"}', '{"app.EXAMPLE.com": "always"}'):
+        assert read(by_host).of_host("app.example.com") is JavaScript.ALWAYS
+    assert read('{"App.example.com": "always", "*": "when-empty"}').of_host("other.example") is JavaScript.WHEN_EMPTY
+    assert read('{"app.example.com": "always"}').of_host("other.example") is JavaScript.OFF
     for wrong in ("sometimes", '{"*": "never"}', 7):
-        with pytest.raises(SettingsError, match="when-empty"):
-            read_javascript(wrong)
+        with pytest.raises(SettingsError, match=r"^CRAWLER_JAVASCRIPT = .*when-empty"):
+            read(wrong)
 
 
 def test_browser_that_is_not_there_ends_the_crawl_before_it_begins(tmp_path: Path) -> None:
