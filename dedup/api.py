@@ -302,7 +302,7 @@ def _settings_of(database: str | Path | DedupSettings, given: Settings) -> Dedup
 
 def _of(kind: type[RuleSettings], given: Rules) -> dict[str, Any]:
     """Return the settings that were given; raise TypeError for a name that none has."""
-    names = [each.name for each in fields(kind)]
+    names = kind.names()
     for name in given:
         if name not in names:
             raise TypeError(unknown_rule(name, names))

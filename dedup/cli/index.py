@@ -329,7 +329,7 @@ def _settings_of(saved: SavedIndex) -> Iterator[str]:
     usual = about_settings(RuleSettings())
     for name, value in saved.named_settings.items():
         if name in usual and value != usual[name]:
-            yield f"DEDUP_{name.upper()}={value}" if name != "scheme" else f"DEDUP_SCHEME={saved.settings.scheme}"
+            yield f"{RuleSettings.full_name(name)}={saved.settings.scheme if name == 'scheme' else value}"
 
 
 _COMMANDS = {

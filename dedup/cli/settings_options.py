@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from typing import Any
 
 from dedup.console import plain
 from dedup.errors import InputError, SettingsError
@@ -12,27 +12,32 @@ from dedup.rules.settings import DedupSettings, RuleSettings, unknown_rule
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import Scheme, find_scheme
 
-_RULES = [each.name for each in fields(RuleSettings)]
-_OF_CRAWLS = {each.name for each in fields(DedupSettings)}.difference(_RULES)
-_OPTIONS = ("min_jaccard", "mode", "scheme", "dictionary")
+_RULES = RuleSettings.names()
+_OF_CRAWLS = set(DedupSettings.names()).difference(_RULES)
+# Rules that are options of their own, too: the option, and what stands for its value in the help.
+_OPTIONS = {
+    "min_jaccard": ("--threshold", "NUMBER"),
+    "mode": ("--mode", "MODE"),
+    "scheme": ("--scheme", "NAME"),
+    "dictionary": ("--dictionary", "FILE"),
+}
 
 
 def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that `read_settings_options` reads, behind all others in the help."""
     group = parser.add_argument_group("how documents are decided")
-    group.add_argument(
-        "--threshold", dest="min_jaccard", metavar="NUMBER", help="the same as --set min_jaccard=NUMBER; default: .55"
-    )
+    described = {name: (default, says) for name, default, says in RuleSettings.described()}
+    for name, (option, metavar) in _OPTIONS.items():
+        default, says = described[name]
+        about = f"{says.replace('`', '').removesuffix('.')}{default and f'; default: {default}'}"
+        group.add_argument(option, dest=name, metavar=metavar, help=about)
     group.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a rule, such as min_jaccard=.6: docs/settings.md; may be given again",
+        help="one of these or another rule, such as min_jaccard=.6: docs/settings.md; may be given again",
     )
-    group.add_argument("--mode", metavar="MODE", help="checked, or paper: the rule of the paper")
-    group.add_argument("--scheme", metavar="NAME", help="words, or pairs: Chinese without a dictionary; default: words")
-    group.add_argument("--dictionary", metavar="FILE", help="Chinese words besides jieba's; only:FILE: in their place")
 
 
 def add_encoding_argument(parser: argparse.ArgumentParser) -> None:
@@ -58,8 +63,9 @@ def read_settings_options(options: argparse.Namespace) -> dict[str, str]:
     named = {name: value for name in _OPTIONS if (value := getattr(options, name)) is not None}
     assigned = read_assignments("--set", options.set)
     for name in named.keys() & assigned.keys():
-        option = "--threshold" if name == "min_jaccard" else f"--{name}"
-        raise InputError(f"{option} {plain(named[name])} and --set {name}={plain(assigned[name])}: give one of them")
+        raise InputError(
+            f"{_OPTIONS[name][0]} {plain(named[name])} and --set {name}={plain(assigned[name])}: give one of them"
+        )
     return assigned | named
 
 
@@ -100,7 +106,8 @@ def with_scheme_of(values: Mapping[str, str], scheme: Scheme, database: str) -> 
 
 def make_settings(values: Mapping[str, str]) -> RuleSettings:
     """Make settings of what `read_settings_options` returns."""
-    return RuleSettings.read({f"DEDUP_{name.upper()}": value for name, value in values.items()}.get)
+    given: Mapping[str, Any] = values
+    return RuleSettings(**given)
 
 
 def rule_settings(options: argparse.Namespace) -> RuleSettings:

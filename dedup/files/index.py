@@ -435,9 +435,9 @@ def _is_index(folder: Path) -> bool:
 
 def _settings_of(named: Mapping[str, str]) -> RuleSettings:
     """Return settings; the opposite of `dedup.files.tally.about_settings`."""
-    values = {f"DEDUP_{name.upper()}": value for name, value in named.items()}
-    scheme = scheme_named(named["scheme"]).spec
-    return RuleSettings.read({**values, "DEDUP_SCHEME": scheme, "DEDUP_DICTIONARY": NO_OTHER_DICTIONARY}.get)
+    values: dict[str, Any] = {name: named[name] for name in RuleSettings.names() if name in named}
+    values |= {"scheme": scheme_named(named["scheme"]).spec, "dictionary": NO_OTHER_DICTIONARY}
+    return RuleSettings(**values)
 
 
 def _write(folder: Path, settings: RuleSettings, blocks: Iterable[Block]) -> None:

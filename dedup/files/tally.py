@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -187,7 +187,7 @@ def _widened(ends: tuple[T, T] | None, value: T) -> tuple[T, T]:
 def about_settings(settings: RuleSettings) -> dict[str, str]:
     """Return the rules as they are saved; of the settings of a crawl nothing is."""
     # The scheme says which words the dictionary has; where its file is makes no difference.
-    named = {each.name: str(getattr(settings, each.name)) for each in fields(RuleSettings) if each.name != "dictionary"}
+    named = {name: str(getattr(settings, name)) for name in RuleSettings.names() if name != "dictionary"}
     return named | {"scheme": find_scheme(settings.scheme).name}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -69,7 +69,6 @@ _MEASURED = {
     "leader_containment": "containment",
 }
 _OF_100_WORDS = {"max_replaced", "max_swapped"}
-_SETTINGS = {each.name for each in fields(RuleSettings)}
 _SETTINGS_SHOWN = (
     *("mode", "tables", "min_tokens", "short_tokens", "short_jaccard", "caution"),
     *("max_compared", "leader_jaccard", "leader_containment"),
@@ -353,13 +352,13 @@ def _measure(measure: Measure) -> tuple[Any, ...]:
         # Rounded, they would seem to be the same.
         value, bound = f"{measure.value:.5g}", f"{limit:.5g}"
     # Some limits are moved by no setting.
-    moved_by = name if name in _SETTINGS else "caution" if name in Limits._fields else ""
+    moved_by = name if name in RuleSettings.names() else "caution" if name in Limits._fields else ""
     return (
         " ".join(filter(None, (_MEASURED[name], measure.what))),
         value,
         ("any" if limit == math.inf else f"at {'most' if name.startswith('max_') else 'least'} {bound}"),
         "" if measure.is_met else styled("missed", WARNING),
-        f"DEDUP_{moved_by.upper()}" if moved_by else "",
+        RuleSettings.full_name(moved_by) if moved_by else "",
     )
 
 

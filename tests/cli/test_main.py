@@ -133,10 +133,10 @@ def test_options_of_how_documents_are_decided_come_last_and_in_few_lines(command
     _, _, shown = run_dedup(command, "-h", folder=tmp_path).stdout.partition("\nhow documents are decided:\n")
     assert [line.split()[0] for line in shown.splitlines() if line.startswith("  -")] == [
         "--threshold",
-        "--set",
         "--mode",
         "--scheme",
         "--dictionary",
+        "--set",
     ]
 
 

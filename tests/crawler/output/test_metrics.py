@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.metrics import SETTING, metrics
+from crawler.metrics import metrics
 from tests.crawling import ExitedError, crawl_site_here
 from tests.localsite import LocalSite, article
 
@@ -25,7 +25,7 @@ def test_numbers_and_times_are_metrics_with_names_that_prometheus_takes() -> Non
 
 def test_a_crawl_writes_its_stats(tmp_path: Path) -> None:
     with LocalSite({"/": article("ferry"), "/robots.txt": ""}) as site:
-        outcome = crawl_site_here(tmp_path / "crawl.db", {SETTING: str(tmp_path / "news.prom")}, url=site.url)
+        outcome = crawl_site_here(tmp_path / "crawl.db", {"CRAWLER_METRICS": str(tmp_path / "news.prom")}, url=site.url)
     lines = (tmp_path / "news.prom").read_text().splitlines()
     assert 'scrapy_crawler_fetched{crawl="news"} 1' in lines
     stats = json.loads((tmp_path / "news.json").read_text())
@@ -37,5 +37,5 @@ def test_a_crawl_writes_its_stats(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["crawl.txt", "none/crawl.prom"])
 def test_a_file_that_cannot_be_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ExitedError) as caught:
-        crawl_site_here(tmp_path / "crawl.db", {SETTING: str(tmp_path / name)}, url="http://127.0.0.1:1/")
+        crawl_site_here(tmp_path / "crawl.db", {"CRAWLER_METRICS": str(tmp_path / name)}, url="http://127.0.0.1:1/")
     assert caught.value.status == 2
