@@ -1,6 +1,7 @@
 """The numbers of a text in one form, however they are written: 1,250,000 and 1250000, six and 6, 9am and 9 am.
 
-A number is one token or several beside each other: the groups of a large one, a number and its unit. In short texts the
+A number is one token or several beside each other: the groups of a large one, a number and its unit. A zero before a
+digit counts, as in 1.05 and 1.5, but at the beginning of what may be a date or a time, and in dates. In short texts the
 numbers of a date count in one order, whether it is written 5 March 2021, 2021-03-05 or 2021年3月5日.
 """
 
@@ -14,17 +15,22 @@ from typing import NamedTuple
 from dedup.rules.word_lists import MONTHS, NUMBERS, UNITS
 
 _DIGIT = re.compile(r"\d")
-_NUMBER = re.compile(r"0*(\d+)(?:st|nd|rd|th|er|e|º|ª)?")
-_WITH_UNIT = re.compile(r"0*(\d+)([^\W\d_]+)")
+# 5e may be a fifth, but 16e is another telephone than 16.
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th|(?<=^1)er)")
 _ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 _ROMAN = [tens + ones for tens in ("", "x", "xx", "xxx") for ones in _ONES]
 # One letter alone is a word, an initial or a list's.
 _WORDS = {word.encode(): str(value) for value, word in enumerate(_ROMAN) if len(word) > 1} | NUMBERS
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _GROUP, _MOST_GROUPS = 3, 3
+_DIGITS_OF_DAY = 2
+_LAST_DAY, _LAST_MONTH = 31, 12
+# How dates are written: year, month and day, a month with a name or a sign as M.
+_ORDERS = ("dMy", "Mdy", "yMd", "ymd", "dmy", "mdy", "dM", "Md", "yM", "My", "M")
 _OF_DAY = frozenset((b"am", b"pm"))
 # What stands between the parts of a date in Chinese and Japanese.
-_OF_DATE = frozenset("年月日号".encode()[at : at + 3] for at in range(0, 12, 3))
+_OF_DATE = frozenset(character.encode() for character in "年月日号")
+_MONTH_SIGN = "月".encode()
 # Tokens that a number, or the number of a date, may reach beyond a place.
 _REACH = 3
 
@@ -77,16 +83,26 @@ def _number_at(tokens: Sequence[bytes], at: int) -> Number | None:
         return None
     word = token.decode()
     behind = tokens[at + 1] if at + 1 < len(tokens) else b""
-    if not (whole := _NUMBER.fullmatch(word)):
-        with_unit = _WITH_UNIT.fullmatch(word)
-        return Number(at, at + 1, word if with_unit is None else with_unit[1] + with_unit[2])
-    value, end = whole[1], at + 1
-    if word == value and len(value) <= _GROUP and value != "0" and (count := _groups_behind(tokens, end)):
-        value, end = value + b"".join(tokens[end : end + count]).decode(), end + count
+    if not word.isdecimal():
+        ordinal = _ORDINAL.fullmatch(word)
+        return Number(at, at + 1, word if ordinal is None else ordinal[1])
+    value, end = word[1:] if _is_padded(tokens, at) else word, at + 1
+    if not word.startswith("0") and len(word) <= _GROUP and (count := _groups_behind(tokens, end)):
+        value, end = word + b"".join(tokens[end : end + count]).decode(), end + count
         behind = tokens[end] if end < len(tokens) else b""
     if behind in _OF_DAY or behind in UNITS:
         return Number(at, end + 1, value + behind.decode())
     return Number(at, end, value)
+
+
+def _is_padded(tokens: Sequence[bytes], at: int) -> bool:
+    """Say whether the zero that a number begins with means nothing: 05/03/2021 and 09:30, but not 1.05 and 007."""
+    if len(tokens[at]) != _DIGITS_OF_DAY or not tokens[at].startswith(b"0"):
+        return False
+    if at == 0 or not is_number(tokens[at - 1]):
+        return True
+    plain = [Number(0, 1, each.decode()) for each in tokens[max(at - 2, 0) : at + 2]]
+    return any((_date_at(plain[start : start + 3]) or (0,))[0] == 3 for start in range(len(plain) - 2))
 
 
 def _groups_behind(tokens: Sequence[bytes], start: int) -> int:
@@ -105,35 +121,85 @@ def count_numbers(tokens: Sequence[bytes], parts: Iterable[tuple[int, int]]) -> 
     return Counter(number.value for number in touched)
 
 
-def numbers_in_order(tokens: Sequence[bytes]) -> list[str]:
-    """Return the numbers of a text in its order, those of a date in one of their own."""
-    months = _months_beside(tokens)
-    found = sorted([*find_numbers(tokens), *months])
-    ordered: list[str] = []
-    for date in _together(tokens, found):
-        is_date = any(each.is_month or _YEAR.fullmatch(each.value) for each in date)
-        values = [each.value for each in date]
-        ordered += sorted(values, key=lambda value: (len(value), value)) if is_date else values
-    return ordered
+def have_same_numbers(ours: Sequence[bytes], theirs: Sequence[bytes]) -> bool:
+    """Return whether two texts have the same numbers in the same order; those of a date have one of their own.
+
+    Of 05/03/2021 nobody knows whether it is in March or in May: it is the same as either, and not as 03/05/2021.
+    """
+    first, second = _in_order(ours), _in_order(theirs)
+    return len(first) == len(second) and all(map(_may_be_same, first, second))
 
 
 def are_same_numbers(ours: Sequence[bytes], theirs: Sequence[bytes]) -> bool:
     """Return whether two stretches are the same numbers, and nothing else."""
-    return all(map(_is_all_numbers, (ours, theirs))) and numbers_in_order(ours) == numbers_in_order(theirs)
+    return all(map(_is_all_numbers, (ours, theirs))) and have_same_numbers(ours, theirs)
+
+
+# The forms that a number, or a date, may have; the first is how it is written.
+_Forms = tuple[str, ...]
+
+
+def _may_be_same(one: _Forms, other: _Forms) -> bool:
+    if len(one) == len(other):
+        return one == other
+    return not set(one).isdisjoint(other)
+
+
+def _in_order(tokens: Sequence[bytes]) -> list[_Forms]:
+    """Return the numbers of a text in its order, with those of a date as one."""
+    months = _months_beside(tokens)
+    named = {each.start for each in months}
+    found = sorted([*(each for each in find_numbers(tokens) if each.start not in named), *months])
+    ordered: list[_Forms] = []
+    for run in _together(tokens, found):
+        at = 0
+        while at < len(run):
+            size, forms = _date_at(run[at : at + 3]) or (1, (run[at].value,))
+            ordered.append(forms)
+            at += size
+    return ordered
+
+
+def _date_at(numbers: Sequence[Number]) -> tuple[int, _Forms] | None:
+    """Return of how many of these numbers a date is made, and what it may be; None: they do not begin with one."""
+    size, forms = 0, []
+    for order in _ORDERS:
+        if len(order) < size:
+            break
+        if len(order) <= len(numbers) and all(map(_may_be, order, numbers)):
+            size = len(order)
+            found = {kind.lower(): number.value.lstrip("0") for kind, number in zip(order, numbers, strict=False)}
+            forms.append("-".join(found.get(kind, "") for kind in "ymd"))
+    return (size, tuple(dict.fromkeys(forms))) if forms else None
+
+
+def _may_be(kind: str, number: Number) -> bool:
+    if kind == "M" or number.is_month:
+        return kind == "M" and number.is_month
+    if kind == "y":
+        return _YEAR.fullmatch(number.value) is not None
+    return _is_in(number.value, _LAST_MONTH if kind == "m" else _LAST_DAY)
+
+
+def _is_in(value: str, last: int) -> bool:
+    return len(value) <= _DIGITS_OF_DAY and value.isdecimal() and 0 < int(value) <= last
 
 
 def _is_all_numbers(tokens: Sequence[bytes]) -> bool:
-    spanned = sum(number.end - number.start for number in (*find_numbers(tokens), *_months_beside(tokens)))
+    months = {each.start for each in _months_beside(tokens) if tokens[each.start] in MONTHS}
+    spanned = sum(number.end - number.start for number in find_numbers(tokens)) + len(months)
     return spanned + sum(token in _OF_DATE for token in tokens) >= len(tokens)
 
 
 def _months_beside(tokens: Sequence[bytes]) -> list[Number]:
-    """Return the names of months beside a number: May is a month there, and elsewhere a verb."""
-    return [
-        Number(at, at + 1, MONTHS[token], is_month=True)
-        for at, token in enumerate(tokens)
-        if token in MONTHS and any(is_number(each) for each in (*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2]))
-    ]
+    """Return the months of dates: numbers with their sign, and names beside a number: May is a verb elsewhere."""
+    found = []
+    for at, token in enumerate(tokens):
+        if token == _MONTH_SIGN and at and _is_in(tokens[at - 1].decode(), _LAST_MONTH):
+            found.append(Number(at - 1, at, tokens[at - 1].decode().lstrip("0"), is_month=True))
+        elif token in MONTHS and any(map(is_number, (*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2]))):
+            found.append(Number(at, at + 1, MONTHS[token], is_month=True))
+    return found
 
 
 def _together(tokens: Sequence[bytes], found: Sequence[Number]) -> Iterable[list[Number]]:

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from rapidfuzz.distance import Indel, LCSseq
 
-from dedup.rules.numbers import are_same_numbers, count_numbers, is_number, numbers_in_order
+from dedup.rules.numbers import are_same_numbers, count_numbers, have_same_numbers, is_number
 from dedup.rules.settings import LostLimit
 from dedup.rules.shared_shingles import hash_shingles, shared_tokens
 from dedup.rules.word_lists import DATE_WORDS, NEGATIONS, UNITS
@@ -313,7 +313,7 @@ def short_similarity(a: bytes, b: bytes) -> float:
 
 def has_same_numbers(a: bytes, b: bytes) -> bool:
     """Return whether two short texts have the same numbers in the same order."""
-    return numbers_in_order(a.split(b"\n")) == numbers_in_order(b.split(b"\n"))
+    return have_same_numbers(a.split(b"\n"), b.split(b"\n"))
 
 
 def has_same_sense(a: bytes, b: bytes) -> bool:
