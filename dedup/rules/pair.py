@@ -390,7 +390,7 @@ class Pair:
 
     @property
     def has_other_sense(self) -> bool:
-        """Whether a negation or a unit stands in one of two short texts alone."""
+        """Whether a negation or a unit stands in one of two short texts alone, or each names another day or month."""
         return not has_same_sense(*self._tokens)
 
     @property

@@ -136,7 +136,7 @@ class Rule(Enum):
         *(SIMILAR, "another date or version of the page, with other numbers", _of_frame),
         lambda p: p.has_numbers_of_version,
     )
-    NEGATED = Row(SIMILAR, "a negation or a unit differs", _of_short, lambda p: p.has_other_sense)
+    NEGATED = Row(SIMILAR, "a negation, a unit or a day differs", _of_short, lambda p: p.has_other_sense)
     SIGNS = Row(SIMILAR, "other signs beside the same words", _of_words, lambda p: p.has_other_signs)
     OTHER_FIELDS = Row(SIMILAR, "a date, a place or a number differs", _always, lambda p: p.has_other_fields)
     SAME_SHORT_TEXT = Row(SIMILAR, "the same few words", _of_equal, lambda p: p.had_by_many)

@@ -12,7 +12,7 @@ Texts are their tokens in UTF-8, a line feed between them, as `dedup.signature.s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
@@ -22,7 +22,7 @@ from rapidfuzz.distance import Indel, LCSseq
 from dedup.rules.numbers import are_same_numbers, count_numbers, have_same_numbers, is_number
 from dedup.rules.settings import LostLimit
 from dedup.rules.shared_shingles import hash_shingles, shared_tokens
-from dedup.rules.word_lists import DATE_WORDS, NEGATIONS, UNITS
+from dedup.rules.word_lists import DATE_WORDS, MONTHS, NEGATIONS, UNITS, WEEKDAYS
 from dedup.signature.signature import SHINGLE_WORDS, without_signs
 
 Token = TypeVar("Token", bound=Hashable)
@@ -317,9 +317,18 @@ def has_same_numbers(a: bytes, b: bytes) -> bool:
 
 
 def has_same_sense(a: bytes, b: bytes) -> bool:
-    """Return whether two short texts have the same negations and units, each as often."""
-    ours, theirs = (Counter(filter(_is_of_sense, text.split(b"\n"))) for text in (a, b))
-    return ours == theirs
+    """Return whether two short texts have the same negations and units, each as often, and no other day or month."""
+    ours, theirs = a.split(b"\n"), b.split(b"\n")
+    if Counter(filter(_is_of_sense, ours)) != Counter(filter(_is_of_sense, theirs)):
+        return False
+    return not any(_is_any_replaced(ours, theirs, names) for names in (WEEKDAYS, MONTHS))
+
+
+def _is_any_replaced(ours: Sequence[bytes], theirs: Sequence[bytes], names: Mapping[bytes, str]) -> bool:
+    """Say whether each of two texts has one of these names that the other does not have."""
+    one, other = ({names[token] for token in tokens if token in names} for tokens in (ours, theirs))
+    # A copy may leave one out, or write a month in digits.
+    return bool(one - other and other - one)
 
 
 def _is_of_sense(token: bytes) -> bool:

@@ -34,15 +34,21 @@ December Dec Dezember Dez décembre diciembre dicembre dezembro 十二月
 )
 """Months of English, German, French, Spanish, Italian, Portuguese, Dutch and Chinese, with their numbers."""
 
-DATE_WORDS = MONTHS.keys() | _tokens("""
-Monday Tuesday Wednesday Thursday Friday Saturday Sunday Mon Tue Tues Wed Thu Thurs Fri Sat Sun
-Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonnabend Sonntag
-lundi mardi mercredi jeudi vendredi samedi dimanche
-lunes martes miércoles jueves viernes sábado domingo
-lunedì martedì mercoledì giovedì venerdì sabato domenica
-maandag dinsdag woensdag donderdag vrijdag zaterdag zondag
-星期一 星期二 星期三 星期四 星期五 星期六 星期日 星期天 周一 周二 周三 周四 周五 周六 周日
-""")
+WEEKDAYS = _numbered(
+    """
+Monday Mon Montag lundi lunes lunedì maandag 星期一 周一
+Tuesday Tue Tues Dienstag mardi martes martedì dinsdag 星期二 周二
+Wednesday Wed Mittwoch mercredi miércoles mercoledì woensdag 星期三 周三
+Thursday Thu Thurs Donnerstag jeudi jueves giovedì donderdag 星期四 周四
+Friday Fri Freitag vendredi viernes venerdì vrijdag 星期五 周五
+Saturday Sat Samstag Sonnabend samedi sábado sabato zaterdag 星期六 周六
+Sunday Sun Sonntag dimanche domingo domenica zondag 星期日 星期天 周日
+""",
+    *range(1, 8),
+)
+"""Weekdays of these languages, with their numbers."""
+
+DATE_WORDS = MONTHS.keys() | WEEKDAYS.keys()
 """Months and weekdays of these languages."""
 
 NUMBERS = _numbered(
@@ -88,8 +94,10 @@ UNITS = _tokens("""
 kilo kilos gramm grams gram grammes gramos liter litre liters litres litro litros meter metre meters metres metro metros
 kilometer kilometre kilometers kilometres kilómetros kilomètres
 毫克 克 千克 公斤 斤 吨 毫升 升 毫米 厘米 米 公里 千米
+minute minutes month months minuten monate monaten
+million millions billion billions millionen milliarden millones millardos milliard milliards miliardi milioni
 """)
-"""Units that stand behind numbers."""
+"""Units that stand behind numbers, and words for large ones, which look alike."""
 
 NUMBER_WORDS = _tokens("""
 one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen

@@ -88,8 +88,12 @@ FRAME = (
         ("they pay 5 crowns a kg", "they pay 5 crowns a mg"),
         ("three of them stay", "thirty of them stay"),
         ("part IV of the act holds", "part VI of the act holds"),
+        ("they may stay until Sunday", "they may stay until Monday"),
+        ("they may stay in June", "they may stay in July"),
+        ("they may stay for 5 minutes", "they may stay for 5 months"),
+        ("they pay 5 million crowns", "they pay 5 billion crowns"),
     ],
-    ids=["negation", "order", "unit", "number word", "roman"],
+    ids=["negation", "order", "unit", "number word", "roman", "weekday", "month", "minutes", "million"],
 )
 def test_one_word_makes_a_short_text_another_one(one: str, other: str) -> None:
     decisions = list(deduplicate([FRAME.format(one), FRAME.format(other), FRAME.format(one) + ", he said"]))
@@ -97,9 +101,17 @@ def test_one_word_makes_a_short_text_another_one(one: str, other: str) -> None:
     assert decisions[1].is_similar
 
 
-@pytest.mark.parametrize(("one", "other"), [("1,250,000", "1250000"), ("6 boats", "six boats")])
-def test_a_number_that_is_written_otherwise_makes_none(one: str, other: str) -> None:
-    decisions = list(deduplicate([FRAME.format(f"they have {each} of them") for each in (one, other)]))
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("have 1,250,000 of them", "have 1250000 of them"),
+        ("have 6 boats", "have six boats"),
+        ("stay until Sunday, 5 March", "stay until 5 March"),
+        ("stay until Sunday", "stay until Sun"),
+    ],
+)
+def test_a_number_or_a_day_that_is_written_otherwise_makes_none(one: str, other: str) -> None:
+    decisions = list(deduplicate([FRAME.format(f"they {each}") for each in (one, other)]))
     assert decisions[1].verdict.is_duplicate
 
 
