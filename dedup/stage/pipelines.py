@@ -43,7 +43,7 @@ _RETRY_AFTER = 60.0
 _PASSING = "items pass undecided, and every minute one tries again; DEDUP_ON_ERROR = 'stop' would end the crawl"
 
 _SAME_OBJECT = (
-    "an item was changed and yielded again while it was under way, so that what it held before is lost: make a new one "
+    "an item was yielded again while it was under way: if it was changed, what it held before is lost; make a new one "
     "each time, or yield item.copy()"
 )
 
@@ -84,6 +84,7 @@ class NearDuplicatePipeline:
         self._is_watching = False
         self._retry_at: float | None = None
         self._reported: set[str] = set()
+        self._has_told_of_same = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -227,10 +228,10 @@ class NearDuplicatePipeline:
         return item
 
     def _enter(self, item: Any) -> None:
-        """Note an item, and tell once of an object that comes again while it is here: its first content is lost."""
+        """Note an item, and tell once of an object that comes again while it is here: it may hold something else."""
         self._inside[id(item)] += 1
-        if self._inside[id(item)] > 1 and _SAME_OBJECT not in self._reported:
-            self._reported.add(_SAME_OBJECT)
+        if self._inside[id(item)] > 1 and not self._has_told_of_same:
+            self._has_told_of_same = True
             logger.warning("%s", _SAME_OBJECT)
 
     def _leave(self, item: Any) -> None:

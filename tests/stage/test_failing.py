@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from dedup.stage import pipelines
 from dedup.stage.pending import document_kept
 from dedup.store import engines
 from dedup.store.deduplicator import Deduplicator
-from tests.crawling import NO_NETWORK, ExitedError, Outcome
-from tests.passing import url
+from tests.crawling import NO_NETWORK, ExitedError, Outcome, crawl_here
+from tests.passing import ADDONS, ItemsSpider, url
 from tests.texts import document
 
 pytestmark = pytest.mark.slow
@@ -123,6 +123,27 @@ def test_database_that_is_locked_in_the_midst_is_waited_for_once(
     stopped = pass_on(texts(20), {"EXTENSIONS": {Locking: 1}, **STOP})
     Locking.lock.close()
     assert stopped.stats["finish_reason"] == "database_error"
+
+
+class Twice(ItemsSpider):
+    """Yields its first item twice."""
+
+    def parse(self, response: Any) -> Iterator[Any]:
+        yield self.items[0]
+        yield from self.items
+
+
+def test_a_database_that_fails_is_an_error_whatever_was_told_before(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DedupSettings, "lock_timeout", 0.2)
+    monkeypatch.setattr(DedupSettings, "batch_size", 1)
+    settings = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": sqlite_url, "EXTENSIONS": {Locking: 1}}
+    outcome = crawl_here(Twice, settings, items=texts(5))
+    Locking.lock.close()
+    told = [(record.levelname, record.getMessage()) for record in outcome.log]
+    assert [level for level, line in told if "yielded again while it was under way" in line] == ["WARNING"]
+    assert [level for level, line in told if "items pass undecided" in line] == ["ERROR"]
 
 
 def test_disk_that_is_full_in_the_midst(pass_on: PassOn, monkeypatch: pytest.MonkeyPatch) -> None:
