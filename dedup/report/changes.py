@@ -154,7 +154,9 @@ def _is_first_kept(before: Sequence[int], later: Sequence[int]) -> ColumnElement
     of_document = exists().where(verdicts.c.document_id == documents.c.id).correlate(documents)
     is_own = of_document.where(verdicts.c.run_id.in_(later), verdicts.c.verdict.in_((Verdict.NEW, Verdict.SIMILAR)))
     of_before = of_document.where(verdicts.c.run_id.in_(before))
-    return and_(is_own, of_before, ~of_before.where(~is_duplicate))
+    # Some runs only mark duplicates, and pass them on.
+    passing_on = select(runs.c.id).where(runs.c.mark_only == 1)
+    return and_(is_own, of_before, ~of_before.where(or_(~is_duplicate, verdicts.c.run_id.in_(passing_on))))
 
 
 def _redirected(left: Select[Any], names: Sequence[str]) -> Select[Any]:

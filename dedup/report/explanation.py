@@ -46,12 +46,13 @@ _BEYOND_TEXTS = tuple(
     rule.short for rule in (Rule.SAME_SHORT_TEXT, Rule.OTHER_FIELDS, Rule.UPDATED, Rule.NEW_TEXT, Rule.MOVED)
 )
 
+_DROPPED, _MARKED = "B is dropped because of A", "B would be dropped because of A"
 _OUTCOMES = {
     Verdict.NEW: "no duplicate: B is kept beside A",
     Verdict.SIMILAR: "similar: B is kept beside A",
     Verdict.UPDATED: "updated, and similar: B is kept beside A",
-    Verdict.EXACT_DUPLICATE: "exact duplicate: B is dropped because of A",
-    Verdict.NEAR_DUPLICATE: "near duplicate: B is dropped because of A",
+    Verdict.EXACT_DUPLICATE: f"exact duplicate: {_DROPPED}",
+    Verdict.NEAR_DUPLICATE: f"near duplicate: {_DROPPED}",
 }
 _MEASURED = {
     "min_tokens": "tokens of the shorter text",
@@ -313,7 +314,10 @@ def lines(explanation: Explanation, *, with_bits: bool = False) -> Iterator[Line
 
 def _head(explanation: Explanation) -> Iterator[tuple[str, Any]]:
     if explanation.is_certain:
-        yield "verdict", styled(_OUTCOMES[explanation.verdict], STYLES.get(explanation.verdict, ""))
+        outcome, record = _OUTCOMES[explanation.verdict], explanation.record
+        if record is not None and record.is_kept:
+            outcome = outcome.replace(_DROPPED, _MARKED)
+        yield "verdict", styled(outcome, STYLES.get(explanation.verdict, ""))
         yield "rule", explanation.rule
     else:
         yield "verdict", "not known: it takes the words of both"

@@ -62,7 +62,8 @@ def pair_lines(rows: Iterable[Row]) -> Iterator[Line]:
         # Such addresses look the same here.
         escaped = " (escaped otherwise)" if readable(row.dropped) == readable(original) else ""
         shown = linked_beside(row.dropped, original)
-        yield joined("  ", styled(f"{kind:<9}", STYLES.get(row.verdict, "")), figures, shown, escaped)
+        kind = f"{kind:<9}" if len(kind) < 10 else f"{kind} "
+        yield joined("  ", styled(kind, STYLES.get(row.verdict, "")), figures, shown, escaped)
         if row.difference is not None:
             telling = [place for place in row.difference.places if place.kind.weight]
             for place in sorted(telling, key=order_of_place)[:_PLACES]:

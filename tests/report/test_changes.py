@@ -13,9 +13,12 @@ import pytest
 from dedup.errors import DedupError, InputError
 from dedup.report.changes import ChangedPage, open_changes, write_changes
 from dedup.report.render import Format
+from dedup.rules.settings import DedupSettings
 from dedup.store.database import open_existing_database
+from dedup.store.deduplicator import Deduplicator
 from tests.crawling import ask, crawl_site_here
 from tests.crawls import Crawls, text_of
+from tests.crawls import document as document_of
 from tests.localsite import LocalSite, Reply, article, redirect
 from tests.texts import document, edited
 
@@ -224,6 +227,17 @@ def test_a_copy_that_is_kept_for_the_first_time_is_added(crawls: Crawls, databas
     assert told(database_url) == {"story": "updated"}
     across = read(database_url, "monday", "wednesday")
     assert across == [ChangedPage("added", "story"), ChangedPage("updated", "today")]
+
+
+def test_a_copy_that_was_marked_and_passed_on_is_not_added_later(database_url: str) -> None:
+    before = [document_of("today", text_of(1)), document_of("story", text_of(1))]
+    later = [document_of("today", text_of(3)), document_of("story", text_of(1))]
+    with closing(Deduplicator(DedupSettings(database_url=database_url, mark_only=True))) as deduplicator:
+        for name, pages in (("monday", before), ("tuesday", later)):
+            run_id = deduplicator.open_run(name)
+            deduplicator.decide(pages, run_id)
+            deduplicator.close_run(run_id, "finished")
+    assert told(database_url) == {"today": "updated"}
 
 
 def test_run_before_is_the_last_one_with_the_same_pages(crawls: Crawls, database_url: str) -> None:

@@ -266,6 +266,13 @@ def test_why_a_copy_was_kept_is_told(tmp_path: Path) -> None:
     assert content["notes"] == []
 
 
+def test_what_was_only_marked_is_not_said_to_be_dropped(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}], mark_only=True)
+    output = explained(tmp_path, "--dropped", NEAR)
+    assert "near duplicate: B would be dropped because of A\n" in output
+    assert "It was kept because nothing is dropped in this run" in output
+
+
 def test_verdict_that_no_longer_follows_is_said_to_be_so(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}, {ORIGINAL: document(200, "changed")}])
     content = data(tmp_path, "--dropped", NEAR)

@@ -183,6 +183,7 @@ def test_what_is_only_marked_is_kept_and_said_so(start: Callable[..., Crawl]) ->
     crawl.show(KEY, TEXT)
     crawl.show("http://news.example/2", TEXT)
     assert "1 duplicate kept, as nothing is dropped (DEDUP_MARK_ONLY)" in written(crawl)
+    assert "  exact kept 1.00  0 bits  same_text" in written(crawl)
     facts = json.loads(written(crawl, Format.JSON))
     assert facts["totals"]["exact duplicate"]["kept"] == 1
     assert [row["is_kept"] for row in facts["duplicates"]] == [True]
