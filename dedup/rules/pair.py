@@ -398,10 +398,11 @@ class Pair:
         """Whether numbers gave way at addresses that name two dates or versions, besides those of the addresses."""
         if self.difference is None or not self.difference.numbers_gone:
             return False
-        gone, come = self.difference.replaced_numbers
+        # An address and a text may write a month with a zero before it or without.
+        gone, come = ({each.lstrip("0") or "0" for each in numbers} for numbers in self.difference.replaced_numbers)
         # A member may be a mirror of the leader, at another host.
         of_addresses = (numbers_of_versions(self.new.key, each.key) for each in (self.old, self.leader))
-        return any(found and set(gone) - found and set(come) - found for found in of_addresses)
+        return any(found and gone - found and come - found for found in of_addresses)
 
     @cached_property
     def has_other_signs(self) -> bool:

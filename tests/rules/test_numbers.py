@@ -127,11 +127,12 @@ def law(fine: int, day: str) -> str:
         (("v1.2/act", "v1.3/act"), (law(250, "monday"), law(500, "monday")), True),
         # The numbers of the address say nothing, nor do those of the day before and behind.
         (("version/2018-07-01", "version/2018-07-02"), (law(1, "monday"), law(2, "monday")), False),
+        (("version/2018-07", "version/2018-08"), (law(250, "2018-07"), law(250, "2018-08")), False),
         (("version/2018-07-01", "version/2020-01-01"), (law(250, "monday"), law(250, "friday")), False),
         (("act/250", "act/500"), (law(250, "monday"), law(500, "monday")), False),
         (("version/2018-07-01", "print/2020-01-01"), (law(250, "monday"), law(500, "monday")), False),
     ],
-    ids=["date", "version", "its own numbers", "the same numbers", "no version", "another path"],
+    ids=["date", "version", "its own numbers", "its own month", "the same numbers", "no version", "another path"],
 )
 def test_of_two_versions_of_a_page_with_other_numbers_both_are_kept(
     addresses: tuple[str, str], texts: tuple[str, str], is_kept: bool
