@@ -59,6 +59,8 @@ class Evidence:
         self._counted: set[int] = set()
         self._paid: set[int] = set()
         self._needed = needed
+        # Pairs are never taken back, and there may be many scopes.
+        self._has_sibling = False
         self._acting: dict[str, bool] = {}
 
     @property
@@ -75,6 +77,7 @@ class Evidence:
         """
         self.pairs[scope] += 1
         self.count += 1
+        self._has_sibling |= self.pairs[scope] >= self._needed
         self._acting.clear()
         if _is_new(self._counted, form):
             self._pages[scope] += 1
@@ -126,6 +129,15 @@ class Evidence:
             self._acting[scope] = self._decide(scope)
         return self._acting[scope]
 
+    @property
+    def reach(self) -> tuple[bool, bool, bool]:
+        """What in all scopes together decides on each: whether it acts anywhere, in any, and beside others."""
+        return len(self._owed) <= 1, self._is_general, self._has_sibling
+
+    @property
+    def _is_general(self) -> bool:
+        return len(self.pairs) >= PAIRS_OF_SIBLING and self.count >= self._needed and not self.misses
+
     def scopes(self) -> list[str]:
         """Return the scopes in which it acts, as parts of an address."""
         return [as_path(scope) for scope in self.pairs if self.acts_in(scope)]
@@ -144,9 +156,7 @@ class Evidence:
             return False
         if pairs >= self._needed:
             return True
-        is_general = len(self.pairs) >= PAIRS_OF_SIBLING and self.count >= self._needed and not self.misses
-        has_sibling = any(count >= self._needed for count in self.pairs.values())
-        return is_general or (has_sibling and pairs >= PAIRS_OF_SIBLING)
+        return self._is_general or (self._has_sibling and pairs >= PAIRS_OF_SIBLING)
 
 
 def _is_new(counted: set[int], form: Address) -> bool:

@@ -109,12 +109,12 @@ class _Site:
         evidence = self._evidence_of(rule)
         form = rule.form_of(copy)
         was_watched, scope = evidence.is_watched, scope_of(form)
-        acted = evidence.acts_in(scope)
+        acted = evidence.acts_in(scope), evidence.reach
         evidence.add_pair(scope, form)
         if evidence.is_watched and not was_watched:
             for address in self.seen:
                 self._note_seen(rule, evidence, address)
-        if evidence.acts_in(scope) != acted:
+        if (evidence.acts_in(scope), evidence.reach) != acted:
             self._forms = None
 
     def _evidence_of(self, rule: AddressRule) -> Evidence:
@@ -148,9 +148,10 @@ class _Site:
                 self._note_against(evidence, evidence.add_conflict, scope_of(form))
 
     def _note_against(self, evidence: Evidence, add: Callable[[str], object], scope: str) -> None:
-        acted = evidence.acts_in(scope)
+        acted, reach = evidence.acts_in(scope), evidence.reach
         add(scope)
-        if acted and not evidence.acts_in(scope):
+        # In other scopes it may act no more, though it has not acted in this one.
+        if (acted and not evidence.acts_in(scope)) or evidence.reach != reach:
             self._fall()
 
     def take_fallen(self) -> bool:
