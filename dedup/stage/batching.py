@@ -73,12 +73,13 @@ class MicroBatcher(Generic[T, R]):
 
         Args:
             value: the value.
-            place: where it stands in the queue; None: at its end.
+            place: where it stands in the queue; None, or one that was given up: at its end.
 
         Raises:
             DatabaseError: also where an earlier batch waited in vain for the database while this value was waiting.
         """
-        place = place or self.reserve()
+        if place is None or place.is_settled.is_set():
+            place = self.reserve()
         place.value = value
         place.is_settled.set()
         if self._worker is None:
@@ -86,7 +87,9 @@ class MicroBatcher(Generic[T, R]):
         return await place.result
 
     async def close(self) -> None:
-        """Wait for what was submitted and end the thread."""
+        """Wait for what was submitted and end the thread; a value that has not come is not waited for."""
+        for place in self._queue:
+            place.give_up()
         if self._worker is not None:
             await self._worker
         self._thread.shutdown()

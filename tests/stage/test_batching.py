@@ -206,3 +206,15 @@ async def test_places_that_are_given_up_are_forgotten(batcher: MicroBatcher[int,
         batcher.reserve().give_up()
     assert await batcher.submit(1) == 2
     assert not batcher._queue
+
+
+@batching()
+async def test_closing_waits_for_no_value_that_does_not_come(batcher: MicroBatcher[int, int], handler: Handler) -> None:
+    place = batcher.reserve()
+    behind = asyncio.create_task(batcher.submit(1))
+    await asyncio.sleep(0.05)
+    async with asyncio.timeout(SECONDS):
+        await batcher.close()
+        assert await behind == 2
+        with pytest.raises(RuntimeError):
+            await batcher.submit(3, place)
