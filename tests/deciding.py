@@ -12,7 +12,7 @@ from dedup.report.queries import open_report
 from dedup.report.texts import find_page
 from dedup.rules.decisions import ERASED, Decision
 from dedup.rules.documents import Document
-from dedup.rules.pair import is_near_leader
+from dedup.rules.measures import is_near_leader
 from dedup.rules.scope import Scope
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.table import decide

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dedup.compiled import KEY, native
 from dedup.keys import MOST_RANKED, RADIUS, RARITIES, Keys
-from dedup.rules.pair import may_be_alike
+from dedup.rules.measures import may_be_alike
 from dedup.rules.settings import Limits
 from dedup.signature.signature import similarity_of
 

@@ -30,8 +30,8 @@ from dedup.report.texts import Dropped, Origin, Side
 from dedup.report.triage import names_in
 from dedup.report.words import MOST_PLACES, WordDiff, are_too_long, diff_words, place_line, rejoin, tokens_of
 from dedup.rules.documents import Match, StoredDocument, Verdict
+from dedup.rules.measures import Measure
 from dedup.rules.other_fields import other_fields, unpacked
-from dedup.rules.pair import Measure
 from dedup.rules.settings import Limits, Mode, RuleSettings
 from dedup.rules.signs import differing_signs
 from dedup.rules.table import Rule, measure

@@ -12,7 +12,8 @@ from typing import NamedTuple, Protocol
 
 from dedup.rules.decisions import NOTHING_ALIKE, Answer
 from dedup.rules.documents import Match, StoredDocument
-from dedup.rules.pair import Pair, Query, is_near_leader, may_be_alike
+from dedup.rules.measures import is_near_leader, may_be_alike
+from dedup.rules.pair import Pair, Query
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Sketch, compare, distance

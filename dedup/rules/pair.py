@@ -9,9 +9,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.measures import SIMILAR, Measure, SharedKeys, is_near_leader, measured, reaches
 from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import are_other_titles, are_siblings, covers_title, numbers_of_versions, owner_of
-from dedup.rules.settings import LIMITS, Caution, Limits, Mode, RuleSettings
+from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.shared_shingles import Bounds, bounds
 from dedup.rules.signs import differing_signs
 from dedup.rules.word_comparison import (
@@ -24,11 +25,6 @@ from dedup.rules.word_comparison import (
 )
 from dedup.signature.signature import Signature, Similarity, Sketch, compare, distance, without_signs
 
-SIMILAR = LIMITS[Caution.EAGER]
-"""What two documents must reach to be similar, whatever is asked of duplicates."""
-
-# Twice the standard error of an estimate by 128 minima.
-_ERROR = 0.1
 # Of 100 tokens: a date in a byline is not what a page is about.
 _FEW_NUMBERS = 0.5
 _MANY_NUMBERS = _SOME_REPLACED = 0.75
@@ -70,34 +66,6 @@ class Query(NamedTuple):
         """Return a document by its signature."""
         digest, fingerprint, sketch = signature.text_digest, signature.fingerprint, signature.sketch
         return cls(digest, fingerprint, sketch, lambda: signature.words, key, title, fields)
-
-
-class SharedKeys(NamedTuple):
-    """The keys that two documents share: the numbers of the tables, and of the bands."""
-
-    tables: tuple[int, ...] = ()
-    bands: tuple[int, ...] = ()
-
-
-class Measure(NamedTuple):
-    """What was measured of two documents, and the limit that it was held against.
-
-    Attributes:
-        name: the setting that holds the limit; `max_` are not to be exceeded, all others are to be reached.
-        value: what was measured.
-        limit: the limit, as it is for these two documents.
-        what: what was measured, where that is not the words of both.
-    """
-
-    name: str
-    value: float
-    limit: float
-    what: str = ""
-
-    @property
-    def is_met(self) -> bool:
-        """Whether the value is within the limit."""
-        return self.value <= self.limit if self.name.startswith("max_") else self.value >= self.limit
 
 
 class Pair:
@@ -482,11 +450,11 @@ class Pair:
         if self.is_short:
             yield Measure("short_jaccard", self.short_similarity, self.settings.short_jaccard)
         else:
-            yield from _measures(self.shared, self.limits)
+            yield from measured(self.shared, self.limits)
 
     def of_thin(self) -> Iterator[Measure]:
         """Yield how alike the texts are that were found, and how much of one page stands in the other."""
-        yield from _measures(self.of_texts, self.limits, _OF_TEXTS)
+        yield from measured(self.of_texts, self.limits, _OF_TEXTS)
         within = self.shared.containment
         yield Measure("leader_containment", within, self.settings.leader_containment, "of the pages in each other")
 
@@ -495,47 +463,6 @@ class Pair:
         for name in ("jaccard", "containment"):
             limit = getattr(self.settings, f"leader_{name}")
             yield Measure(f"leader_{name}", getattr(self.of_leader, name), limit, _TO_ORIGINAL)
-
-
-def _measures(found: Similarity, limits: Limits, what: str = "") -> Iterator[Measure]:
-    names = ("jaccard", "containment", "length_ratio")
-    # One of the two ways is enough.
-    by_jaccard = found.jaccard >= limits.min_jaccard
-    needed = names[:1] if by_jaccard else names[1:] if reaches(found, limits) else names
-    for name in needed:
-        yield Measure(f"min_{name}", getattr(found, name), getattr(limits, f"min_{name}"), what)
-
-
-def reaches(found: Similarity, needed: Limits) -> bool:
-    """Return whether enough of all shingles is shared, or nearly all of a text that is not much shorter."""
-    return found.jaccard >= needed.min_jaccard or (
-        found.containment >= needed.min_containment and found.length_ratio >= needed.min_length_ratio
-    )
-
-
-def may_be_alike(jaccard: float, containment: float, length_ratio: float, tokens: int, needed: Limits) -> bool:
-    """Return whether the words of two documents may be alike, by the estimates of their sketches.
-
-    Args:
-        jaccard: estimated Jaccard similarity.
-        containment: estimated containment.
-        length_ratio: tokens of the shorter text by tokens of the longer one.
-        tokens: those of the shorter text; of short ones the sketches tell too little.
-        needed: what is to be reached.
-    """
-    return (
-        tokens < RuleSettings.short_tokens
-        or jaccard >= min(needed.min_jaccard, SIMILAR.min_jaccard) - _ERROR
-        or (
-            containment >= min(needed.min_containment, SIMILAR.min_containment) - _ERROR
-            and length_ratio >= min(needed.min_length_ratio, SIMILAR.min_length_ratio)
-        )
-    )
-
-
-def is_near_leader(to_leader: Similarity, settings: RuleSettings) -> bool:
-    """Return whether a document is close enough to the leader of the cluster of what it matched."""
-    return to_leader.jaccard >= settings.leader_jaccard or to_leader.containment >= settings.leader_containment
 
 
 def similarity_of_words(ours: bytes, theirs: bytes) -> float:

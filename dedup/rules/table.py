@@ -13,7 +13,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from dedup.rules.documents import Verdict
-from dedup.rules.pair import Measure, Pair
+from dedup.rules.measures import Measure
+from dedup.rules.pair import Pair
 
 NEW, SIMILAR = Verdict.NEW, Verdict.SIMILAR
 EXACT, NEAR = Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE

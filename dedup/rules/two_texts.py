@@ -8,7 +8,8 @@ import numpy as np
 
 from dedup.console import similarity as shown
 from dedup.rules.documents import Match, StoredDocument
-from dedup.rules.pair import Pair, Query, SharedKeys
+from dedup.rules.measures import SharedKeys
+from dedup.rules.pair import Pair, Query
 from dedup.rules.settings import RuleSettings
 from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Signature, Similarity

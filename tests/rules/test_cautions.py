@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from dedup import SettingsError
-from dedup.rules.pair import SIMILAR, reaches
+from dedup.rules.measures import SIMILAR, reaches
 from dedup.rules.settings import LIMITS, Caution, Limits, RuleSettings
 from dedup.signature.signature import Similarity
 

@@ -16,7 +16,7 @@ from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.rules.decisions import Decision
 from dedup.rules.documents import Verdict
-from dedup.rules.pair import is_near_leader
+from dedup.rules.measures import is_near_leader
 from dedup.rules.settings import Caution, DedupSettings, Mode
 from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Similarity, compare, distance

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from dedup import similarity
-from dedup.rules.pair import is_near_leader
+from dedup.rules.measures import is_near_leader
 from dedup.signature.signature import compare
 from tests.deciding import Crawl, empty, signature_of
 from tests.texts import document, edited, extended, filled_in, form
