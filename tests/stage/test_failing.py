@@ -111,9 +111,9 @@ def test_database_that_is_locked_in_the_midst_is_waited_for_once(
     asked = []
     decide = Deduplicator.decide
 
-    def noted(self: Deduplicator, *arguments: Any) -> Any:
+    def noted(self: Deduplicator, *arguments: Any, **more: Any) -> Any:
         asked.append(arguments)
-        return decide(self, *arguments)
+        return decide(self, *arguments, **more)
 
     monkeypatch.setattr(Deduplicator, "decide", noted)
     outcome = pass_on(texts(20), {"EXTENSIONS": {Locking: 1}})
@@ -168,10 +168,10 @@ def test_database_that_works_again_is_used_again(pass_on: PassOn, monkeypatch: p
     failures = iter([DatabaseError("no room")] * 2)
     decide = Deduplicator.decide
 
-    def fail_twice(self: Deduplicator, *arguments: Any) -> Any:
+    def fail_twice(self: Deduplicator, *arguments: Any, **more: Any) -> Any:
         if failure := next(failures, None):
             raise failure
-        return decide(self, *arguments)
+        return decide(self, *arguments, **more)
 
     monkeypatch.setattr(Deduplicator, "decide", fail_twice)
     monkeypatch.setattr(DedupSettings, "batch_size", 1)
