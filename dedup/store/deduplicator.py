@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from random import SystemRandom
 
 from sqlalchemy import Connection, bindparam, or_, select, update
 
@@ -27,7 +27,7 @@ from dedup.store.processes import process_name
 from dedup.store.recognition import Arriving, Recognised, Recogniser
 from dedup.store.schema import documents, runs, verdicts
 from dedup.store.under_way import end_process, end_under_way, find_left_behind, note_under_way
-from dedup.store.unit_of_work import BATCHES_OF_A_PROCESS, UnitOfWork
+from dedup.store.unit_of_work import DecidedIds, UnitOfWork
 from dedup.store.writing import DocumentWriter, remove_old_content
 
 logger = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class Deduplicator:
         self._keys = KeyTable(settings.keys, self.scopes)
         self._originals = OriginalFinder(self._keys, settings)
         self._writer = DocumentWriter(self._keys, settings)
-        self._first_batch = self._next_batch = SystemRandom().randrange(1 << 30) * BATCHES_OF_A_PROCESS
+        self._decided: defaultdict[int, DecidedIds] = defaultdict(DecidedIds)
         self._plain_class: str | None = None
         # Those that have ended in order: once they are opened again, nobody can tell any longer.
         self._ended_runs: set[int] = set()
@@ -170,7 +170,7 @@ class Deduplicator:
             if plain_class is None:
                 plain_class = plain_class_of(connection, documents[0].item_class)
             arriving = self._arriving(documents, run_id, plain_class)
-            unit = UnitOfWork(connection, run_id, self._first_batch, self._next_batch)
+            unit = UnitOfWork(connection, run_id, self._decided[run_id])
             digests = [each for one in arriving for each in one.digests if each is not None]
             gone = document_rows.find_erased(connection, digests)
             recogniser = Recogniser(unit, arriving)
@@ -182,7 +182,7 @@ class Deduplicator:
                 note_under_way(connection, under_way, process_name())
         self._stored -= stored
         self._plain_class = plain_class
-        self._next_batch += 1
+        self._decided[run_id].update(unit.decided)
         return decisions
 
     def find(self, document: Document, run_id: int) -> Decision:
@@ -195,7 +195,7 @@ class Deduplicator:
             [arriving] = self._arriving([document], run_id, document.item_class)
             if document_rows.find_erased(connection, [each for each in arriving.digests if each is not None]):
                 return replace(ERASED, key=document.key)
-            unit = UnitOfWork(connection, run_id, self._first_batch, self._next_batch)
+            unit = UnitOfWork(connection, run_id, self._decided[run_id])
             found = Recogniser(unit, [arriving]).recognise(arriving)
             if found is None:
                 raise ValueError("a document without a signature cannot be looked up")
@@ -302,8 +302,8 @@ class Deduplicator:
 
     def _decide(self, unit: UnitOfWork, found: Recognised) -> Decision:
         unchanged = found.stored if found.is_unchanged else None
-        if found.stored is not None and found.stored.text_digest is None:
-            unit.withdraw_of_others(found.stored.id)
+        if found.stored is not None and found.stored.text_digest is None and not unit.has_decided(found.stored):
+            unit.withdraw(found.stored.id)
         verdict, answer = self._find(unit, found, unchanged)
         original = answer.original
         is_of_this_run = found.stored is not None and found.stored.last_run_id == unit.run_id
@@ -326,7 +326,8 @@ class Deduplicator:
         if unchanged is None or not is_of_this_run or found.is_again:
             unit.add_verdict(decision, answer)
         elif found.document.separate:
-            unit.note_repeated(unchanged.id)
+            # As another process of the run has decided it: its verdict stays.
+            unit.decided.add(unchanged.id)
         return decision
 
     def _find(self, unit: UnitOfWork, found: Recognised, unchanged: StoredDocument | None) -> tuple[Verdict, Answer]:

@@ -135,8 +135,6 @@ verdicts = Table(
     # In how many places each of the two says what the other does not.
     Column("places", Integer),
     Column("decided", Float, nullable=False),
-    # In which batch of which process: its number at random, and how many batches it had decided before.
-    Column("batch", BigInteger),
     comment="one row a decision; original: the leader of the cluster that it belongs to, or, where it is no "
     "duplicate, that it resembles; matched: the member that it was found by; second: "
     "another leader that it is a copy of, too. The same text "

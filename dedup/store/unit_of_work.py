@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import lru_cache
 from typing import Any
 
@@ -19,9 +19,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    or_,
     select,
-    update,
 )
 from sqlalchemy.sql.visitors import ExternallyTraversible, iterate
 
@@ -29,30 +27,34 @@ from dedup.rules.decisions import Answer, Decision
 from dedup.rules.documents import StoredDocument
 from dedup.store.schema import documents, texts, verdicts
 
-BATCHES_OF_A_PROCESS = 1 << 32
-"""Each process numbers its batches from a number at random, which is this times up to 2**30."""
+# Bytes, so that not every batch makes it grow.
+_GROWTH = 1024
 
 # Each refers to those before it.
 _WRITTEN = (texts, documents, verdicts)
 _LAST_IDS = select(*(select(func.max(table.c.id)).scalar_subquery() for table in (texts, documents)))
-_DECIDED_BEFORE = (
-    select(verdicts.c.id)
-    .where(
-        verdicts.c.document_id == bindparam("document"),
-        verdicts.c.run_id == bindparam("run"),
-        verdicts.c.batch >= bindparam("first"),
-        verdicts.c.batch < bindparam("number"),
-    )
-    .limit(1)
-)
-_DECIDED_NOW = update(verdicts).where(
+_WITHDRAW = delete(verdicts).where(
     verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
 )
-_OF_OTHERS = delete(verdicts).where(
-    verdicts.c.document_id == bindparam("document"),
-    verdicts.c.run_id == bindparam("run"),
-    or_(verdicts.c.batch.is_(None), verdicts.c.batch < bindparam("first"), verdicts.c.batch > bindparam("number")),
-)
+
+
+class DecidedIds:
+    """The documents that a process has decided in a run, by their ids: a bit each."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray()
+
+    def __contains__(self, document_id: int) -> bool:
+        place = document_id >> 3
+        return place < len(self._bits) and bool(self._bits[place] & 1 << (document_id & 7))
+
+    def update(self, document_ids: Set[int]) -> None:
+        """Add documents."""
+        last = max(document_ids, default=0) >> 3
+        if last >= len(self._bits):
+            self._bits.extend(bytes(last + _GROWTH - len(self._bits)))
+        for each in document_ids:
+            self._bits[each >> 3] |= 1 << (each & 7)
 
 
 class UnitOfWork:
@@ -61,21 +63,21 @@ class UnitOfWork:
     Args:
         connection: inside a writing transaction.
         run_id: the run that the verdicts belong to.
-        first: the number of the first batch of this process.
-        number: that of this batch; one that failed is repeated with the same number, so that what it has decided, if it
-            was written, does not count as decided before.
+        decided: what this process has decided in the run, in transactions that were committed; it is not changed here.
+
+    Attributes:
+        decided: what was decided here.
     """
 
-    def __init__(self, connection: Connection, run_id: int, first: int, number: int) -> None:
+    def __init__(self, connection: Connection, run_id: int, decided: DecidedIds) -> None:
         self.run_id = run_id
         self._connection = connection
-        self._first = first
-        self._number = number
+        self._decided_before = decided
         self._waiting: dict[Table, list[dict[str, Any]]] = {table: [] for table in _WRITTEN}
         last_ids = connection.execute(_LAST_IDS).one()
         # There is one writer at a time.
         self._next_id = {table: (last or 0) + 1 for table, last in zip((texts, documents), last_ids, strict=True)}
-        self._decided: set[int] = set()
+        self.decided: set[int] = set()
 
     @property
     def dialect(self) -> Dialect:
@@ -110,7 +112,7 @@ class UnitOfWork:
     def add_verdict(self, decision: Decision, answer: Answer) -> None:
         """Add the verdict on a document."""
         match = answer.match
-        self._decided.add(decision.document_id)
+        self.decided.add(decision.document_id)
         self._waiting[verdicts].append(
             {
                 "run_id": self.run_id,
@@ -120,30 +122,16 @@ class UnitOfWork:
                 "second_id": match.second.id if match and match.second else None,
                 **decision.columns(),
                 "decided": time.time(),
-                "batch": self._number,
             }
         )
 
-    def note_repeated(self, document_id: int) -> None:
-        """Note that a document was decided again as another process of the run has decided it: its verdict stays."""
-        self._decided.add(document_id)
-        which = {"document": document_id, "run": self.run_id}
-        self.execute(_DECIDED_NOW.values(batch=self._number), which)
-
-    def withdraw_of_others(self, document_id: int) -> None:
+    def withdraw(self, document_id: int) -> None:
         """Delete what other processes have decided on a document in this run, since it is undecided."""
-        which = {"document": document_id, "run": self.run_id, "first": self._first, "number": self._number}
-        self._connection.execute(_OF_OTHERS, which)
+        self._connection.execute(_WITHDRAW, {"document": document_id, "run": self.run_id})
 
     def has_decided(self, stored: StoredDocument) -> bool:
         """Whether a document was decided before in this transaction, or an earlier one of this process and run."""
-        if stored.id in self._decided:
-            return True
-        if stored.last_run_id != self.run_id:
-            return False
-        which = {"document": stored.id, "run": self.run_id, "first": self._first, "number": self._number}
-        # In earlier ones alone: of what waits here nothing is needed.
-        return self._connection.scalar(_DECIDED_BEFORE, which) is not None
+        return stored.id in self.decided or stored.id in self._decided_before
 
     def finish(self) -> None:
         """Write all that waits."""
