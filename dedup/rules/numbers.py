@@ -92,6 +92,8 @@ def _number_at(tokens: Sequence[bytes], at: int) -> Number | None:
         behind = tokens[end] if end < len(tokens) else b""
     if behind in _OF_DAY or behind in UNITS:
         return Number(at, end + 1, value + behind.decode())
+    if behind + b"".join(tokens[end + 1 : end + 2]) in _OF_DAY:
+        return Number(at, end + 2, f"{value}{behind.decode()}m")
     return Number(at, end, value)
 
 

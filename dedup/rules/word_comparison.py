@@ -19,10 +19,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from rapidfuzz.distance import Indel, LCSseq
 
-from dedup.rules.numbers import are_same_numbers, count_numbers, have_same_numbers, is_number
+from dedup.rules.numbers import are_same_numbers, count_numbers, find_numbers, have_same_numbers, is_number
 from dedup.rules.settings import LostLimit
 from dedup.rules.shared_shingles import hash_shingles, shared_tokens
-from dedup.rules.word_lists import DATE_WORDS, MONTHS, NEGATIONS, UNITS, WEEKDAYS
+from dedup.rules.word_lists import DATE_WORDS, LOOK_ALIKES, MONTHS, NEGATIONS, SAME_NEGATION, UNITS, WEEKDAYS
 from dedup.signature.signature import SHINGLE_WORDS, without_signs
 
 Token = TypeVar("Token", bound=Hashable)
@@ -319,9 +319,19 @@ def has_same_numbers(a: bytes, b: bytes) -> bool:
 def has_same_sense(a: bytes, b: bytes) -> bool:
     """Return whether two short texts have the same negations and units, each as often, and no other day or month."""
     ours, theirs = a.split(b"\n"), b.split(b"\n")
-    if Counter(filter(_is_of_sense, ours)) != Counter(filter(_is_of_sense, theirs)):
+    if _count_sense(ours) != _count_sense(theirs):
         return False
-    return not any(_is_any_replaced(ours, theirs, names) for names in (WEEKDAYS, MONTHS))
+    return not any(_is_any_replaced(ours, theirs, names) for names in (WEEKDAYS, MONTHS, LOOK_ALIKES))
+
+
+def _count_sense(tokens: Sequence[bytes]) -> Counter[bytes]:
+    """Count what denies, and units; those of numbers are compared with them."""
+    of_numbers = {place for number in find_numbers(tokens) for place in range(number.start, number.end)}
+    return Counter(
+        SAME_NEGATION.get(token, token)
+        for place, token in enumerate(tokens)
+        if place not in of_numbers and _is_of_sense(tokens, place)
+    )
 
 
 def _is_any_replaced(ours: Sequence[bytes], theirs: Sequence[bytes], names: Mapping[bytes, str]) -> bool:
@@ -331,7 +341,10 @@ def _is_any_replaced(ours: Sequence[bytes], theirs: Sequence[bytes], names: Mapp
     return bool(one - other and other - one)
 
 
-def _is_of_sense(token: bytes) -> bool:
+def _is_of_sense(tokens: Sequence[bytes], place: int) -> bool:
+    token = tokens[place]
+    if token == b"good":
+        return place > 0 and tokens[place - 1] == b"for"
     return token in _SENSE or token.startswith(_NEGATING)
 
 

@@ -94,10 +94,20 @@ UNITS = _tokens("""
 kilo kilos gramm grams gram grammes gramos liter litre liters litres litro litros meter metre meters metres metro metros
 kilometer kilometre kilometers kilometres kilómetros kilomètres
 毫克 克 千克 公斤 斤 吨 毫升 升 毫米 厘米 米 公里 千米
-minute minutes month months minuten monate monaten
-million millions billion billions millionen milliarden millones millardos milliard milliards miliardi milioni
 """)
-"""Units that stand behind numbers, and words for large ones, which look alike."""
+"""Units that stand behind numbers."""
+
+LOOK_ALIKES = _numbered(
+    """
+minute minutes minuten
+month months monat monate monaten
+million millions millionen millones milioni
+billion billions milliard milliards milliarde milliarden miliardi
+trillion trillions billionen billones
+""",
+    *range(1, 6),
+)
+"""Words for times and large numbers that are spelt like each other, with a number for each."""
 
 NUMBER_WORDS = _tokens("""
 one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
@@ -126,6 +136,9 @@ niet geen nooit zonder não jamais sem senza لا لم لن ليس ليست عد
 
 `t` is of "isn't", `off` of "called off", `good` of "for good".
 """
+
+SAME_NEGATION = {b"t": b"not", b"cannot": b"not", b"canceled": b"cancelled"}
+"""What denies in the same way as another word."""
 
 FREE_WORDS = _tokens(
     "free kostenlos kostenfrei gratis gratuit gratuite gratuits gratuites gratuito gratuita gratuitos gratuitas 免费"

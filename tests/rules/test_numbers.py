@@ -44,6 +44,7 @@ def test_the_same_number_has_one_form(one: str, other: str) -> None:
     [
         ("from 5 to 10", "from 10 to 5"),
         ("open at 9 am", "open at 9 pm"),
+        ("open at 9 a.m.", "open at 9 p.m."),
         ("a dose of 5 mg", "a dose of 5 g"),
         ("three boats", "thirty boats"),
         ("part IV", "part VI"),
@@ -108,6 +109,12 @@ def test_one_word_makes_a_short_text_another_one(one: str, other: str) -> None:
         ("have 6 boats", "have six boats"),
         ("stay until Sunday, 5 March", "stay until 5 March"),
         ("stay until Sunday", "stay until Sun"),
+        ("stay for 5km", "stay for 5 km"),
+        ("come at 9 a.m. then", "come at 9 am then"),
+        ("don't stay", "do not stay"),
+        ("can't stay", "cannot stay"),
+        ("have a good boat", "have a boat"),
+        ("stay for 5 minutes", "stay for 5 min"),
     ],
 )
 def test_a_number_or_a_day_that_is_written_otherwise_makes_none(one: str, other: str) -> None:
