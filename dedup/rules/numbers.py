@@ -30,6 +30,9 @@ _ORDERS = ("dMy", "Mdy", "yMd", "ymd", "dmy", "mdy", "dM", "Md", "yM", "My", "M"
 _OF_DAY = frozenset((b"am", b"pm"))
 # What stands between the parts of a date in Chinese and Japanese.
 _OF_DATE = frozenset(character.encode() for character in "年月日号")
+# One alone is mostly an article, and stands in many words.
+_HAN_ONE = "一"
+_HAN_NUMERALS = frozenset("〇零一二两三四五六七八九十百千万亿億")
 _MONTH_SIGN = "月".encode()
 # Tokens that a number, or the number of a date, may reach beyond a place.
 _REACH = 3
@@ -151,7 +154,9 @@ def _in_order(tokens: Sequence[bytes]) -> list[_Forms]:
     """Return the numbers of a text in its order, with those of a date as one."""
     months = _months_beside(tokens)
     named = {each.start for each in months}
-    found = sorted([*(each for each in find_numbers(tokens) if each.start not in named), *months])
+    found = [*(each for each in find_numbers(tokens) if each.start not in named), *months]
+    known = {each.start for each in found}
+    found = sorted(found + [each for each in _han_numbers(tokens) if each.start not in known])
     ordered: list[_Forms] = []
     for run in _together(tokens, found):
         at = 0
@@ -201,6 +206,16 @@ def _months_beside(tokens: Sequence[bytes]) -> list[Number]:
             found.append(Number(at - 1, at, tokens[at - 1].decode().lstrip("0"), is_month=True))
         elif token in MONTHS and any(map(is_number, (*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2]))):
             found.append(Number(at, at + 1, MONTHS[token], is_month=True))
+    return found
+
+
+def _han_numbers(tokens: Sequence[bytes]) -> list[Number]:
+    """Return the words with Chinese numerals: 三十, 三点, 三分之一."""
+    found = []
+    for at, token in enumerate(tokens):
+        numerals = "" if token.isascii() else "".join(each for each in token.decode() if each in _HAN_NUMERALS)
+        if numerals.strip(_HAN_ONE):
+            found.append(Number(at, at + 1, numerals))
     return found
 
 

@@ -17,36 +17,36 @@ def _numbered(rows: str, *numbers: int) -> dict[bytes, str]:
 
 MONTHS = _numbered(
     """
-January Jan Januar Jänner janvier enero gennaio janeiro januari 一月
-February Feb Februar Feber février febrero febbraio fevereiro februari 二月
-March Mar März Mär mars marzo março maart 三月
-April Apr avril abril aprile 四月
-May Mai mayo maggio maio mei 五月
-June Jun Juni juin junio giugno junho 六月
-July Jul Juli juillet julio luglio julho 七月
-August Aug août agosto augustus 八月
-September Sep Sept septembre septiembre settembre setembro 九月
-October Oct Oktober Okt octobre octubre ottobre outubro 十月
-November Nov novembre noviembre novembro 十一月
-December Dec Dezember Dez décembre diciembre dicembre dezembro 十二月
+January Jan Januar Jänner janvier enero gennaio janeiro januari 一月 январь января январе
+February Feb Februar Feber février febrero febbraio fevereiro februari 二月 февраль февраля феврале
+March Mar März Mär mars marzo março maart 三月 март марта марте
+April Apr avril abril aprile 四月 апрель апреля апреле
+May Mai mayo maggio maio mei 五月 май мая мае
+June Jun Juni juin junio giugno junho 六月 июнь июня июне
+July Jul Juli juillet julio luglio julho 七月 июль июля июле
+August Aug août agosto augustus 八月 август августа августе
+September Sep Sept septembre septiembre settembre setembro 九月 сентябрь сентября сентябре
+October Oct Oktober Okt octobre octubre ottobre outubro 十月 октябрь октября октябре
+November Nov novembre noviembre novembro 十一月 ноябрь ноября ноябре
+December Dec Dezember Dez décembre diciembre dicembre dezembro 十二月 декабрь декабря декабре
 """,
     *range(1, 13),
 )
-"""Months of English, German, French, Spanish, Italian, Portuguese, Dutch and Chinese, with their numbers."""
+"""Months of English, German, French, Spanish, Italian, Portuguese, Dutch, Chinese and Russian, with their numbers."""
 
 WEEKDAYS = _numbered(
     """
-Monday Mon Montag lundi lunes lunedì maandag 星期一 周一
-Tuesday Tue Tues Dienstag mardi martes martedì dinsdag 星期二 周二
-Wednesday Wed Mittwoch mercredi miércoles mercoledì woensdag 星期三 周三
-Thursday Thu Thurs Donnerstag jeudi jueves giovedì donderdag 星期四 周四
-Friday Fri Freitag vendredi viernes venerdì vrijdag 星期五 周五
-Saturday Sat Samstag Sonnabend samedi sábado sabato zaterdag 星期六 周六
-Sunday Sun Sonntag dimanche domingo domenica zondag 星期日 星期天 周日
+Monday Mon Montag lundi lunes lunedì maandag 星期一 周一 月曜
+Tuesday Tue Tues Dienstag mardi martes martedì dinsdag 星期二 周二 火曜
+Wednesday Wed Mittwoch mercredi miércoles mercoledì woensdag 星期三 周三 水曜
+Thursday Thu Thurs Donnerstag jeudi jueves giovedì donderdag 星期四 周四 木曜
+Friday Fri Freitag vendredi viernes venerdì vrijdag 星期五 周五 金曜
+Saturday Sat Samstag Sonnabend samedi sábado sabato zaterdag 星期六 周六 土曜
+Sunday Sun Sonntag dimanche domingo domenica zondag 星期日 星期天 周日 日曜
 """,
     *range(1, 8),
 )
-"""Weekdays of these languages, with their numbers."""
+"""Weekdays of these languages but the last, and of Japanese, with their numbers."""
 
 DATE_WORDS = MONTHS.keys() | WEEKDAYS.keys()
 """Months and weekdays of these languages."""
@@ -104,8 +104,10 @@ month months monat monate monaten
 million millions millionen millones milioni
 billion billions milliard milliards milliarde milliarden miliardi
 trillion trillions billionen billones
+上午 午前
+下午 午後
 """,
-    *range(1, 6),
+    *range(1, 8),
 )
 """Words for times and large numbers that are spelt like each other, with a number for each."""
 

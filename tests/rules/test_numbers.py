@@ -63,6 +63,11 @@ def test_the_same_number_has_one_form(one: str, other: str) -> None:
         ("a dose of 0.05mg", "a dose of 0.5mg"),
         ("agent 007", "agent 7"),
         ("telephone 16e", "telephone 16"),
+        ("票价是三十元", "票价是四十元"),
+        ("票价是三分之一", "票价是三分之二"),
+        ("票价是3万元", "票价是3千元"),
+        ("下午三点开门", "下午四点开门"),
+        ("料金は三百円だ", "料金は五百円だ"),
     ],
 )
 def test_other_numbers_have_other_forms(one: str, other: str) -> None:
