@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from dedup.rules.word_lists import MONTHS, NUMBERS, UNITS
@@ -23,7 +24,7 @@ _ROMAN = [tens + ones for tens in ("", "x", "xx", "xxx") for ones in _ONES]
 _WORDS = {word.encode(): str(value) for value, word in enumerate(_ROMAN) if len(word) > 1} | NUMBERS
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _GROUP, _MOST_GROUPS = 3, 3
-_DIGITS_OF_DAY = 2
+_DIGITS_OF_DAY, _DIGITS_OF_YEAR = 2, 4
 _LAST_DAY, _LAST_MONTH = 31, 12
 # How dates are written: year, month and day, a month with a name or a sign as M.
 _ORDERS = ("dMy", "Mdy", "yMd", "ymd", "dmy", "mdy", "dM", "Md", "yM", "My", "M")
@@ -131,7 +132,7 @@ def have_same_numbers(ours: Sequence[bytes], theirs: Sequence[bytes]) -> bool:
 
     Of 05/03/2021 nobody knows whether it is in March or in May: it is the same as either, and not as 03/05/2021.
     """
-    first, second = _in_order(ours), _in_order(theirs)
+    first, second = _in_order(tuple(ours)), _in_order(tuple(theirs))
     return len(first) == len(second) and all(map(_may_be_same, first, second))
 
 
@@ -150,7 +151,9 @@ def _may_be_same(one: _Forms, other: _Forms) -> bool:
     return not set(one).isdisjoint(other)
 
 
-def _in_order(tokens: Sequence[bytes]) -> list[_Forms]:
+# A text is compared with several others.
+@lru_cache(maxsize=32)
+def _in_order(tokens: tuple[bytes, ...]) -> list[_Forms]:
     """Return the numbers of a text in its order, with those of a date as one."""
     months = _months_beside(tokens)
     named = {each.start for each in months}
@@ -169,6 +172,9 @@ def _in_order(tokens: Sequence[bytes]) -> list[_Forms]:
 
 def _date_at(numbers: Sequence[Number]) -> tuple[int, _Forms] | None:
     """Return of how many of these numbers a date is made, and what it may be; None: they do not begin with one."""
+    # Most numbers are of no date.
+    if not any(each.is_month or len(each.value) == _DIGITS_OF_YEAR for each in numbers):
+        return None
     size, forms = 0, []
     for order in _ORDERS:
         if len(order) < size:
