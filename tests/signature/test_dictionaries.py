@@ -245,13 +245,13 @@ def test_a_whole_dictionary_that_cannot_be_read(content: str, message: str, writ
     ("scheme", "dictionary", "message"),
     [
         ("words", "missing.txt", "missing.txt: cannot be read (No such file or directory); name a file of words"),
-        ("words:dict=missing.txt", "", "DEDUP_SCHEME = 'words:dict=missing.txt': missing.txt: cannot be read"),
+        ("words:dict=missing.txt", "", "DEDUP_SCHEME: missing.txt: cannot be read"),
         ("pairs", "{}", "scheme 'pair-bigrams:dict=*/one/mmh3/64': pair-bigrams are made without Chinese words"),
         ("words:dict={}", "only:{}", "scheme 'words:dict={}' names a dictionary: leave DEDUP_DICTIONARY out"),
         (
             "words:dict={}:dict={}",
             "",
-            "DEDUP_SCHEME = 'words:dict={}:dict={}': scheme 'word-bigrams/one/mmh3/64': 'dict=",
+            "DEDUP_SCHEME: scheme 'word-bigrams/one/mmh3/64': 'dict=",
         ),
     ],
 )

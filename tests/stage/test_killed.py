@@ -74,9 +74,7 @@ def test_what_comes_again_after_a_kill_is_new_and_passed_on(pass_on: PassOn, tmp
     assert again.count("dedup/new") == 1
 
 
-def test_what_an_earlier_crawl_has_stored_is_given_up_where_a_new_text_of_it_was_under_way(
-    pass_on: PassOn, tmp_path: Path
-) -> None:
+def test_a_new_text_of_what_is_stored_is_given_up_if_it_was_under_way(pass_on: PassOn, tmp_path: Path) -> None:
     first, changed = document(60, "first"), document(60, "changed")
     pass_on([item(1, first)])
     killed(tmp_path, [item(1, changed, is_last=True)])

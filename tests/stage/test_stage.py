@@ -455,7 +455,7 @@ class FromStart(ItemsSpider):
 
 @pytest.mark.parametrize("spider", [ItemsSpider, FromStart])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_same_items_in_the_same_order_get_the_same_verdicts_whatever_is_signed_first(
+def test_items_are_decided_in_their_order_whatever_is_signed_first(
     seed: int, spider: type[ItemsSpider], sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     random, run = Random(seed), WorkerPool.run
