@@ -99,7 +99,14 @@ class Deduplicator:
         self.database.close()
 
     def open_run(self, name: str) -> int:
-        """Start a run, or go on with the one of this name, and forget what is too old for it; return its id."""
+        """Start a run, or go on with the one of this name, and forget what is too old for it; return its id.
+
+        Raises:
+            IncompatibleDatabaseError: it has dropped its duplicates and is to mark them now, or the other way round.
+            DatabaseError: it is being cancelled, or the database cannot be written.
+        """
+        # Where the transaction fails, and is repeated, it is looked again.
+        self._looked = 0.0
         with self.database.write() as connection:
             self._ended_runs.update(connection.scalars(_ENDED_OF_NAME, {"name": name}))
             run_id = document_rows.open_run(connection, name, mark_only=self._settings.mark_only)

@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from dedup.errors import DatabaseError
+from dedup.errors import DatabaseError, IncompatibleDatabaseError
 from dedup.rules.documents import Content, StoredDocument
 from dedup.rules.other_fields import have_changed
 from dedup.rules.table import Rule
@@ -393,15 +393,21 @@ def open_run(session: Session, name: str, *, mark_only: bool = False) -> int:
     """Start the run of this name, or go on with it, and return its id; mark_only: whether it passes duplicates on.
 
     Raises:
+        IncompatibleDatabaseError: it has been the other way round so far.
         DatabaseError: it is being cancelled.
     """
-    stored = session.execute(select(runs.c.id, runs.c.outcome).where(runs.c.name == name)).first()
+    stored = session.execute(select(*runs.c["id", "outcome", "mark_only"]).where(runs.c.name == name)).first()
     if stored is not None:
         if stored.outcome == CANCELLING:
             raise DatabaseError(
                 f"run {name!r} is being cancelled: let `dedup runs cancel` finish, or take another DEDUP_RUN"
             )
-        going_on = {"finished": None, "outcome": None, "mark_only": int(mark_only)}
+        if bool(stored.mark_only) != mark_only:
+            raise IncompatibleDatabaseError(
+                f"run {name!r} was begun with DEDUP_MARK_ONLY = {bool(stored.mark_only)}: go on with that, or take "
+                "another DEDUP_RUN"
+            )
+        going_on = {"finished": None, "outcome": None}
         session.execute(update(runs).where(runs.c.id == stored.id).values(going_on))
         return int(stored.id)
     values = {"name": name, "started": time.time(), "mark_only": int(mark_only)}

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
 
+from dedup.errors import IncompatibleDatabaseError
 from dedup.keys import RADIUS
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
@@ -20,6 +23,7 @@ from dedup.rules.measures import is_near_leader
 from dedup.rules.settings import Caution, DedupSettings, Mode
 from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Similarity, compare, distance
+from dedup.store.deduplicator import Deduplicator
 from dedup.store.runs import read_runs
 from tests.deciding import Crawl, empty, signature_of
 from tests.pairs import pair_of
@@ -288,6 +292,16 @@ def test_a_run_of_the_same_name_is_gone_on_with(crawl: Crawl) -> None:
     assert crawl.deduplicator.open_run("test") == crawl.run
     assert crawl.deduplicator.open_run("another") != crawl.run
     assert sorted((run.name, run.outcome) for run in read_runs(crawl.database)) == [("another", None), ("test", None)]
+
+
+def test_a_run_that_has_dropped_its_duplicates_does_not_mark_them_from_then_on(
+    crawl: Crawl,
+) -> None:
+    crawl.see("a", TEXT)
+    with closing(Deduplicator(replace(crawl.settings, mark_only=True))) as marking:
+        with pytest.raises(IncompatibleDatabaseError, match="run 'test' was begun with DEDUP_MARK_ONLY = False"):
+            marking.open_run("test")
+        assert marking.open_run("another") != crawl.run
 
 
 # Keys
