@@ -37,7 +37,9 @@ _NUMBER = re.compile(r"[0-9]+")
 # A date that begins with its year, or what says of itself that it is a version.
 _VERSION = re.compile(
     r"(?<![0-9])(?:19|20)[0-9]{2}(?:[-/_.]?(?:0?[1-9]|1[0-2])(?:[-/_.]?(?:0?[1-9]|[12][0-9]|3[01]))?)?(?![0-9])"
-    r"|(?<![a-z])(?:v|ver|version|rev|revision|release|edition|fassung|stand|as[-_]?of|asof|date)[-/_=.]?[0-9]+(?:[-_.][0-9]+)*",
+    # Of `?v=2` it is the page's files that have changed, or nothing.
+    r"|(?<![a-z])(?:v(?!=)|ver|version|rev|revision|release|edition|fassung|stand|as[-_]?of|asof|date)"
+    r"[-/_=.]?[0-9]+(?:[-_.][0-9]+)*",
     re.IGNORECASE,
 )
 _AROUND_MONTHS, _ENDS_OF_MONTHS = {0, 13, 32}, {1, 12, 28, 29, 30, 31}
@@ -227,6 +229,8 @@ def numbers_of_versions(a: str, b: str) -> frozenset[str]:
     >>> sorted(numbers_of_versions("https://laws.example/v2/act", "https://laws.example/v4/act"))
     ['1', '2', '3', '4', '5']
     >>> sorted(numbers_of_versions("https://laws.example/17", "https://laws.example/18"))
+    []
+    >>> sorted(numbers_of_versions("https://laws.example/act?v=2", "https://laws.example/act?v=4"))
     []
 
     Args:
