@@ -57,6 +57,7 @@ class Decision:
         may_be_unstored: whether nobody may have stored what it holds: it is new, or unchanged only since runs that
             have not ended, and another process, which may have been killed before.
         document_id: its number in the database; 0 where there is none.
+        original_id: that of the original.
         is_of_earlier_run: whether its original was seen in earlier runs alone, so far.
     """
 
@@ -73,6 +74,7 @@ class Decision:
     is_separate: bool = field(default=False, compare=False)
     may_be_unstored: bool = field(default=False, compare=False)
     document_id: int = field(default=0, compare=False)
+    original_id: int = field(default=0, compare=False)
     is_of_earlier_run: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
@@ -143,4 +145,5 @@ def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Ans
         text_bytes=content.text_bytes,
         lost=answer.lost,
         second=match.second and match.second.key,
+        original_id=leader.id,
     )

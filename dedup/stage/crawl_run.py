@@ -180,8 +180,10 @@ class CrawlRun:
 
     async def _note_what_became(self, run_id: int) -> None:
         """Note that all items are through, and name what was dropped as copies of what was refused since."""
-        is_over = not items_under_way(self._crawler)
-        await self._in_thread(self._deduplicator.note_all_stored if is_over else self._deduplicator.write_stored)
+        if not items_under_way(self._crawler):
+            for document_id in self.unstored.unreported:
+                self._deduplicator.note_stored(document_id)
+        await self._in_thread(self._deduplicator.write_stored)
         let_go = self.unstored.let_go
         dropped = await self._in_thread(self._deduplicator.find_dropped, run_id, let_go) if let_go else []
         for key, original in dropped:

@@ -412,15 +412,21 @@ class UnstoredItems:
         self._refuse = refuse
         self._note_stored = note_stored
         self._stats = stats
-        self._by_key: dict[str, PendingItem] = {}
+        # Two classes, or two spiders, may have documents of one key.
+        self._by_document: dict[int, PendingItem] = {}
         self.let_go: set[int] = set()
 
     def note(self, pending: PendingItem, decision: Decision) -> None:
         """Note, where an item is processed, that it is kept."""
         _current.set(pending)
         if decision.may_be_unstored:
-            self._by_key[decision.key] = pending
+            self._by_document[decision.document_id] = pending
         self.let_go.discard(decision.document_id)
+
+    @property
+    def unreported(self) -> list[int]:
+        """The numbers of the documents of which nobody has reported what became of their items."""
+        return list(self._by_document)
 
     def store(self) -> None:
         """Note that the item of this context is through all pipelines."""
@@ -454,7 +460,7 @@ class UnstoredItems:
             deadline: by the clock of the event loop, when it waits no longer.
         """
         number, is_let_go = decision.document_id, False
-        if original := self._by_key.get(decision.original or ""):
+        if original := self._by_document.get(decision.original_id):
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(deadline):
                     await original.is_through.wait()
@@ -466,11 +472,12 @@ class UnstoredItems:
 
     def _end(self, pending: PendingItem, *, is_stored: bool = False) -> None:
         pending.is_through.set()
-        # Of several under one key the last one is what is known.
-        if pending.decision is not None and self._by_key.get(pending.decision.key) is pending:
-            del self._by_key[pending.decision.key]
+        number = 0 if pending.decision is None else pending.decision.document_id
+        # Of several items of a document the last one is what is known.
+        if self._by_document.get(number) is pending:
+            del self._by_document[number]
             if is_stored:
-                self._note_stored(pending.decision.document_id)
+                self._note_stored(number)
 
 
 def _take_current() -> PendingItem | None:

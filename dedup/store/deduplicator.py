@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from sqlalchemy import Connection, bindparam, or_, select, update
@@ -26,7 +27,7 @@ from dedup.store.originals import OriginalFinder
 from dedup.store.processes import process_name
 from dedup.store.recognition import Arriving, Recognised, Recogniser
 from dedup.store.schema import documents, runs, verdicts
-from dedup.store.under_way import end_process, end_under_way, find_left_behind, note_under_way
+from dedup.store.under_way import end_under_way, find_left_behind, note_under_way
 from dedup.store.unit_of_work import DecidedIds, UnitOfWork
 from dedup.store.writing import DocumentWriter, remove_old_content
 
@@ -166,10 +167,8 @@ class Deduplicator:
         """
         if not documents:
             return []
-        with self.database.write() as connection:
+        with self._write() as connection:
             document_rows.require_run(connection, run_id)
-            stored = set(self._stored)
-            end_under_way(connection, stored)
             self._give_up(connection)
             if withdrawn:
                 writing.withdraw(connection, run_id, withdrawn)
@@ -187,7 +186,6 @@ class Deduplicator:
             if not is_stored:
                 under_way = {each.document_id for each in decisions if each is not None and each.is_under_way}
                 note_under_way(connection, under_way, process_name())
-        self._stored -= stored
         self._plain_class = plain_class
         self._decided[run_id].update(unit.decided)
         return decisions
@@ -238,20 +236,9 @@ class Deduplicator:
         Raises:
             DatabaseError: nothing of it was written.
         """
-        if stored := set(self._stored):
-            with self.database.write() as connection:
-                end_under_way(connection, stored)
-            self._stored -= stored
-
-    def note_all_stored(self) -> None:
-        """Note that all items are through that this process has passed on.
-
-        Raises:
-            DatabaseError: nothing of it was written.
-        """
-        with self.database.write() as connection:
-            end_process(connection, process_name())
-        self._stored.clear()
+        if self._stored:
+            with self._write():
+                pass
 
     def refuse(self, document_ids: Sequence[int]) -> set[int]:
         """Forget documents that were passed on and that nobody has stored, in one transaction.
@@ -275,6 +262,21 @@ class Deduplicator:
         """
         with self.database.read() as connection:
             return writing.find_dropped(connection, run_id, document_ids)
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        """Open a writing transaction, at the beginning of which it is written what was noted as stored."""
+        stored: set[int] = set()
+        try:
+            with self.database.write() as connection:
+                # Once, and not before: a document that is decided again is under way again.
+                stored.update(self._stored)
+                self._stored -= stored
+                end_under_way(connection, stored)
+                yield connection
+        except BaseException:
+            self._stored |= stored
+            raise
 
     def _forget(self, connection: Connection, document_ids: Collection[int]) -> set[int]:
         end_under_way(connection, document_ids)

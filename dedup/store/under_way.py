@@ -47,11 +47,6 @@ def end_under_way(connection: Connection, ids: Collection[int]) -> None:
         connection.execute(_REMOVE, {"ids": list(ids)})
 
 
-def end_process(connection: Connection, process: str) -> None:
-    """Note that a process has nothing under way."""
-    connection.execute(delete(under_way).where(under_way.c.process == process))
-
-
 def note_stored(connection: Connection, key_digests: Iterable[bytes]) -> None:
     """Note that the documents of some keys are stored, in the very transaction that stores them."""
     connection.execute(_REMOVE_OF_KEYS, {"digests": list(key_digests)})

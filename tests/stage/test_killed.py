@@ -34,6 +34,39 @@ class Items(scrapy.Spider):
             yield item
 """
 
+TWO_CRAWLS = """
+import asyncio, os, signal, sys
+import scrapy
+from scrapy.crawler import CrawlerProcess
+
+is_there = asyncio.Event()
+
+
+class Waiting:
+    async def process_item(self, item):
+        if item["is_last"]:
+            is_there.set()
+            await asyncio.sleep(600)
+        await is_there.wait()
+        return item
+
+
+class Items(scrapy.Spider):
+    name = "items"
+
+    async def start(self):
+        yield self.item
+
+
+process = CrawlerProcess({
+    "ADDONS": {"dedup.DedupAddon": 500}, "DEDUP_DATABASE_URL": sys.argv[1], "ITEM_PIPELINES": {Waiting: 900}
+})
+ended = process.crawl(Items, item={"url": "https://example.com/1", "text": sys.argv[2], "is_last": False})
+ended.addCallback(lambda _: os.kill(os.getpid(), signal.SIGKILL))
+process.crawl(Items, item={"url": "https://example.com/2", "text": sys.argv[3], "is_last": True})
+process.start()
+"""
+
 
 def item(number: int, text: str, **more: Any) -> dict[str, Any]:
     return {"url": url(number), "text": text, **more}
@@ -79,3 +112,10 @@ def test_a_new_text_of_what_is_stored_is_given_up_if_it_was_under_way(pass_on: P
     pass_on([item(1, first)])
     killed(tmp_path, [item(1, changed, is_last=True)])
     assert urls(pass_on([item(2, changed), item(1, changed)])) == [url(2)]
+
+
+def test_a_crawl_that_ends_says_nothing_of_another_one_in_its_process(pass_on: PassOn, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", TWO_CRAWLS, f"sqlite:///{tmp_path / 'dedup.db'}", A, B]
+    assert run(command, folder=tmp_path, accidents=True).status < 0
+    copies = [{"url": f"https://elsewhere.example/{text[:9]}", "text": text} for text in (A, B)]
+    assert urls(pass_on(copies, {"DEDUP_DISTINCT_FIELDS": []})) == [copies[1]["url"]]

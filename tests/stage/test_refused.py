@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,7 +24,7 @@ from dedup.stage import crawl_run
 from dedup.stage.pending import document_dropped
 from dedup.store.database import open_existing_database
 from dedup.store.deduplicator import Deduplicator
-from tests.crawling import Outcome, crawl_here
+from tests.crawling import Outcome, crawl_here, run
 from tests.passing import ADDONS, NEAR_A, A, B, url, urls
 from tests.texts import document
 
@@ -206,6 +208,44 @@ def test_copy_waits_until_its_original_is_through(pass_on: PassOn) -> None:
     assert urls(outcome) == [url(2), url(3)]
 
 
+@dataclass
+class Offer:
+    """An item of another class."""
+
+    url: str
+    text: str
+    stock: int | None = 3
+
+
+def test_copy_waits_for_its_original_and_not_for_another_class_of_its_key(pass_on: PassOn) -> None:
+    class SlowPipeline:
+        """Drops an item without stock once one of another text is through."""
+
+        others: ClassVar[asyncio.Event]
+
+        @classmethod
+        def from_crawler(cls, crawler: Any) -> SlowPipeline:
+            SlowPipeline.others = asyncio.Event()
+            crawler.signals.connect(cls.item_scraped, signals.item_scraped)
+            return cls()
+
+        @classmethod
+        def item_scraped(cls, item: Any) -> None:
+            if item["text"] != A:
+                cls.others.set()
+
+        async def process_item(self, item: Any) -> Any:
+            if not ItemAdapter(item).get("stock"):
+                await self.others.wait()
+                raise DropItem("no stock", log_level="DEBUG")
+            return item
+
+    # The second is of the key of the first, and through before.
+    items = [Offer(url(1), A, None), stocked(1, B), stocked(2, document(60, "other")), stocked(3)]
+    outcome = pass_on(items, {"ITEM_PIPELINES": {SlowPipeline: 100}, **AT_ONCE})
+    assert urls(outcome) == [url(1), url(2), url(3)]
+
+
 # What is stored from an earlier run
 
 
@@ -257,6 +297,47 @@ def test_database_that_fails_while_forgetting_is_told_of(
     is_stopped = on_error == "stop"
     assert ("the crawl stops" in error, outcome.tracebacks) == (is_stopped, [])
     assert outcome.stats["finish_reason"] == ("database_error" if is_stopped else "finished")
+
+
+REFUSED_IN_VAIN = """
+import sys
+import scrapy
+from scrapy.crawler import CrawlerProcess
+from scrapy.exceptions import DropItem
+from dedup.errors import DatabaseError
+from dedup.store.deduplicator import Deduplicator
+
+
+def fail(*_):
+    raise DatabaseError("the disk is full")
+
+
+class Dropping:
+    def process_item(self, item):
+        raise DropItem("no stock")
+
+
+class Items(scrapy.Spider):
+    name = "items"
+
+    async def start(self):
+        yield {"url": "https://example.com/1", "text": sys.argv[2]}
+
+
+Deduplicator.refuse = fail
+process = CrawlerProcess({
+    "ADDONS": {"dedup.DedupAddon": 500}, "DEDUP_DATABASE_URL": sys.argv[1], "ITEM_PIPELINES": {Dropping: 900}
+})
+process.crawl(Items)
+process.start()
+"""
+
+
+def test_what_could_not_be_forgotten_is_given_up_by_the_next_crawl(pass_on: PassOn, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", REFUSED_IN_VAIN, f"sqlite:///{tmp_path / 'dedup.db'}", A]
+    assert "the disk is full" in run(command, folder=tmp_path, accidents=True).stderr
+    copy = {"url": "https://elsewhere.example/", "text": A}
+    assert urls(pass_on([copy])) == [copy["url"]]
 
 
 class PagesSpider(scrapy.Spider):
