@@ -35,6 +35,7 @@ from dedup.store.notes import remove_some_notes
 from dedup.store.runs import no_run
 from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
 from dedup.store.text_rows import leave_texts
+from dedup.store.unit_of_work import remove_documents
 from dedup.store.writing import remove_content_of_ids
 
 ROWS_AT_ONCE = 1_000
@@ -238,7 +239,7 @@ def _remove_unnamed(connection: Connection, keys: KeyTable, ids: Collection[int]
     )
     former = {row.id: row.former_text_id for row in connection.execute(unnamed)}
     removed = set(former)
-    connection.execute(delete(documents).where(documents.c.id.in_(removed)))
+    remove_documents(connection, removed)
     leave_texts(connection, keys, set(former.values()))
     return removed
 

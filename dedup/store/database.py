@@ -192,7 +192,7 @@ def open_dedup_database(  # noqa: PLR0917
             found = read_properties(connection)
             if _SCHEME not in found:
                 schema.metadata.create_all(connection)
-                found = {_VERSION: str(schema.SCHEMA_VERSION), **wanted}
+                found = {_VERSION: str(schema.SCHEMA_VERSION), schema.LAST_REMOVED: "0", **wanted}
                 rows = [{"name": name, "value": value} for name, value in found.items()]
                 connection.execute(insert(schema.properties), rows)
         _require_same(database.name, found, wanted)

@@ -21,6 +21,7 @@ from dedup.store.database import Database, insert_into, read_rows_of_runs
 from dedup.store.key_table import read_key_table
 from dedup.store.schema import documents, erased, runs, skipped, verdicts
 from dedup.store.text_rows import leave_texts
+from dedup.store.unit_of_work import remove_documents
 from dedup.store.writing import remove_content
 
 FEWEST_TOKENS = 20
@@ -124,7 +125,7 @@ def _erase_some(
     _remove_rows(connection, [bytes(each.given_digest or each.key_digest) for each in digests.values()], erasure)
     is_linking = skipped.c.referrer.in_([each.key for each in chosen])
     connection.execute(update(skipped).where(is_linking).values(referrer=""))
-    _count(erasure, "dedup_documents", connection.execute(delete(documents).where(documents.c.id.in_(gone_ids))))
+    _count(erasure, "dedup_documents", remove_documents(connection, gone_ids))
     leave_texts(connection, keys, {each.text_id for each in gone})
     return run_ids
 

@@ -28,6 +28,9 @@ from sqlalchemy import (
 
 SCHEMA_VERSION = 2
 
+LAST_REMOVED = "last removed document"
+"""The property that says the greatest id of the documents that were removed; 0: none was."""
+
 # SQLite gives out row numbers by itself only to a column declared INTEGER.
 Id = BigInteger().with_variant(Integer, "sqlite")
 

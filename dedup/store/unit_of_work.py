@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from functools import lru_cache
 from typing import Any
 
@@ -20,19 +20,24 @@ from sqlalchemy import (
     func,
     insert,
     select,
+    update,
 )
 from sqlalchemy.sql.visitors import ExternallyTraversible, iterate
 
 from dedup.rules.decisions import Answer, Decision
 from dedup.rules.documents import StoredDocument
-from dedup.store.schema import documents, texts, verdicts
+from dedup.store.schema import LAST_REMOVED, documents, properties, texts, verdicts
 
 # Bytes, so that not every batch makes it grow.
 _GROWTH = 1024
 
 # Each refers to those before it.
 _WRITTEN = (texts, documents, verdicts)
-_LAST_IDS = select(*(select(func.max(table.c.id)).scalar_subquery() for table in (texts, documents)))
+_OF_LAST_REMOVED = properties.c.name == LAST_REMOVED
+_LAST_IDS = select(
+    *(select(func.max(table.c.id)).scalar_subquery() for table in (texts, documents)),
+    select(properties.c.value).where(_OF_LAST_REMOVED).scalar_subquery(),
+)
 _WITHDRAW = delete(verdicts).where(
     verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
 )
@@ -74,9 +79,9 @@ class UnitOfWork:
         self._connection = connection
         self._decided_before = decided
         self._waiting: dict[Table, list[dict[str, Any]]] = {table: [] for table in _WRITTEN}
-        last_ids = connection.execute(_LAST_IDS).one()
+        text, document, removed = connection.execute(_LAST_IDS).one()
         # There is one writer at a time.
-        self._next_id = {table: (last or 0) + 1 for table, last in zip((texts, documents), last_ids, strict=True)}
+        self._next_id = {texts: (text or 0) + 1, documents: max(document or 0, int(removed or 0)) + 1}
         self.decided: set[int] = set()
 
     @property
@@ -148,6 +153,17 @@ class UnitOfWork:
             if rows := self._waiting[table]:
                 self._connection.execute(insert(table), rows)
                 rows.clear()
+
+
+def remove_documents(connection: Connection, ids: Collection[int]) -> CursorResult[Any]:
+    """Delete rows of documents.
+
+    Their ids are not given out again: a process may be at work that remembers by them what it has decided.
+    """
+    _, last, removed = connection.execute(_LAST_IDS).one()
+    if last in ids and last > int(removed or 0):
+        connection.execute(update(properties).where(_OF_LAST_REMOVED).values(value=str(last)))
+    return connection.execute(delete(documents).where(documents.c.id.in_(ids)))
 
 
 Session = Connection | UnitOfWork

@@ -1,0 +1,46 @@
+"""Originals that are under way: nothing is dropped because of what nobody has stored, whoever shares the database."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from contextlib import closing
+
+from dedup.rules.documents import Document
+from dedup.rules.settings import DedupSettings
+from dedup.store.deduplicator import Deduplicator
+from dedup.store.erasing import erase
+from tests.deciding import Crawl, signature_of
+from tests.texts import document
+
+
+def shown(key: str) -> Document:
+    return Document(key, signature_of(document(60, key)), 300)
+
+
+def elsewhere(job: Callable[[Deduplicator, int], None], url: str) -> None:
+    """Do something with a deduplicator in a process that ends with it."""
+    process = multiprocessing.get_context("spawn").Process(target=_do, args=(job, url))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+
+def _do(job: Callable[[Deduplicator, int], None], url: str) -> None:
+    with closing(Deduplicator(DedupSettings(database_url=url))) as deduplicator:
+        job(deduplicator, deduplicator.open_run("elsewhere"))
+
+
+def _store_what_was_erased_meanwhile(deduplicator: Deduplicator, run: int) -> None:
+    [first] = deduplicator.decide([shown("first")], run, is_stored=False)
+    assert first is not None
+    erase(deduplicator.database, "first", with_copies=False, is_tried=False)
+    deduplicator.decide([shown("second")], run, is_stored=False)
+    deduplicator.note_stored(first.document_id)
+    deduplicator.write_stored()
+
+
+def test_what_was_erased_is_not_taken_for_what_came_next(database_url: str) -> None:
+    elsewhere(_store_what_was_erased_meanwhile, database_url)
+    with closing(Crawl(database_url)) as crawl:
+        assert not crawl.show("copy", document(60, "second")).is_dropped
