@@ -393,8 +393,8 @@ class UnstoredItems:
 
     - An item that is through all pipelines is stored: until then it is under way, and where the process ends, what it
       had under way is given up.
-    - An item that a later pipeline drops or fails on is forgotten, unless it was kept before, by a run that has
-      ended: then it is stored already, and a pipeline that drops what it has stored may have dropped it.
+    - An item that a later pipeline drops or fails on is forgotten, unless it is unchanged and stored already: a
+      pipeline that drops what it has stored may have dropped it.
     - A copy waits for a while until its original is through, and is decided again if that is forgotten. What was
       dropped all the same is named at the end, and passes in the next crawl.
     - Stats: `dedup/refused`.
@@ -446,7 +446,8 @@ class UnstoredItems:
             if pending.decision is not None and pending.decision.may_be_unstored:
                 pending.let_go = await self._refuse(pending.decision.document_id)
                 self.let_go.update(pending.let_go)
-                self._stats.inc_value("dedup/refused")
+                if pending.decision.document_id in pending.let_go:
+                    self._stats.inc_value("dedup/refused")
         finally:
             self._end(pending)
 

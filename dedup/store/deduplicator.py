@@ -27,7 +27,7 @@ from dedup.store.originals import OriginalFinder
 from dedup.store.processes import process_name
 from dedup.store.recognition import Arriving, Recognised, Recogniser
 from dedup.store.schema import documents, runs, verdicts
-from dedup.store.under_way import end_under_way, find_left_behind, note_under_way
+from dedup.store.under_way import end_under_way, find_left_behind, find_unstored, note_under_way
 from dedup.store.unit_of_work import DecidedIds, UnitOfWork
 from dedup.store.writing import DocumentWriter, remove_old_content
 
@@ -184,8 +184,11 @@ class Deduplicator:
                 decisions = [self._decide_one(unit, recogniser, each, gone) for each in arriving]
             unit.finish()
             if not is_stored:
-                under_way = {each.document_id for each in decisions if each is not None and each.is_under_way}
-                note_under_way(connection, under_way, process_name())
+                passed_on = [each for each in decisions if each is not None and each.is_under_way]
+                seen = {each.document_id for each in passed_on if each.verdict is Verdict.UNCHANGED}
+                # What is seen again and is not under way was stored by a process that was killed later.
+                new = {each.document_id for each in passed_on} - seen
+                note_under_way(connection, new | find_unstored(connection, seen), process_name())
         self._plain_class = plain_class
         self._decided[run_id].update(unit.decided)
         return decisions
@@ -241,16 +244,16 @@ class Deduplicator:
                 pass
 
     def refuse(self, document_ids: Sequence[int]) -> set[int]:
-        """Forget documents that were passed on and that nobody has stored, in one transaction.
+        """Forget documents that were passed on, but for those that another process has stored, in one transaction.
 
         Returns:
-            The numbers of all that are undecided now: they, and what was dropped because of them.
+            The numbers of all that are undecided now: what is forgotten, and what was dropped because of it.
 
         Raises:
             DatabaseError: nothing of it was written.
         """
         with self.database.write() as connection:
-            return self._forget(connection, document_ids)
+            return self._forget(connection, find_unstored(connection, document_ids))
 
     def find_dropped(self, run_id: int, document_ids: Collection[int]) -> list[tuple[str, str]]:
         """Return those of some documents that a run has dropped, and that are undecided since.

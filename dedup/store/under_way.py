@@ -17,6 +17,10 @@ from dedup.store.schema import documents, under_way
 _LONGEST_ELSEWHERE, _LONGEST = 3_600, 86_400
 
 _IDS = under_way.c.document_id.in_(bindparam("ids", expanding=True))
+_UNSTORED = select(documents.c.id).where(
+    documents.c.id.in_(bindparam("ids", expanding=True)),
+    or_(documents.c.text_id.is_(None), documents.c.id.in_(select(under_way.c.document_id))),
+)
 _REMOVE = delete(under_way).where(_IDS)
 _DIGESTS: BindParameter[Any] = bindparam("digests", expanding=True)
 _OF_KEYS = select(documents.c.id).where(
@@ -39,6 +43,11 @@ def note_under_way(connection: Connection, ids: Collection[int], process: str) -
         statement = statement.on_conflict_do_update(index_elements=[under_way.c.document_id], set_=latest)
         now = time.time()
         connection.execute(statement, [{"document_id": each, "process": process, "since": now} for each in ids])
+
+
+def find_unstored(connection: Connection, ids: Collection[int]) -> set[int]:
+    """Return those of some documents that are under way, of whatever process, or undecided."""
+    return set(connection.scalars(_UNSTORED, {"ids": list(ids)})) if ids else set()
 
 
 def end_under_way(connection: Connection, ids: Collection[int]) -> None:

@@ -272,7 +272,7 @@ def test_known_bytes_of_an_item_with_other_fields_are_another_item_of_that_text(
 
 def test_two_items_of_one_text_that_are_refused_at_once_can_come_again(crawl: Crawl) -> None:
     items = [item(A, fields=fields("1 May")), item(A, f"{PAGE}2", fields=fields("8 May"))]
-    ids = [each.document_id for each in decide(crawl, *items)]
-    crawl.deduplicator.refuse(ids)
+    decided = crawl.deduplicator.decide(items, crawl.run, is_stored=False)
+    crawl.deduplicator.refuse([each.document_id for each in decided if each is not None])
     crawl.assert_consistent()
     assert [each.verdict for each in decide(crawl, *reversed(items))] == [NEW, Verdict.SIMILAR]

@@ -44,3 +44,23 @@ def test_what_was_erased_is_not_taken_for_what_came_next(database_url: str) -> N
     elsewhere(_store_what_was_erased_meanwhile, database_url)
     with closing(Crawl(database_url)) as crawl:
         assert not crawl.show("copy", document(60, "second")).is_dropped
+
+
+def _refuse_what_was_decided(deduplicator: Deduplicator, run: int) -> None:
+    [again] = deduplicator.decide([shown("first")], run, is_stored=False)
+    assert again is not None
+    deduplicator.refuse([again.document_id])
+
+
+def _store(deduplicator: Deduplicator, run: int) -> None:
+    [first] = deduplicator.decide([shown("first")], run, is_stored=False)
+    assert first is not None
+    deduplicator.note_stored(first.document_id)
+    deduplicator.write_stored()
+
+
+def test_what_a_killed_process_has_stored_is_not_forgotten_where_it_is_refused(database_url: str) -> None:
+    elsewhere(_store, database_url)
+    elsewhere(_refuse_what_was_decided, database_url)
+    with closing(Crawl(database_url)) as crawl:
+        assert crawl.show("copy", document(60, "first")).is_dropped
