@@ -29,7 +29,9 @@ _IDS = texts.c.id.in_(bindparam("ids", expanding=True))
 _IS_HELD = exists().where(documents.c.text_id == texts.c.id)
 _IS_HELD_BY_ORIGINAL = exists().where(documents.c.text_id == texts.c.id, documents.c.leader_id.is_(None))
 _WAS_HELD = exists().where(documents.c.former_text_id == texts.c.id)
-_INDEXED = select(*texts.c["id", "fingerprint", "mask", "words"]).where(_IDS, texts.c.indexed == 1)
+_INDEXED, _NOT_INDEXED = (
+    select(*texts.c["id", "fingerprint", "mask", "words"]).where(_IDS, texts.c.indexed == indexed) for indexed in (1, 0)
+)
 _REMOVE = delete(texts).where(_IDS, ~_IS_HELD, ~_WAS_HELD)
 
 
@@ -81,6 +83,16 @@ def store_text(unit: UnitOfWork, keys: KeyTable, content: Content, stored: Store
     if is_comparable and content.keys is not None:
         keys.add(unit, text_id, content.keys)
     return text_id
+
+
+def index_texts(session: Session, keys: KeyTable, ids: Collection[int]) -> None:
+    """Put texts into the tables that copies have held, and originals hold now, where copies are not in them."""
+    if not (ids and keys.is_of_originals):
+        return
+    found = session.execute(_NOT_INDEXED, {"ids": list(ids)}).all()
+    for row, own in zip(found, keys.keys_of([_looked(row) for row in found]), strict=True):
+        keys.add(session, row.id, own)
+    session.execute(_CHANGE.values(indexed=1), {"ids": [row.id for row in found]})
 
 
 def leave_texts(session: Session, keys: KeyTable, ids: Collection[int]) -> None:

@@ -21,10 +21,10 @@ from dedup.signature.normalise import clean
 from dedup.signature.signature import distance
 from dedup.store import document_rows
 from dedup.store.database import Database
-from dedup.store.key_table import KeyTable
+from dedup.store.key_table import KeyTable, read_key_table
 from dedup.store.recognition import Recognised
 from dedup.store.schema import documents, runs, verdicts
-from dedup.store.text_rows import find_words, leave_texts, store_text
+from dedup.store.text_rows import find_words, index_texts, leave_texts, store_text
 from dedup.store.unit_of_work import Session, UnitOfWork
 
 LEADERS_AT_ONCE = 200
@@ -229,10 +229,12 @@ def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
     """
     outcome = Released()
     with database.write() as session:
+        keys = read_key_table(session)
         for original, key in dict.fromkeys(pairs):
             found = [each for each in document_rows.find_by_given_key(session, key) if each.key == clean(key)]
             copies = [each for each in found if each.leader_id is not None]
-            own = [each for each in copies if document_rows.leader_of(session, each).key == clean(original)]
+            leaders = {each.id: document_rows.leader_of(session, each) for each in copies}
+            own = [each for each in copies if leaders[each.id].key == clean(original)]
             if not found:
                 outcome.unknown.append(key)
             elif not copies:
@@ -243,6 +245,9 @@ def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
                 # Without the digest of its bytes no crawl takes it for seen: it is fetched again, and stored.
                 released = {"leader_id": None, "body_digest": None}
                 document_rows.change_documents(session, [each.id for each in own], released)
+                # That of its original is there if it is long enough.
+                others = {each.text_id for each in own if each.text_id != leaders[each.id].text_id}
+                index_texts(session, keys, others)
                 outcome.released.append(key)
     return outcome
 
@@ -264,15 +269,16 @@ def take_back(database: Database, pairs: Iterable[tuple[str, str]]) -> list[str]
     """
     taken = []
     with database.write() as session:
+        keys = read_key_table(session)
         for original, key in dict.fromkeys(pairs):
             found = [each for each in document_rows.find_by_given_key(session, key) if each.key == clean(key)]
             # A list: all of them are taken back, whatever became of the first.
-            if any(_take_back(session, each, clean(original)) for each in found):
+            if any(_take_back(session, keys, each, clean(original)) for each in found):
                 taken.append(key)
     return taken
 
 
-def _take_back(session: Session, document: StoredDocument, original: str) -> bool:
+def _take_back(session: Session, keys: KeyTable, document: StoredDocument, original: str) -> bool:
     leads = document_rows.leads_any(session, document.id)
     of_document = select(verdicts).where(verdicts.c.document_id == document.id)
     last = session.execute(of_document.order_by(verdicts.c.id.desc()).limit(1)).first()
@@ -285,6 +291,7 @@ def _take_back(session: Session, document: StoredDocument, original: str) -> boo
     if leader.key != original or leader.leader_id is not None or leader.text_digest is None:
         return False
     document_rows.change_document(session, document.id, {"leader_id": leader.id})
+    leave_texts(session, keys, {document.text_id})
     return True
 
 

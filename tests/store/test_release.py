@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from dedup.rules.documents import Verdict
+from dedup.rules.settings import Mode
 from dedup.rules.table import Rule
 from dedup.store.writing import release, take_back
 from tests.crawls import text_of
 from tests.deciding import Crawl
+from tests.texts import document, edited
 
 FERRY, COPY, OTHER = "https://news.example/ferry", "https://news.example/copy", "https://news.example/other"
 
@@ -109,3 +111,16 @@ def test_other_copies_of_a_keeper_that_is_released_are_decided(start: Callable[.
     release(crawl.database, [(FERRY, "https://news.example/longer")])
     crawl.next_run()
     assert crawl.see(OTHER, BETWEEN).original == FERRY
+
+
+@pytest.mark.parametrize("is_taken_back", [False, True])
+def test_in_paper_mode_what_is_released_has_copies(is_taken_back: bool, start: Callable[..., Crawl]) -> None:
+    crawl = start(mode=Mode.PAPER)
+    text = document(300, "text")
+    # Of four bits the third differs from the first, and of two each from the second.
+    near, further = edited(text, 1, 1), edited(text, 2, 4)
+    assert [crawl.see(FERRY, text).original, crawl.see(COPY, near).original] == [None, FERRY]
+    release(crawl.database, [(FERRY, COPY)])
+    if is_taken_back:
+        assert take_back(crawl.database, [(FERRY, COPY)]) == [COPY]
+    assert crawl.see(OTHER, further).original == (None if is_taken_back else COPY)
