@@ -51,7 +51,8 @@ _POSTGRESQL_ADD = """
 INSERT INTO dedup_keys (number, value, text_id)
 SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[])
 """
-_SQLITE_REMOVE = "DELETE FROM dedup_keys WHERE (number, value, text_id) IN (VALUES {rows})"
+# Of a bare list of values SQLite would look through the whole table.
+_SQLITE_REMOVE = "DELETE FROM dedup_keys WHERE (number, value, text_id) IN (SELECT * FROM (VALUES {rows}))"
 _POSTGRESQL_REMOVE = """
 DELETE FROM dedup_keys AS stored
 USING unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS gone (number, value, text_id)

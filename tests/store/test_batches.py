@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from itertools import accumulate, cycle, pairwise, product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -120,3 +122,25 @@ def test_who_leaves_a_crowded_key_makes_room_in_the_same_batch(
     decisions = [decision for batch in batches for decision in crawl.see_all(batch)]
     assert decisions[-1] is not None
     assert (decisions[-1].verdict, decisions[-1].original) == (NEAR, "second")
+
+
+def test_to_forget_a_document_takes_as_long_however_many_there_are(sqlite_url: str) -> None:
+    with closing(Crawl(sqlite_url)) as crawl:
+
+        def steps_to_forget(key: str) -> int:
+            # SQLite has one connection, which is lent again.
+            with closing(crawl.database.engine.raw_connection()) as connection:
+                driver = cast("sqlite3.Connection", connection.driver_connection)
+            steps = []
+            driver.set_progress_handler(lambda: steps.append(key), 10)
+            crawl.deduplicator.forget([key])
+            driver.set_progress_handler(None, 0)
+            return len(steps)
+
+        def add(first: int, last: int) -> None:
+            crawl.see_all([crawl.document(str(number), document(40, number)) for number in range(first, last)])
+
+        add(0, 50)
+        among_few = steps_to_forget("1")
+        add(50, 400)
+        assert 0 < steps_to_forget("2") < 2 * among_few
