@@ -101,9 +101,20 @@ class DocumentWriter:
     ) -> None:
         members = document_rows.find_led_by(session, stored.id)
         leads_still = leads_still and stored.space == place
-        lost = [each for each in members if not (leads_still and self._is_still_duplicate(session, each, content))]
-        remove_content(session, self._keys, lost)
+        remove_content(session, self._keys, self._lost(session, members, content) if leads_still else members)
         leave_texts(session, self._keys, {stored.text_id})
+
+    def _lost(self, session: Session, members: list[StoredDocument], content: Content) -> list[StoredDocument]:
+        """Return those of the members of a cluster that are no duplicates of what their leader holds now."""
+        lost, is_duplicate = [], {}
+        for each in members:
+            # Of thousands most have one text.
+            held = each.text_digest, each.fields, None if content.sketch.tokens else each.body_digest
+            if held not in is_duplicate:
+                is_duplicate[held] = self._is_still_duplicate(session, each, content)
+            if not is_duplicate[held]:
+                lost.append(each)
+        return lost
 
     def _is_still_duplicate(self, session: Session, member: StoredDocument, content: Content) -> bool:
         if not content.sketch.tokens:
