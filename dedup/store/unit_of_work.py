@@ -35,7 +35,8 @@ _GROWTH = 1024
 _WRITTEN = (texts, documents, verdicts)
 _OF_LAST_REMOVED = properties.c.name == LAST_REMOVED
 _LAST_IDS = select(
-    *(select(func.max(table.c.id)).scalar_subquery() for table in (texts, documents)),
+    select(func.max(texts.c.id)).scalar_subquery(),
+    select(func.max(documents.c.id)).scalar_subquery(),
     select(properties.c.value).where(_OF_LAST_REMOVED).scalar_subquery(),
 )
 _WITHDRAW = delete(verdicts).where(
