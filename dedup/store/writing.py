@@ -59,13 +59,17 @@ class DocumentWriter:
         """Store a document that is new or has changed, and is a duplicate or not; return its id."""
         leader = answer.original
         identity, content, stored = found.identity, found.content, found.stored
+        text_id = store_text(unit, self._keys, content, found.text, is_led=leader is not None)
+        if leader is None and content.keys is None and self._is_comparable(content):
+            # Known by its bytes: so far copies alone may have held its text.
+            index_texts(unit, self._keys, {text_id})
         values: dict[str, Any] = {
             "space": identity.space,
             "body_digest": content.body_digest,
             "title": content.title,
             "fields": content.fields,
             "text_bytes": content.text_bytes,
-            "text_id": store_text(unit, self._keys, content, found.text, is_led=leader is not None),
+            "text_id": text_id,
             "leader_id": None if leader is None else leader.id,
             "last_run_id": unit.run_id,
             "content_run_id": unit.run_id,

@@ -144,3 +144,13 @@ def test_to_forget_a_document_takes_as_long_however_many_there_are(sqlite_url: s
         among_few = steps_to_forget("1")
         add(50, 400)
         assert 0 < steps_to_forget("2") < 2 * among_few
+
+
+def test_in_paper_mode_what_takes_the_text_of_its_copy_by_its_bytes_has_copies(start: Callable[..., Crawl]) -> None:
+    crawl = start(mode=Mode.PAPER)
+    text = document(300, "text")
+    near, further = edited(text, 1, 1), edited(text, 2, 4)
+    crawl.see("a", text)
+    assert crawl.see("b", near, b"bytes").original == "a"
+    assert crawl.see("a", None, b"bytes").verdict is Verdict.UPDATED
+    assert crawl.see("c", further).original == "a"
