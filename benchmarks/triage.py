@@ -110,7 +110,7 @@ def _reviewed(sets: Sequence[LabelledSet]) -> list[Reviewed]:
                 original,
                 labelled.name,
                 0.0,
-                None,
+                False,
                 decision.rule.short,
             )
             rows.append(Row(Verdict.NEAR_DUPLICATE, *values))
