@@ -93,7 +93,7 @@ class Deduplicator:
         # Those that have ended in order: once they are opened again, nobody can tell any longer.
         self._ended_runs: set[int] = set()
         self._stored: set[int] = set()
-        self._looked = 0.0
+        self._look_at = 0.0
 
     def close(self) -> None:
         """Close the database."""
@@ -107,7 +107,7 @@ class Deduplicator:
             DatabaseError: it is being cancelled, or the database cannot be written.
         """
         # Where the transaction fails, and is repeated, it is looked again.
-        self._looked = 0.0
+        self._look_at = 0.0
         with self.database.write() as connection:
             self._ended_runs.update(connection.scalars(_ENDED_OF_NAME, {"name": name}))
             run_id = document_rows.open_run(connection, name, mark_only=self._settings.mark_only)
@@ -223,11 +223,7 @@ class Deduplicator:
         """
         with self.database.write() as connection:
             for key in keys:
-                for found in document_rows.find_by_given_key(connection, key):
-                    # One of them may have led another.
-                    self._writer.remove_cluster(
-                        connection, document_rows.find_with_leaders(connection, [found.id])[found.id]
-                    )
+                self._forget(connection, [each.id for each in document_rows.find_by_given_key(connection, key)])
 
     def note_stored(self, document_id: int) -> None:
         """Note that a document is stored; it is written with the next batch, or by `write_stored`."""
@@ -289,8 +285,8 @@ class Deduplicator:
 
     def _give_up(self, connection: Connection) -> None:
         """Forget what processes have left behind that have ended: nobody may have stored it."""
-        if time.monotonic() > self._looked + _LOOK_SECONDS or not self._looked:
-            self._looked = time.monotonic()
+        if (now := time.monotonic()) >= self._look_at:
+            self._look_at = now + _LOOK_SECONDS
             if left := find_left_behind(connection, process_name()):
                 self._forget(connection, left)
                 logger.info("given up: %s that a process had under way when it ended", counted(len(left), "document"))
