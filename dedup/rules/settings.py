@@ -17,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from dedup.errors import SettingsError
 from dedup.keys import RADIUS, Keys, TableDesign
 from dedup.rules.declared import Settings, setting
+from dedup.rules.documents import Verdict
 from dedup.rules.scope import FOR_EVER, Memory, Scope
 from dedup.rules.setting_values import number, parsed, to_bool, whole_number, word
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
@@ -267,6 +268,10 @@ class DedupSettings(RuleSettings):
     def are_mostly_duplicates(cls, documents: int, duplicates: int) -> bool:
         """Return whether so many of a host's documents are duplicates that it may be a trap, or a mistake."""
         return documents >= cls.fewest_of_host and duplicates > cls.max_drop_share * documents
+
+    def drops(self, verdict: Verdict) -> bool:
+        """Return whether what has a verdict is dropped as a duplicate, and not only marked."""
+        return verdict.is_duplicate and not self.mark_only
 
     enabled: bool = setting(True, to_bool, "whether anything is done at all.")
     database_url: str = setting("sqlite:///dedup.db", str, "the database: an SQLite file or a PostgreSQL server.")

@@ -139,11 +139,9 @@ class CrawlRun:
         pending.decision = decision = await self._deciding.submit(pending, pending.take_place())
         if decision is not None:
             await pending.wait_in_order()
-        while decision is not None and self._drops(decision) and await self.unstored.loses_original(decision, deadline):
+        drops, loses = self._settings.drops, self.unstored.loses_original
+        while decision is not None and drops(decision.verdict) and await loses(decision, deadline):
             pending.decision = decision = await self._deciding.submit(pending)
-
-    def _drops(self, decision: Decision) -> bool:
-        return decision.is_dropped and not self._settings.mark_only
 
     async def has_seen_bytes(self, body_digest: bytes, key: str) -> bool:
         """Whether a page with these bytes was analysed before, in this run or an earlier one."""

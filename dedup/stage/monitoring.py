@@ -211,7 +211,7 @@ class ItemMonitor:
 
     def _note_earlier(self, decision: Decision) -> None:
         """Warn of a run of which most items are dropped as copies of what earlier ones have seen."""
-        self._of_earlier_runs += self._is_dropped(decision) and decision.is_of_earlier_run
+        self._of_earlier_runs += self._settings.drops(decision.verdict) and decision.is_of_earlier_run
         is_most = self._of_earlier_runs >= WARN_AFTER and 2 * self._of_earlier_runs > self.examined
         if is_most and self._is_first("earlier runs"):
             logger.warning(
@@ -225,7 +225,7 @@ class ItemMonitor:
         # Dicts are of one class, whatever they are.
         kind = f" of {reading.item_class}" if reading.item_class else f" (text: {reading.source})"
         self._examined[kind] += 1
-        if not self._is_dropped(decision):
+        if not self._settings.drops(decision.verdict):
             return
         by_original = self._dropped.setdefault(kind, {})
         dropped = by_original.setdefault(str(decision.original), _Dropped())
@@ -235,9 +235,6 @@ class ItemMonitor:
             self._dropped[kind] = {original: by_original[original] for original in most}
         if self._examined[kind] >= WARN_AFTER:
             self._warn_of_taken(kind, str(decision.original), dropped)
-
-    def _is_dropped(self, decision: Decision) -> bool:
-        return decision.is_dropped and not self._settings.mark_only
 
     def _warn_of_taken(self, kind: str, original: str, dropped: _Dropped) -> None:
         """Warn where one original has taken more than half of a class: no run is emptied without a word."""

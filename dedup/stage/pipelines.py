@@ -377,11 +377,12 @@ class NearDuplicatePipeline:
         if decision == ERASED:
             stats.inc_value("dedup/erased")
             return
-        is_marked = decision.verdict.is_duplicate and self.settings.mark_only
+        is_dropped = self.settings.drops(decision.verdict)
+        is_marked = decision.verdict.is_duplicate and not is_dropped
         name = decision.verdict.value.replace(" ", "_")
         stats.inc_value(MARKED if is_marked else f"dedup/{name}")
         stats.inc_value("dedup/text_bytes", decision.text_bytes)
-        if decision.is_dropped and not is_marked:
+        if is_dropped:
             stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
             stats.inc_value("dedup/lost_bytes", decision.lost.bytes)
         if decision.is_separate:
