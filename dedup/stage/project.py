@@ -29,6 +29,12 @@ from dedup.stage.running import refuse_to_start
 
 S = TypeVar("S", bound=Settings)
 
+ITEMS_AT_ONCE = 32
+"""How many items of a response are under way at once, where a project does not say (Scrapy: 100).
+
+Scrapy makes so many tasks for each response, whatever it yields, and all of them live until its items are through.
+"""
+
 _ALONE = 300.0
 
 _DATABASE = DedupSettings.full_name("database_url")
@@ -240,7 +246,7 @@ def require_report(settings: DedupSettings) -> None:
 
 
 class StageComponents:
-    """Extension that names pipeline and spider middleware in the settings, and is gone.
+    """Extension that names pipeline and spider middleware in the settings, sets `ITEMS_AT_ONCE`, and is gone.
 
     Their places depend on the classes of a project's pipelines. To load these is to run its modules, of which some
     import the reactor: so not before Scrapy has installed the one that the project wants, as add-ons would.
@@ -248,7 +254,7 @@ class StageComponents:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Name them.
+        """Set them.
 
         Raises:
             NotConfigured: that is all that there was to do.
@@ -262,6 +268,8 @@ class StageComponents:
         _name(
             settings, "SPIDER_MIDDLEWARES", "dedup.stage.spidermiddlewares.DuplicateLinksMiddleware", _MIDDLEWARE_ORDER
         )
+        if read_settings(crawler).enabled:
+            settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
         raise NotConfigured
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from threading import Barrier
-from typing import Any
+from typing import Any, Self
 
 import attrs
 import pydantic
@@ -21,11 +21,12 @@ import scrapy
 import sqlalchemy
 from itemadapter import ItemAdapter
 from scrapy.core.engine import ExecutionEngine
-from scrapy.crawler import AsyncCrawlerRunner
+from scrapy.crawler import AsyncCrawlerRunner, Crawler
 from scrapy.settings import Settings
 
 from dedup import make_signature
 from dedup.rules.settings import DedupSettings
+from dedup.stage.project import ITEMS_AT_ONCE
 from dedup.store.database import open_existing_database
 from dedup.store.deduplicator import Deduplicator
 from dedup.store.urls import url_of
@@ -235,6 +236,33 @@ def test_stage_can_be_switched_off(off: dict[str, Any], pass_on: PassOn, tmp_pat
     assert len(outcome.items) == 4
     assert not [name for name in outcome.stats if name.startswith("dedup/")]
     assert list(tmp_path.iterdir()) == []
+
+
+class ItemsAtOnce:
+    """An item pipeline that counts how many items may be under way at once."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        crawler.stats.set_value("at once", crawler.settings.getint("CONCURRENT_ITEMS"))
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_item(self, item: Any) -> Any:
+        return item
+
+
+@pytest.mark.parametrize(
+    ("settings", "at_once"),
+    [({}, ITEMS_AT_ONCE), ({"CONCURRENT_ITEMS": 50}, 50), ({"DEDUP_ENABLED": False}, 100)],
+    ids=["by itself", "as the project says", "switched off"],
+)
+def test_fewer_items_are_under_way_unless_the_project_says(
+    settings: dict[str, Any], at_once: int, tmp_path: Path
+) -> None:
+    database = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}"}
+    outcome = crawl_here(ItemsSpider, {**database, "ITEM_PIPELINES": {ItemsAtOnce: 400}, **settings}, items=four())
+    assert outcome.stats["at once"] == at_once
 
 
 def test_wrong_setting_refuses_to_start(pass_on: PassOn) -> None:
