@@ -33,6 +33,7 @@ from dedup.store.unit_of_work import Session
 
 _PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class")
 _DIGITS = 12
+_BYTES_OF_FIELDS = 8
 _SEPARATE = re.compile(rf" \((?:text|bytes) [0-9a-f]{{{_DIGITS}}}\)\Z")
 
 # Rows become documents in the order of the columns: this is done for all candidates of every document.
@@ -67,10 +68,16 @@ _BY_TEXT_OUTSIDE_CLUSTER = (
     .order_by(documents.c.id)
     .limit(1)
 )
-_BY_TEXT = (
-    _DOCUMENT.where(_OF_TEXT)
-    .order_by((documents.c.fields == bindparam("fields")).desc(), documents.c.id)
-    .limit(bindparam("most"))
+
+
+def _earliest_of_text(*which: ColumnElement[bool]) -> Subquery:
+    return _DOCUMENT.where(_OF_TEXT, *which).order_by(documents.c.id).limit(bindparam("most")).subquery()
+
+
+# Those with these fields and the earliest of all, each by an index: of very many only some are read.
+_BY_TEXT, _BY_TEXT_WITHOUT_FIELDS = (
+    union_all(*(select(*each.c) for each in (_earliest_of_text(has_fields), _earliest_of_text())))
+    for has_fields in (documents.c.fields_digest == bindparam("fields"), documents.c.fields == "")
 )
 _MEMBERS = _DOCUMENT.where(documents.c.id.in_(bindparam("ids", expanding=True)))
 _LEADERS_OF_MEMBERS = _DOCUMENT.where(
@@ -219,6 +226,11 @@ def given_key_of(key: str) -> str:
     return _SEPARATE.sub("", key)
 
 
+def digest_of_fields(fields: str) -> bytes | None:
+    """Return what documents with the same fields are found by; None: there are none."""
+    return digest(fields.encode())[:_BYTES_OF_FIELDS] if fields else None
+
+
 def is_same(stored: StoredDocument, content: Content) -> bool:
     """Return whether a document holds what it held before; without text it is told by its bytes."""
     if stored.text_digest != content.text_digest or have_changed(stored.fields, content.fields):
@@ -294,8 +306,11 @@ def find_relatives(session: Session, digests: Digests) -> Relatives:
 
 def find_by_text(session: Session, text_digest: bytes, fields: str) -> list[StoredDocument]:
     """Return documents with this text, `MOST_OF_TEXT` at most: those with these very fields, then the earliest."""
-    found = session.execute(_BY_TEXT, {"digest": text_digest, "fields": fields, "most": MOST_OF_TEXT})
-    return [_stored(row) for row in found]
+    own = digest_of_fields(fields)
+    question = _BY_TEXT_WITHOUT_FIELDS if own is None else _BY_TEXT
+    found = session.execute(question, {"digest": text_digest, "fields": own, "most": MOST_OF_TEXT})
+    by_id = {each.id: each for each in map(_stored, found)}
+    return sorted(by_id.values(), key=lambda each: (each.fields != fields, each.id))[:MOST_OF_TEXT]
 
 
 def find_by_text_outside_cluster(session: Session, text_digest: bytes, leader_id: int) -> StoredDocument | None:

@@ -276,3 +276,15 @@ def test_two_items_of_one_text_that_are_refused_at_once_can_come_again(crawl: Cr
     crawl.deduplicator.refuse([each.document_id for each in decided if each is not None])
     crawl.assert_consistent()
     assert [each.verdict for each in decide(crawl, *reversed(items))] == [NEW, Verdict.SIMILAR]
+
+
+def test_of_very_many_items_of_one_text_the_one_with_the_same_fields_is_found(crawl: Crawl) -> None:
+    items = [item(A, f"{PAGE}{number}", fields=fields(f"{number} May 2021")) for number in range(200)]
+    verdicts = [each.verdict for each in decide(crawl, *items)]
+    assert verdicts == [NEW] + [Verdict.SIMILAR] * 199
+    [found] = decide(crawl, item(A, f"{PAGE}/again", fields=fields("150 May 2021")))
+    assert (found.verdict, found.original) == (EXACT, f"{PAGE}150")
+    # One that says less may be any of them.
+    [bare] = decide(crawl, item(A, f"{PAGE}/bare"))
+    assert (bare.verdict, bare.original) == (Verdict.SIMILAR, f"{PAGE}0")
+    assert decide(crawl, item(A, f"{PAGE}/bare again"))[0].original == f"{PAGE}/bare"
