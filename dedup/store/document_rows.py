@@ -70,14 +70,17 @@ _BY_TEXT_OUTSIDE_CLUSTER = (
 )
 
 
-def _earliest_of_text(*which: ColumnElement[bool]) -> Subquery:
-    return _DOCUMENT.where(_OF_TEXT, *which).order_by(documents.c.id).limit(bindparam("most")).subquery()
+def _earliest(*which: ColumnElement[bool], most: int = 1) -> Subquery:
+    return _DOCUMENT.where(*which).order_by(documents.c.id).limit(most).subquery()
 
+
+MOST_OF_TEXT = 64
+"""With the fields of so many documents of one text those of another one are compared."""
 
 # Those with these fields and the earliest of all, each by an index: of very many only some are read.
 _BY_TEXT, _BY_TEXT_WITHOUT_FIELDS = (
-    union_all(*(select(*each.c) for each in (_earliest_of_text(has_fields), _earliest_of_text())))
-    for has_fields in (documents.c.fields_digest == bindparam("fields"), documents.c.fields == "")
+    union_all(*(select(*_earliest(_OF_TEXT, *which, most=MOST_OF_TEXT).c) for which in ((has_fields,), ())))
+    for has_fields in (documents.c.fields_digest == bindparam("fields_digest"), documents.c.fields == "")
 )
 _MEMBERS = _DOCUMENT.where(documents.c.id.in_(bindparam("ids", expanding=True)))
 _LEADERS_OF_MEMBERS = _DOCUMENT.where(
@@ -138,9 +141,6 @@ _ANY_LED = select(documents.c.id).where(documents.c.leader_id == bindparam("lead
 _SOME_ERASED = select(erased.c.digest).limit(1)
 _ERASED = select(erased.c.digest).where(erased.c.digest.in_(bindparam("digests", expanding=True)))
 _RUN = select(runs.c.id).where(runs.c.id == bindparam("run"))
-
-MOST_OF_TEXT = 64
-"""With the fields of so many documents of one text those of another one are compared."""
 
 CANCELLING = "cancelling"
 """The outcome of a run that is being cancelled."""
@@ -226,9 +226,9 @@ def given_key_of(key: str) -> str:
     return _SEPARATE.sub("", key)
 
 
-def digest_of_fields(fields: str) -> bytes | None:
-    """Return what documents with the same fields are found by; None: there are none."""
-    return digest(fields.encode())[:_BYTES_OF_FIELDS] if fields else None
+def columns_of_fields(fields: str) -> dict[str, Any]:
+    """Return the columns of a document's fields: these, and what documents with the same are found by, if any."""
+    return {"fields": fields, "fields_digest": digest(fields.encode())[:_BYTES_OF_FIELDS] if fields else None}
 
 
 def is_same(stored: StoredDocument, content: Content) -> bool:
@@ -236,10 +236,6 @@ def is_same(stored: StoredDocument, content: Content) -> bool:
     if stored.text_digest != content.text_digest or have_changed(stored.fields, content.fields):
         return False
     return bool(content.sketch.tokens) or stored.body_digest == content.body_digest
-
-
-def _earliest(which: ColumnElement[bool]) -> Subquery:
-    return _DOCUMENT.where(which).order_by(documents.c.id).limit(1).subquery()
 
 
 # One statement for four questions: most of what a statement costs is not the database's work.
@@ -306,9 +302,8 @@ def find_relatives(session: Session, digests: Digests) -> Relatives:
 
 def find_by_text(session: Session, text_digest: bytes, fields: str) -> list[StoredDocument]:
     """Return documents with this text, `MOST_OF_TEXT` at most: those with these very fields, then the earliest."""
-    own = digest_of_fields(fields)
-    question = _BY_TEXT_WITHOUT_FIELDS if own is None else _BY_TEXT
-    found = session.execute(question, {"digest": text_digest, "fields": own, "most": MOST_OF_TEXT})
+    question = _BY_TEXT if fields else _BY_TEXT_WITHOUT_FIELDS
+    found = session.execute(question, {"digest": text_digest, **columns_of_fields(fields)})
     by_id = {each.id: each for each in map(_stored, found)}
     return sorted(by_id.values(), key=lambda each: (each.fields != fields, each.id))[:MOST_OF_TEXT]
 

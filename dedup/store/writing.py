@@ -47,7 +47,7 @@ class DocumentWriter:
         if content.title and content.title != stored.title:
             values["title"] = content.title
         if content.fields and content.fields != stored.fields:
-            values |= {"fields": content.fields, "fields_digest": document_rows.digest_of_fields(content.fields)}
+            values |= document_rows.columns_of_fields(content.fields)
         if content.body_digest is not None and content.body_digest != stored.body_digest:
             values["body_digest"] = content.body_digest
             if not content.sketch.tokens:
@@ -67,8 +67,7 @@ class DocumentWriter:
             "space": identity.space,
             "body_digest": content.body_digest,
             "title": content.title,
-            "fields": content.fields,
-            "fields_digest": document_rows.digest_of_fields(content.fields),
+            **document_rows.columns_of_fields(content.fields),
             "text_bytes": content.text_bytes,
             "text_id": text_id,
             "leader_id": None if leader is None else leader.id,

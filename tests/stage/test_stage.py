@@ -239,7 +239,7 @@ def test_stage_can_be_switched_off(off: dict[str, Any], pass_on: PassOn, tmp_pat
 
 
 class ItemsAtOnce:
-    """An item pipeline that counts how many items may be under way at once."""
+    """An item pipeline that notes how many items may be under way at once."""
 
     def __init__(self, crawler: Crawler) -> None:
         crawler.stats.set_value("at once", crawler.settings.getint("CONCURRENT_ITEMS"))
