@@ -44,35 +44,20 @@ BENCHMARKS = {
 }
 """The modules by the names of their benchmarks, with the function where it is not `run`."""
 
-MOVED = {
-    "shapes": "a test: tests/projects/test_item_shapes.py",
-    "hostile": "a thorough test: tests/crawler/test_hostile.py",
-    "kill": "a test: tests/crawler/test_kill.py",
-    "workers": "a thorough test: tests/crawler/cluster/test_together.py",
-    "order": "a thorough test: tests/store/test_order.py",
-    "labelled": "not here any more: labelled sets are read, see CONTRIBUTING.md",
-    "templates": "not here any more, as it took what `labelled` had made",
-}
-"""What is no benchmark any more, and where it went."""
-
 _DESCRIBED = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 
 def main() -> int:
     """Run the benchmark named on the command line and return the exit status: 1 if it has failed, 2 for wrong use."""
     listed = [f"  {name:16} {_first_line(name)}" for name in BENCHMARKS]
-    moved = [f"  {name:16} {where}" for name, where in MOVED.items()]
     parser = ArgumentParser(
         prog="python -m benchmarks",
-        description="\n".join([str(__doc__), *listed, "\nNo benchmark any more:", *moved]),
+        description="\n".join([str(__doc__), *listed]),
         formatter_class=RawDescriptionHelpFormatter,
     )
-    parser.add_argument("benchmark", choices=[*BENCHMARKS, *MOVED], metavar="NAME")
+    parser.add_argument("benchmark", choices=list(BENCHMARKS), metavar="NAME")
     parser.add_argument("arguments", nargs=REMAINDER, help="see python -m benchmarks NAME --help")
     options = parser.parse_args(sys.argv[1:] or ["all"])
-    if options.benchmark in MOVED:
-        print(f"error: {options.benchmark} is {MOVED[options.benchmark]}", file=sys.stderr)
-        return 2
     try:
         # Each of them needs packages that the others do without.
         module, _, function = BENCHMARKS[options.benchmark].partition(":")
