@@ -54,7 +54,11 @@ def main() -> None:
     process = AsyncCrawlerProcess(settings)
     crawler = process.create_crawler(PagesSpider)
     times: dict[str, float] = {}
-    crawler.signals.connect(lambda: times.setdefault("opened", time.monotonic()), signals.spider_opened, weak=False)
+
+    def opened() -> None:
+        times.update(opened=time.monotonic(), starting=time.process_time())
+
+    crawler.signals.connect(opened, signals.spider_opened, weak=False)
     crawler.signals.connect(lambda: times.update(fetched=time.monotonic()), signals.response_received, weak=False)
     process.crawl(crawler, url=url)
     process.start()
@@ -64,6 +68,7 @@ def main() -> None:
         "fetching": times["fetched"] - times["opened"],
         "all": time.monotonic() - before,
         "cpu": time.process_time() + children,
+        "starting": times["starting"],
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "items": crawler.stats.get_value("item_scraped_count", 0),
     }

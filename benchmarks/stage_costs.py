@@ -61,14 +61,16 @@ def chain(*, pages: int = 100, many: int = 1000, latency: int = 20, rounds: int 
 
 def _print_chain(figures: dict[str, Any], pages: int, many: int) -> None:
     print(f"chain: {pages:,} pages, each of which links to the next, from the first request to the last page;")
-    print(f"a page: one of {many:,} that are linked from one; start: until the spider is opened;")
+    print(f"a page: one of {many:,} that are linked from one, from the opened spider to the end of the process;")
+    print("start: until the spider is opened, with what is loaded;")
     print("command: all that the crawl of the chain takes, with what is loaded and what is still decided behind it")
-    print("            chain s  by off   ms a page  by off   CPU ms a page   start s   command s")
+    print("            chain s  by off   ms a page  by off   CPU ms a page   start s   CPU s   command s")
     off = figures["off"]
     for name, each in figures.items():
         print(
             f"{name:10}  {each['chain']:>7.2f}  {each['chain'] / off['chain']:>6.2f}   {each['page'] * 1000:>9.2f}"
             f"  {each['page'] / off['page']:>6.2f}   {each['cpu'] * 1000:>13.2f}   {each['start']:>7.2f}"
+            f"   {each['starting']:>5.2f}"
             f"   {each['all']:>9.2f}"
         )
 
@@ -79,7 +81,11 @@ def _measure_chain(site: str, path: str, pages: int, case: str) -> dict[str, flo
         if found["items"] != pages:
             raise ValueError(f"{found['items']} items of {pages} pages")
         return {"chain": found["fetching"], "start": found["start"], "all": found["all"]}
-    return {"page": found["fetching"] / pages, "cpu": found["cpu"] / pages}
+    return {
+        "page": found["fetching"] / pages,
+        "cpu": (found["cpu"] - found["starting"]) / pages,
+        "starting": found["starting"],
+    }
 
 
 def _crawl(python: str, url: str, case: str) -> dict[str, float]:

@@ -61,9 +61,9 @@ class Folding(NamedTuple):
 
 @cache
 def folding() -> Folding:
-    """Return the tables; made in some 60 ms, once."""
-    every = [chr(point) for point in range(_END)]
-    blocks = ["".join(every[at : at + _BLOCK]) for at in range(0, _END, _BLOCK) if at not in _SURROGATES]
+    """Return the tables; made once."""
+    every = _characters()
+    blocks = [every[at : at + _BLOCK] for at in range(0, _END, _BLOCK) if at not in _SURROGATES]
     combining = _combining(blocks)
     known = _classes(every)
     classes = known.copy()
@@ -90,12 +90,17 @@ def folding() -> Folding:
     return Folding(classes, starts, np.array(replaced, np.uint16))
 
 
-def _classes(every: list[str]) -> NDArray[np.uint8]:
-    # A placeholder for what is no character keeps positions equal to code points.
-    text = "".join(" " if 0xD800 <= ord(each) < 0xE000 else each for each in every)
+def _characters() -> str:
+    """Return every character in order, with a space for what is none, so that positions are code points."""
+    points = np.arange(_END, dtype="<u4")
+    points[_SURROGATES.start : _SURROGATES.stop] = ord(" ")
+    return points.tobytes().decode("utf-32-le")
+
+
+def _classes(every: str) -> NDArray[np.uint8]:
     classes = np.zeros(_ALL, np.uint8)
     for characters, bits in _CLASSES.items():
-        for found in regex.finditer(f"{characters}+", text, regex.V1):
+        for found in regex.finditer(f"{characters}+", every, regex.V1):
             classes[found.start() : found.end()] |= bits
     return classes
 
