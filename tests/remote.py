@@ -53,7 +53,7 @@ class FileServer:
                 self._send(with_body=True)
 
             def _send(self, *, with_body: bool) -> None:
-                name = unquote(self.path).removeprefix("/")
+                name = unquote(self.path.partition("?")[0]).removeprefix("/")
                 path = server._folder / name
                 if not path.is_file():
                     self.send_error(404)

@@ -100,6 +100,18 @@ def test_of_files_of_a_web_server_is_written_what_is_of_local_ones(folder: Path,
         assert_written_alike(tmp_path, "jsonl", server.url)
 
 
+def test_the_path_of_a_url_names_the_format(folder: Path, tmp_path: Path) -> None:
+    jsonl(folder / "jsonl")
+    (folder / "page.html").write_text(f"<html><body><p>{document(100, 'page')}</p></body></html>", encoding="utf-8")
+    with serving(folder) as server:
+        inputs = [f"{server.url}{name}" for name in ("jsonl.jsonl?token=a.b", "page.html?v=2#top")]
+        done = dedup(*inputs, "-o", "out", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    kept, dropped = (rows_of(tmp_path / "out" / f"{name}.jsonl") for name in ("kept", "dropped"))
+    assert len(kept) + len(dropped) == 301
+    assert [row["text"] for row in kept if row.get("key") == inputs[1]] == [document(100, "page")]
+
+
 def test_a_pattern_names_files(folder: Path) -> None:
     texts(folder / "a")
     upload(folder)

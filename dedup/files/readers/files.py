@@ -18,7 +18,15 @@ from dedup.console import plain
 from dedup.errors import InputError
 from dedup.files.readers.documents import CorpusDocument, CorpusFile, ReadOptions
 from dedup.files.readers.json_arrays import begins_array
-from dedup.files.readers.streams import FileStatus, find_remote, is_url, load_zstd, open_raw, translate_errors
+from dedup.files.readers.streams import (
+    FileStatus,
+    file_name,
+    find_remote,
+    is_url,
+    load_zstd,
+    open_raw,
+    translate_errors,
+)
 from dedup.workers.pool import PRELOAD
 
 KNOWN = "JSON, JSONL, CSV, TSV (also .gz, .zst), Parquet, WARC and WET (also .gz), .txt, .html"
@@ -221,7 +229,7 @@ def require_one_document(name: str) -> None:
 
 def _format_of(path: str) -> tuple[Format | None, str]:
     """Return the format and the suffix of the compression by a file's name; no format if there is none known."""
-    stem, suffix = os.path.splitext(path.lower())  # noqa: PTH122 -- a million files
+    stem, suffix = os.path.splitext(file_name(path).lower())  # noqa: PTH122 -- a million files
     if suffix not in _COMPRESSIONS:
         return FORMATS.get(suffix), ""
     format_ = FORMATS.get(os.path.splitext(stem)[1])  # noqa: PTH122

@@ -16,7 +16,7 @@ from dedup.files.readers.documents import (
     Rejected,
     storable,
 )
-from dedup.files.readers.streams import DAMAGE, Stream, why_damaged
+from dedup.files.readers.streams import DAMAGE, Stream, file_name, why_damaged
 
 
 def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
@@ -39,7 +39,7 @@ def _document(file: CorpusFile, position: Position, options: ReadOptions) -> Cor
     record: Record
     text: str | None
     html: bytes | None
-    if ".htm" in file.name.lower()[-9:]:
+    if ".htm" in file_name(file.path).lower()[-9:]:
         text, html, record = None, data, Page({"key": file.key})
     else:
         text, html = _decoded(data), None

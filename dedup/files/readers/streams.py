@@ -122,6 +122,17 @@ def is_url(path: str) -> bool:
     return "://" in path
 
 
+def file_name(path: str) -> str:
+    """Return what tells the format of a file: its path, of a page of the web without the query and fragment behind it.
+
+    In other stores a question mark is a letter of a name like any other.
+
+    >>> file_name("https://example.com/news.jsonl?token=ab")
+    'https://example.com/news.jsonl'
+    """
+    return path.partition("#")[0].partition("?")[0] if path.startswith(("http://", "https://")) else path
+
+
 def find_remote(url: str) -> tuple[str, dict[str, FileStatus]]:
     """Find the files that a URL names, in the order in which local files of these names are read.
 
