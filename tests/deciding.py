@@ -67,10 +67,10 @@ class Watched(Deduplicator):
         documents: Sequence[Document],
         run_id: int,
         *,
-        withdrawn: Collection[int] = (),
+        decided_again: Collection[int] = (),
         is_stored: bool = True,
     ) -> list[Decision | None]:
-        decisions = super().decide(documents, run_id, withdrawn=withdrawn, is_stored=is_stored)
+        decisions = super().decide(documents, run_id, decided_again=decided_again, is_stored=is_stored)
         for document, decision in zip(documents, decisions, strict=True):
             if decision is None or decision == ERASED:
                 continue

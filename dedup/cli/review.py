@@ -21,7 +21,7 @@ from dedup.report.html.serving import Pairs, ReviewServer
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, selection_for
 from dedup.store.database import Database
-from dedup.store.writing import release, take_back
+from dedup.store.writing import release, undo_release
 
 _LAST_PORT = 65_535
 
@@ -78,7 +78,7 @@ class _Acts:
     def mark(self, pairs: Pairs, is_undone: bool) -> list[str]:
         with self._lock:
             if is_undone:
-                taken = set(take_back(self._database, pairs))
+                taken = set(undo_release(self._database, pairs))
                 return ["taken" if key in taken else "left" for _, key in pairs]
             found = release(self._database, pairs)
         # Of a page that is a copy in one pair alone, the last of these is true.

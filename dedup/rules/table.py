@@ -4,6 +4,10 @@ A shared key is only a hint, and so are sketches: news agencies, laws and forms 
 is a copy only where the words of both texts say so, by the shingles that they share and by how they differ. Rows are in
 the order of what they cost, as `dedup.rules.pair.Pair` measures only what a row asks for; what is alike passes those
 that find another thing in the same frame, and is a copy where none does.
+
+What no pair is asked for is settled before, in `dedup.store.deduplicator`: what was erased, and what was seen before
+with the same text. `dedup.store.originals` looks for equal texts, then for those that share keys, the most similar
+first, and knows pages that have moved. What becomes of a verdict in a project is said in `dedup.stage.pending`.
 """
 
 from __future__ import annotations

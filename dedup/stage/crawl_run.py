@@ -251,13 +251,13 @@ class CrawlRun:
         assert self._run_id is not None
         documents = [each.document for each in batch if each.document is not None]
         order = _canonical_first(documents)
-        withdrawn = {each.decision.document_id for each in batch if each.decision is not None}
+        decided_again = {each.decision.document_id for each in batch if each.decision is not None}
         # What was decided though the connection broke is found unchanged, and its verdict is kept.
         decide = partial(
             self._deduplicator.decide,
             [documents[index] for index in order],
             self._run_id,
-            withdrawn=withdrawn,
+            decided_again=decided_again,
             # Of these nobody says what becomes of them.
             is_stored=is_tried_out(self._crawler),
         )

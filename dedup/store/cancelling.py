@@ -141,7 +141,7 @@ def _remove(database: Database, names: Mapping[int, str], cancelled: Cancelled, 
             is_gone = False
             # A process may still be writing to the run.
             while not is_gone:
-                while _take_back_some(database, keys, run_id, names, cancelled):
+                while _undo_some(database, keys, run_id, names, cancelled):
                     progress.show(cancelled.verdicts)
                 for each in tables:
                     deleted = _delete_rows(database, each, name)
@@ -169,9 +169,7 @@ def _begin(database: Database, name: str, *, force: bool) -> int:
         return int(run.id)
 
 
-def _take_back_some(
-    database: Database, keys: KeyTable, run_id: int, run_ids: Collection[int], cancelled: Cancelled
-) -> bool:
+def _undo_some(database: Database, keys: KeyTable, run_id: int, run_ids: Collection[int], cancelled: Cancelled) -> bool:
     """Delete all verdicts of a run on some documents, and what they have stored; return whether there were any.
 
     What another one of the runs that go has seen is counted with that.

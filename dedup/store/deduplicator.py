@@ -145,7 +145,7 @@ class Deduplicator:
         documents: Sequence[Document],
         run_id: int,
         *,
-        withdrawn: Collection[int] = (),
+        decided_again: Collection[int] = (),
         is_stored: bool = True,
     ) -> list[Decision | None]:
         """Decide documents one after the other, and write what follows, in one transaction.
@@ -153,7 +153,7 @@ class Deduplicator:
         Args:
             documents: the documents, in the order in which they count as seen.
             run_id: the run that the verdicts belong to.
-            withdrawn: numbers of those among them that were dropped in this run because of an original that is
+            decided_again: numbers of those among them that were dropped in this run because of an original that is
                 forgotten: as they are decided once more, these verdicts go.
             is_stored: whether what is kept counts as stored; else it is under way until `note_stored` or `refuse`, and
                 is given up where this process ends before.
@@ -170,8 +170,8 @@ class Deduplicator:
         with self._write() as connection:
             document_rows.require_run(connection, run_id)
             self._give_up(connection)
-            if withdrawn:
-                writing.withdraw(connection, run_id, withdrawn)
+            if decided_again:
+                writing.delete_drops(connection, run_id, decided_again)
             plain_class = self._plain_class
             if plain_class is None:
                 plain_class = plain_class_of(connection, documents[0].item_class)
@@ -311,7 +311,7 @@ class Deduplicator:
     def _decide(self, unit: UnitOfWork, found: Recognised) -> Decision:
         unchanged = found.stored if found.is_unchanged else None
         if found.stored is not None and found.stored.text_digest is None and not unit.has_decided(found.stored):
-            unit.withdraw(found.stored.id)
+            unit.delete_verdicts(found.stored.id)
         verdict, answer = self._find(unit, found, unchanged)
         original = answer.original
         is_of_this_run = found.stored is not None and found.stored.last_run_id == unit.run_id

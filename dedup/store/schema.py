@@ -1,5 +1,14 @@
 """The tables of the database: texts, their keys, documents, verdicts, runs.
 
+What one item writes:
+
+- the first of a run, a row of `dedup_runs`;
+- a document that is new, a row of `dedup_documents`; one that was seen before changes its own;
+- a text that nobody had, a row of `dedup_texts`, and, if it is found by keys from now on, one of `dedup_keys` a key;
+- a decision, a row of `dedup_verdicts`, unless a run that was killed meets again what it had decided;
+- until an item that is kept is stored, a row of `dedup_under_way`;
+- where it is not examined, or skipped, one more in the counts of the run.
+
 All columns are the same on SQLite and PostgreSQL. Fingerprints are unsigned in code and signed in
 SQL; `to_signed` and `to_unsigned` convert.
 """
@@ -132,7 +141,7 @@ verdicts = Table(
     Column("second_id", Id, ForeignKey("dedup_documents.id")),
     Column("distance", SmallInteger),
     Column("similarity", Float),
-    # What decided: the short name of a `dedup.rules.documents.Rule`; none for what an earlier decision had settled.
+    # What decided: the short name of a `dedup.rules.table.Rule`; none for what an earlier decision had settled.
     Column("rule", Text),
     # What a near-duplicate says that nothing stored does: words, and their bytes in UTF-8.
     Column("lost", Integer),

@@ -39,7 +39,7 @@ _LAST_IDS = select(
     select(func.max(documents.c.id)).scalar_subquery(),
     select(properties.c.value).where(_OF_LAST_REMOVED).scalar_subquery(),
 )
-_WITHDRAW = delete(verdicts).where(
+_VERDICTS_OF_DOCUMENT = delete(verdicts).where(
     verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
 )
 
@@ -131,9 +131,9 @@ class UnitOfWork:
             }
         )
 
-    def withdraw(self, document_id: int) -> None:
+    def delete_verdicts(self, document_id: int) -> None:
         """Delete what other processes have decided on a document in this run, since it is undecided."""
-        self._connection.execute(_WITHDRAW, {"document": document_id, "run": self.run_id})
+        self._connection.execute(_VERDICTS_OF_DOCUMENT, {"document": document_id, "run": self.run_id})
 
     def has_decided(self, stored: StoredDocument) -> bool:
         """Whether a document was decided before in this transaction, or an earlier one of this process and run."""

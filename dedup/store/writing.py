@@ -267,7 +267,7 @@ def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
     return outcome
 
 
-def take_back(database: Database, pairs: Iterable[tuple[str, str]]) -> list[str]:
+def undo_release(database: Database, pairs: Iterable[tuple[str, str]]) -> list[str]:
     """Let released documents be copies of their originals again, in one transaction.
 
     What was decided again since, leads others by now, or has lost its original, is left as it is.
@@ -288,12 +288,12 @@ def take_back(database: Database, pairs: Iterable[tuple[str, str]]) -> list[str]
         for original, key in dict.fromkeys(pairs):
             found = [each for each in document_rows.find_by_given_key(session, key) if each.key == clean(key)]
             # A list: all of them are taken back, whatever became of the first.
-            if any(_take_back(session, keys, each, clean(original)) for each in found):
+            if any(_undo_release(session, keys, each, clean(original)) for each in found):
                 taken.append(key)
     return taken
 
 
-def _take_back(session: Session, keys: KeyTable, document: StoredDocument, original: str) -> bool:
+def _undo_release(session: Session, keys: KeyTable, document: StoredDocument, original: str) -> bool:
     leads = document_rows.leads_any(session, document.id)
     of_document = select(verdicts).where(verdicts.c.document_id == document.id)
     last = session.execute(of_document.order_by(verdicts.c.id.desc()).limit(1)).first()
@@ -323,7 +323,7 @@ def find_dropped(session: Session, run_id: int, document_ids: Collection[int]) -
     return [(key, original) for key, original in found]
 
 
-def withdraw(session: Session, run_id: int, document_ids: Collection[int]) -> None:
+def delete_drops(session: Session, run_id: int, document_ids: Collection[int]) -> None:
     """Delete the verdicts by which a run has dropped documents, of those that are undecided since."""
     is_undecided = documents.c.id.in_(document_ids) & documents.c.text_id.is_(None)
     undecided = select(documents.c.id).where(is_undecided)

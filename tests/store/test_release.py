@@ -10,7 +10,7 @@ import pytest
 from dedup.rules.documents import Verdict
 from dedup.rules.settings import Mode
 from dedup.rules.table import Rule
-from dedup.store.writing import release, take_back
+from dedup.store.writing import release, undo_release
 from tests.crawls import text_of
 from tests.deciding import Crawl
 from tests.texts import document, edited
@@ -72,17 +72,17 @@ def test_what_cannot_be_released_is_told(crawl: Crawl) -> None:
 
 def test_release_that_is_taken_back_leaves_a_copy(crawl: Crawl) -> None:
     release(crawl.database, [(FERRY, COPY)])
-    assert take_back(crawl.database, [(FERRY, COPY), (FERRY, OTHER), (COPY, FERRY)]) == [COPY]
-    assert take_back(crawl.database, [(FERRY, COPY)]) == []
+    assert undo_release(crawl.database, [(FERRY, COPY), (FERRY, OTHER), (COPY, FERRY)]) == [COPY]
+    assert undo_release(crawl.database, [(FERRY, COPY)]) == []
     crawl.next_run()
     assert crawl.see(COPY, CHANGED, b"bytes").original == FERRY
     assert crawl.see(FERRY, text_of(1)).original is None
 
 
-def test_item_that_came_again_under_its_key_is_no_copy_to_take_back(crawl: Crawl) -> None:
+def test_item_that_came_again_under_its_key_is_no_copy_to_undo_release(crawl: Crawl) -> None:
     verdicts = [crawl.show(OTHER, text_of(2), separate=True).verdict for _ in range(2)]
     assert verdicts == [Verdict.NEW, Verdict.EXACT_DUPLICATE]
-    assert take_back(crawl.database, [(OTHER, OTHER)]) == []
+    assert undo_release(crawl.database, [(OTHER, OTHER)]) == []
     crawl.assert_consistent()
 
 
@@ -90,14 +90,14 @@ def test_what_was_seen_since_its_release_is_not_taken_back(crawl: Crawl) -> None
     release(crawl.database, [(FERRY, COPY)])
     crawl.next_run()
     crawl.see(COPY, CHANGED)
-    assert take_back(crawl.database, [(FERRY, COPY)]) == []
+    assert undo_release(crawl.database, [(FERRY, COPY)]) == []
     assert crawl.see(COPY, CHANGED).original is None
 
 
 def test_what_others_are_copies_of_since_its_release_is_not_taken_back(crawl: Crawl) -> None:
     release(crawl.database, [(FERRY, COPY)])
     assert crawl.see(OTHER, CHANGED).original == COPY
-    assert take_back(crawl.database, [(FERRY, COPY)]) == []
+    assert undo_release(crawl.database, [(FERRY, COPY)]) == []
 
 
 def test_other_copies_of_a_keeper_that_is_released_are_decided(start: Callable[..., Crawl]) -> None:
@@ -122,5 +122,5 @@ def test_in_paper_mode_what_is_released_has_copies(is_taken_back: bool, start: C
     assert [crawl.see(FERRY, text).original, crawl.see(COPY, near).original] == [None, FERRY]
     release(crawl.database, [(FERRY, COPY)])
     if is_taken_back:
-        assert take_back(crawl.database, [(FERRY, COPY)]) == [COPY]
+        assert undo_release(crawl.database, [(FERRY, COPY)]) == [COPY]
     assert crawl.see(OTHER, further).original == (None if is_taken_back else COPY)
