@@ -34,6 +34,9 @@ HUBS = 4
 CONCURRENT = 4
 # How many pages a process may have been at, or not yet have noted as done, when it was killed.
 AT_ONCE = 5 * CONCURRENT
+# Two pages that exchange their texts: one is changed and the other new, and which depends on their order, which a kill
+# may turn.
+EXCHANGED = ("/j-swap", "/k-swap")
 
 
 class Killed:
@@ -89,14 +92,18 @@ def left_by(result: Crawl) -> dict[str, object]:
     outcomes = [run.outcome for run in runs_in(result.database_url) if run.name == "run"]
     return {
         "texts": sorted(page["text"] for page in pages),
-        # Of two pages that have exchanged their texts the first is changed, and the second new.
-        "feed": sorted(row["text"] for row in feed),
-        "verdicts": sorted(row["verdict"] for row in feed),
+        "feed": sorted((row["text"], but_for_order(row["url"], row["verdict"])) for row in feed),
+        "exchanged": sorted(row["verdict"] for row in feed if row["url"].endswith(EXCHANGED)),
         "decided": sorted(last),
         "copies": copies,
         "runs": outcomes,
         **told,
     }
+
+
+def but_for_order(url: str, found: str) -> str:
+    """Return what was found of a page, but nothing of one of which it depends on the order."""
+    return "" if url.endswith(EXCHANGED) else found
 
 
 def is_archived(result: Crawl) -> None:
@@ -200,12 +207,13 @@ def test_a_recrawl(seed: int, tmp_path: Path) -> None:
     assert stored(result) == stored(alone)
 
 
-def stored(crawl: Crawl) -> list[object]:
+def stored(crawl: Crawl) -> list[tuple[object, ...]]:
     """Return the pages, which of them are gone, and what they held before."""
     pages = [(each["url"], each["text"] if each["gone"] is None else None) for each in pages_in(crawl.database_url)]
     versions = versions_in(crawl.database_url)
-    before = sorted((each["url"], each["text"]) for each in versions)
-    return [*pages, *before, *sorted(each["reason"] for each in versions)]
+    before = [(each["url"], but_for_order(each["url"], each["reason"]), each["text"]) for each in versions]
+    exchanged = sorted((each["reason"],) for each in versions if each["url"].endswith(EXCHANGED))
+    return [*pages, *sorted(before), *exchanged]
 
 
 def write_archive(path: Path, pages: int) -> None:
