@@ -31,7 +31,7 @@ from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BANDS, Sketch, without_signs
 from dedup.store import document_rows
 from dedup.store.database import LOADING, Database, open_dedup_database
-from dedup.store.document_rows import Identity
+from dedup.store.document_rows import Identity, key_digest
 from dedup.store.key_table import fill_keys
 from dedup.store.schema import documents, properties, runs, texts, to_signed, to_unsigned
 
@@ -140,14 +140,13 @@ def _write(connection: Connection, some: list[tuple[StoredDocument, bytes]], run
     text_digests = [document.text_digest for document, _ in some]
     found = connection.execute(_KNOWN_TEXTS.where(texts.c.digest.in_(text_digests)))
     text_ids = {bytes(row.digest): row.id for row in found}
-    plain = [Identity(document.key, document.key) for document, _ in some]
-    digests = [identity.key_digest for identity in plain]
+    digests = [key_digest(document.key) for document, _ in some]
     used = {bytes(each) for each in connection.scalars(_KNOWN_KEYS.where(documents.c.key_digest.in_(digests)))}
-    for (document, deflated), identity, key_digest in zip(some, plain, digests, strict=True):
+    for (document, deflated), digest in zip(some, digests, strict=True):
         assert document.text_digest is not None
-        is_used = key_digest in used
-        used.add(key_digest)
-        own = identity.separated(document.text_digest, None, "", has_text=True) if is_used else identity
+        first = Identity(document.key)
+        own = first.separated(document.text_digest, None, "", has_text=True) if digest in used else first
+        used.add(digest)
         if document.text_digest not in text_ids:
             text_ids[document.text_digest] = document.id + 1
             new.append(_text_row(document, deflated))
@@ -171,9 +170,7 @@ def _text_row(document: StoredDocument, deflated: bytes) -> dict[str, Any]:
 def _row(document: StoredDocument, identity: Identity, run_id: int) -> dict[str, Any]:
     return {
         "id": document.id + 1,
-        "key": clean(identity.key),
-        "key_digest": identity.key_digest,
-        "given_digest": identity.given_digest,
+        **identity.columns(),
         # An index does not have it.
         "text_bytes": 0,
         "leader_id": None if document.leader_id is None else document.leader_id + 1,

@@ -23,7 +23,7 @@ from dedup.signature.dictionaries import registered
 from dedup.signature.schemes import DEFAULT, Scheme
 from dedup.store.database import Database
 from dedup.store.runs import no_run
-from dedup.store.schema import GIVEN_DIGEST, documents, runs, skipped, verdicts
+from dedup.store.schema import documents, runs, skipped, verdicts
 
 # What a crawler calls a page that is gone, or asks not to be stored.
 _GONE = ("http 404", "http 410", "noindex")
@@ -112,7 +112,7 @@ def _read(
 ) -> Iterator[ChangedPage]:
     """Yield what changed; the addresses of what was added or is gone are held in memory, texts are not."""
     later = [run.id for run in after]
-    is_noted = and_(skipped.c.key_digest == GIVEN_DIGEST, skipped.c.reason.in_(_GONE))
+    is_noted = and_(skipped.c.key_digest == documents.c.key_digest, skipped.c.reason.in_(_GONE))
     # What was gone in the earlier run, and is there again, counts as added.
     was_gone = exists().where(is_noted, skipped.c.run_id == before[-1].id).correlate(documents)
     is_new = or_(documents.c.first_run_id.in_(later), was_gone)
@@ -163,7 +163,7 @@ def _redirected(left: Select[Any], names: Sequence[str]) -> Select[Any]:
     """Select those of some pages that some runs found to lead elsewhere for good, and where to."""
     return (
         left.add_columns(_TARGETS.c.url)
-        .join(_VISITS, _VISITS.c.url_digest == GIVEN_DIGEST)
+        .join(_VISITS, _VISITS.c.url_digest == documents.c.key_digest)
         .outerjoin(_TARGETS, _TARGETS.c.url_digest == _VISITS.c.moved_to_digest)
         .where(_VISITS.c.gone.is_not(None), _VISITS.c.run.in_(names))
     )

@@ -33,7 +33,6 @@ from dedup.signature.signing import bands_of_words, make_signature
 from dedup.signature.tokens import Tokens
 from dedup.store import document_rows
 from dedup.store.database import Database, read_properties
-from dedup.store.document_rows import given_key_of
 from dedup.store.schema import documents, runs, verdicts
 from dedup.store.text_rows import find_words
 
@@ -360,10 +359,9 @@ def find_document(connection: Connection, key: str) -> StoredDocument | None:
     """Return the document of a key, as it is or as `dedup.console.readable` shows it; None: there is none."""
     # Reports show the letters of all scripts in the place of their escapes.
     for each in dict.fromkeys([key, quote(key, safe=_ASCII, errors="replace")]):
-        for given in dict.fromkeys([each, given_key_of(each)]):
-            for found in document_rows.find_by_given_key(connection, given):
-                if found.key == clean(each):
-                    return found
+        for found in document_rows.find_by_key(connection, each):
+            if found.key == clean(each):
+                return found
     return None
 
 

@@ -100,6 +100,8 @@ class StoredDocument(NamedTuple):
     title: str = ""
     fields: str = ""
     text_id: int = 0
+    item_class: str = ""
+    variant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

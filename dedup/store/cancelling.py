@@ -307,17 +307,17 @@ def _is_of_run(rows: RowsOfRuns, own_table: TableClause, run: str) -> ColumnElem
 def _find_originals(connection: Connection, key_digests: list[bytes]) -> dict[bytes, str]:
     """Return those documents that are originals, by the digests of their keys, with the run that saw each last."""
     found = (
-        select(documents.c.key_digest, documents.c.given_digest, runs.c.name)
+        select(documents.c.key_digest, runs.c.name)
         .join(runs, runs.c.id == documents.c.last_run_id)
         .where(
-            or_(documents.c.key_digest.in_(key_digests), documents.c.given_digest.in_(key_digests)),
+            documents.c.key_digest.in_(key_digests),
             documents.c.text_id.is_not(None),
             documents.c.leader_id.is_(None),
             or_(runs.c.outcome.is_(None), runs.c.outcome != CANCELLING),
         )
     )
     # Another class, spider or run may have a document of the same key.
-    return {bytes(row.given_digest or row.key_digest): row.name for row in connection.execute(found)}
+    return {bytes(row.key_digest): row.name for row in connection.execute(found)}
 
 
 def _remove_run(database: Database, run_id: int) -> bool:

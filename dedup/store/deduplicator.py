@@ -21,7 +21,6 @@ from dedup.rules.word_comparison import LostText
 from dedup.signature.schemes import find_scheme
 from dedup.store import document_rows, writing
 from dedup.store.database import Database, open_dedup_database
-from dedup.store.document_rows import plain_class_of
 from dedup.store.key_table import KeyTable, Looked
 from dedup.store.originals import OriginalFinder
 from dedup.store.processes import process_name
@@ -46,7 +45,7 @@ _LAST_OF_KEY = (
     select(verdicts.c.verdict, runs.c.mark_only)
     .join(documents, documents.c.id == verdicts.c.document_id)
     .join(runs, runs.c.id == verdicts.c.run_id)
-    .where(or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key")))
+    .where(documents.c.key_digest == bindparam("key"))
     .order_by(verdicts.c.id.desc())
     .limit(1)
 )
@@ -89,7 +88,6 @@ class Deduplicator:
         self._originals = OriginalFinder(self._keys, settings)
         self._writer = DocumentWriter(self._keys, settings)
         self._decided: defaultdict[int, DecidedIds] = defaultdict(DecidedIds)
-        self._plain_class: str | None = None
         # Those that have ended in order: once they are opened again, nobody can tell any longer.
         self._ended_runs: set[int] = set()
         self._stored: set[int] = set()
@@ -172,13 +170,9 @@ class Deduplicator:
             self._give_up(connection)
             if decided_again:
                 writing.delete_drops(connection, run_id, decided_again)
-            plain_class = self._plain_class
-            if plain_class is None:
-                plain_class = plain_class_of(connection, documents[0].item_class)
-            arriving = self._arriving(documents, run_id, plain_class)
+            arriving = self._arriving(documents, run_id)
             unit = UnitOfWork(connection, run_id, self._decided[run_id])
-            digests = [each for one in arriving for each in one.digests if each is not None]
-            gone = document_rows.find_erased(connection, digests)
+            gone = _find_erased(connection, arriving)
             recogniser = Recogniser(unit, arriving)
             with self._keys.batch(unit, [each.keys for each in arriving if each.keys]):
                 decisions = [self._decide_one(unit, recogniser, each, gone) for each in arriving]
@@ -189,7 +183,6 @@ class Deduplicator:
                 # What is seen again and is not under way was stored by a process that was killed later.
                 new = {each.document_id for each in passed_on} - seen
                 note_under_way(connection, new | find_unstored(connection, seen), process_name())
-        self._plain_class = plain_class
         self._decided[run_id].update(unit.decided)
         return decisions
 
@@ -200,8 +193,8 @@ class Deduplicator:
             DatabaseError: the database cannot be read.
         """
         with self.database.read() as connection:
-            [arriving] = self._arriving([document], run_id, document.item_class)
-            if document_rows.find_erased(connection, [each for each in arriving.digests if each is not None]):
+            [arriving] = self._arriving([document], run_id)
+            if _find_erased(connection, [arriving]):
                 return replace(ERASED, key=document.key)
             unit = UnitOfWork(connection, run_id, self._decided[run_id])
             found = Recogniser(unit, [arriving]).recognise(arriving)
@@ -223,7 +216,7 @@ class Deduplicator:
         """
         with self.database.write() as connection:
             for key in keys:
-                self._forget(connection, [each.id for each in document_rows.find_by_given_key(connection, key)])
+                self._forget(connection, [each.id for each in document_rows.find_by_key(connection, key)])
 
     def note_stored(self, document_id: int) -> None:
         """Note that a document is stored; it is written with the next batch, or by `write_stored`."""
@@ -303,7 +296,7 @@ class Deduplicator:
     def _decide_one(
         self, unit: UnitOfWork, recogniser: Recogniser, arriving: Arriving, gone: frozenset[bytes]
     ) -> Decision | None:
-        if gone and not gone.isdisjoint(arriving.digests):
+        if gone and not gone.isdisjoint(arriving.digests_if_erased()):
             return replace(ERASED, key=arriving.identity.key)
         found = recogniser.recognise(arriving)
         return found and self._decide(unit, found)
@@ -325,7 +318,7 @@ class Deduplicator:
         decision = replace(
             decision_of(verdict, found.content, answer),
             key=found.identity.key,
-            is_separate=found.identity.is_separate,
+            is_separate=bool(found.identity.variant),
             may_be_unstored=may_be_unstored,
             document_id=document_id,
             is_of_earlier_run=is_of_earlier_run,
@@ -350,7 +343,7 @@ class Deduplicator:
             return Verdict.NEW, Answer(Match(unchanged, unchanged), Rule.SAME_SHORT_TEXT)
         return Verdict.UNCHANGED, Answer(Match(answer.original or unchanged, unchanged), Rule.SAME_TEXT)
 
-    def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
+    def _arriving(self, documents: Sequence[Document], run_id: int) -> list[Arriving]:
         """Return documents with their identities and keys."""
         arriving: list[Arriving] = []
         comparable: list[int] = []
@@ -362,7 +355,7 @@ class Deduplicator:
             if signature and signature.sketch.tokens >= self._settings.fewest_tokens:
                 comparable.append(len(arriving))
                 looked.append(Looked(signature.fingerprint, signature.bands, self.scopes.mask(document.key, space)))
-            arriving.append(Arriving.of(document, space, plain_class, self.scopes.mask(document.key, space)))
+            arriving.append(Arriving.of(document, space, self.scopes.mask(document.key, space)))
         for place, keys in zip(comparable, self._keys.keys_of(looked), strict=True):
             arriving[place] = arriving[place]._replace(keys=keys)
         return arriving
@@ -384,6 +377,10 @@ class Deduplicator:
             signature=signature and self.scopes.mixed_signature(key, signature, space),
             body_digest=body_digest and self.scopes.mixed(key, body_digest, space),
         )
+
+
+def _find_erased(connection: Connection, arriving: Iterable[Arriving]) -> frozenset[bytes]:
+    return document_rows.find_erased(connection, (each for one in arriving for each in one.digests_if_erased()))
 
 
 def _former_answer(unit: UnitOfWork, stored: StoredDocument, content: Content) -> Answer:

@@ -27,14 +27,14 @@ from dedup.errors import DatabaseError, IncompatibleDatabaseError
 from dedup.rules.documents import Content, StoredDocument
 from dedup.rules.other_fields import have_changed
 from dedup.rules.table import Rule
+from dedup.signature.normalise import clean
 from dedup.signature.signature import Sketch, digest
-from dedup.store.schema import documents, erased, properties, runs, texts, to_signed, to_unsigned, verdicts
+from dedup.store.schema import documents, erased, runs, texts, to_signed, to_unsigned, verdicts
 from dedup.store.unit_of_work import Session
 
-_PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class")
 _DIGITS = 12
 _BYTES_OF_FIELDS = 8
-_SEPARATE = re.compile(rf" \((?:text|bytes) [0-9a-f]{{{_DIGITS}}}\)\Z")
+_VARIANT = re.compile(rf" \((?:text|bytes) [0-9a-f]{{{_DIGITS}}}\)\Z")
 
 # Rows become documents in the order of the columns: this is done for all candidates of every document.
 _text_id = func.coalesce(documents.c.text_id, documents.c.former_text_id)
@@ -105,10 +105,9 @@ _SKETCHES, _SKETCHES_OF_ORIGINALS = (
     .where(texts.c.id.in_(bindparam("ids", expanding=True)), texts.c.mask == bindparam("mask"))
     for earliest in (_EARLIEST, _EARLIEST.where(_members.c.leader_id.is_(None)))
 )
-_BY_GIVEN_KEY = _DOCUMENT.where(
-    or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key"))
-).order_by(documents.c.id)
 _OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
+_BY_KEY = _OF_KEY.order_by(documents.c.id)
+_OF_VARIANT = _OF_KEY.where(documents.c.variant == bindparam("variant"))
 _LAST_VERDICT = (
     select(verdicts)
     .where(
@@ -157,49 +156,44 @@ _FORGET = (
 _CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))
 
 
-def key_digest(key: str, space: str = "", item_class: str = "") -> bytes:
-    """Return the 16 bytes by which a key is looked up; keys can be longer than an index allows.
-
-    The same key in two spaces is two, and so it is of two item classes; the database's first class counts as none.
-    """
-    mixed = "\0".join((space, item_class, key)) if space or item_class else key
-    return digest(mixed.encode("utf-8", "surrogatepass"))
+def key_digest(key: str) -> bytes:
+    """Return the 16 bytes by which a key is looked up; keys can be longer than an index allows."""
+    return digest(key.encode("utf-8", "surrogatepass"))
 
 
 class Identity(NamedTuple):
-    """The identity of a document.
+    """The identity of a document: the key that it came under, and what keeps others of that key apart.
 
     Attributes:
-        key: the key that reports show.
         given_key: the key that it came under.
+        item_class: the class of its items.
         space: documents of other spaces never meet it.
-        item_class: the class of its items, where it keeps their keys apart; else empty.
+        variant: what tells its content from that of others that came under its key before; empty: it was the first.
     """
 
-    key: str
     given_key: str
-    space: str = ""
     item_class: str = ""
+    space: str = ""
+    variant: str = ""
 
     @property
-    def is_separate(self) -> bool:
-        """Whether it has a key of its own, because other texts came under its key."""
-        return self.key != self.given_key
+    def key(self) -> str:
+        """The key that reports show."""
+        return f"{self.given_key} ({self.variant})" if self.variant else self.given_key
 
-    @property
-    def key_digest(self) -> bytes:
-        """The digest by which it is looked up."""
-        return self.digest_of(self.key)
+    def columns(self) -> dict[str, Any]:
+        """Return its columns in the row of a document."""
+        return {
+            "key": clean(self.key),
+            "key_digest": key_digest(self.given_key),
+            "variant": self.variant,
+            "item_class": self.item_class,
+            "space": self.space,
+        }
 
-    @property
-    def given_digest(self) -> bytes | None:
-        """The digest of the key alone that it came under, where `key_digest` is of anything else."""
-        is_plain = not (self.is_separate or self.space or self.item_class)
-        return None if is_plain else key_digest(self.given_key)
-
-    def digest_of(self, key: str) -> bytes:
-        """Return the digest of another key of the same class and space."""
-        return key_digest(key, self.space, self.item_class)
+    def is_of(self, stored: StoredDocument) -> bool:
+        """Whether it is that of a stored document of its key."""
+        return self[1:] == (stored.item_class, stored.space, stored.variant)
 
     def separated(self, text_digest: bytes, body_digest: bytes | None, fields: str, *, has_text: bool) -> Identity:
         """Return what it is known by if another text, or one with other fields, came under its key first.
@@ -209,21 +203,7 @@ class Identity(NamedTuple):
         kind, content_digest = ("text", text_digest) if has_text or body_digest is None else ("bytes", body_digest)
         if fields:
             content_digest = digest(content_digest + fields.encode("utf-8", "replace"))
-        return self._replace(key=f"{self.given_key} ({kind} {content_digest.hex()[:_DIGITS]})")
-
-
-def plain_class_of(session: Session, item_class: str) -> str:
-    """Return the item class whose keys are digested alone: the first that was seen, which may be this one."""
-    found: str | None = session.scalar(_PLAIN_CLASS)
-    if found is None:
-        session.execute(insert(properties).values(name="item class", value=item_class))
-        return item_class
-    return found
-
-
-def given_key_of(key: str) -> str:
-    """Return the key that a document came under, of the key that reports show."""
-    return _SEPARATE.sub("", key)
+        return self._replace(variant=f"{kind} {content_digest.hex()[:_DIGITS]}")
 
 
 def columns_of_fields(fields: str) -> dict[str, Any]:
@@ -242,10 +222,7 @@ def is_same(stored: StoredDocument, content: Content) -> bool:
 _RELATIVES = union_all(
     select(literal_column("'key'").label("role"), *_COLUMNS)
     .select_from(_WITH_TEXT)
-    .where(documents.c.key_digest == bindparam("key")),
-    select(literal_column("'separate'"), *_COLUMNS)
-    .select_from(_WITH_TEXT)
-    .where(documents.c.key_digest == bindparam("separate")),
+    .where(documents.c.key_digest == bindparam("key"), documents.c.variant.in_(("", bindparam("variant")))),
     select(literal_column("'body'"), *_earliest(documents.c.body_digest == bindparam("body")).c),
     select(literal_column("'text'"), *_earliest(_OF_TEXT).c),
 )
@@ -255,33 +232,30 @@ class Relatives(NamedTuple):
     """The stored documents that have something in common with one that is to be decided.
 
     Attributes:
-        same_key: the document with the same key.
-        separate: the one with the same text that has a key of its own, because others came under its key.
+        of_key: those of its key, whatever their class and space: the first of each, and those of its content.
         same_body: the earliest one whose page had the same bytes.
         same_text: the earliest one with the same normalised text.
     """
 
-    same_key: StoredDocument | None
-    separate: StoredDocument | None
-    same_body: StoredDocument | None
-    same_text: StoredDocument | None
+    of_key: list[StoredDocument]
+    same_body: StoredDocument | None = None
+    same_text: StoredDocument | None = None
 
-
-NO_RELATIVES = Relatives(None, None, None, None)
+    def of(self, identity: Identity) -> StoredDocument | None:
+        """Return the document of its key that has an identity."""
+        return next(filter(identity.is_of, self.of_key), None)
 
 
 class Digests(NamedTuple):
     """The digests by which the relatives of a document are found; None where it has none.
 
     Attributes:
-        key: of its key.
-        separate: of the key of its own that it has if other texts came under its key.
+        key: of the key that it came under.
         body: of its bytes.
         digest: of its normalised text.
     """
 
     key: bytes
-    separate: bytes | None
     body: bytes | None
     digest: bytes | None
 
@@ -289,15 +263,17 @@ class Digests(NamedTuple):
 def find_stored_digests(session: Session, documents_: Iterable[Digests]) -> set[bytes]:
     """Return those of the digests of some documents, at least one, that stored ones have, in whatever column."""
     columns = ([each for each in column if each is not None] for column in zip(*documents_, strict=True))
-    keys, separate, bodies, texts = columns
-    found = session.execute(_STORED_DIGESTS, {"keys": keys + separate, "bodies": bodies, "texts": texts})
+    keys, bodies, texts = columns
+    found = session.execute(_STORED_DIGESTS, {"keys": keys, "bodies": bodies, "texts": texts})
     return {bytes(row[0]) for row in found}
 
 
-def find_relatives(session: Session, digests: Digests) -> Relatives:
-    """Return the stored documents with some digests."""
-    by_role = {row[0]: _stored(row[1:]) for row in session.execute(_RELATIVES, digests._asdict())}
-    return Relatives(by_role.get("key"), by_role.get("separate"), by_role.get("body"), by_role.get("text"))
+def find_relatives(session: Session, digests: Digests, variant: str) -> Relatives:
+    """Return the stored documents with some digests; of the key those of this variant, and those that were first."""
+    found = session.execute(_RELATIVES, {**digests._asdict(), "variant": variant})
+    rows = [(row[0], _stored(row[1:])) for row in found]
+    others = {role: stored for role, stored in rows if role != "key"}
+    return Relatives([stored for role, stored in rows if role == "key"], others.get("body"), others.get("text"))
 
 
 def find_by_text(session: Session, text_digest: bytes, fields: str) -> list[StoredDocument]:
@@ -344,9 +320,15 @@ def find_holders(
     return session.execute(question, {"ids": list(text_ids), "mask": to_signed(mask), "own": own_id or 0}).all()
 
 
-def find_by_given_key(session: Session, key: str) -> list[StoredDocument]:
-    """Return the documents that came under a key, whatever their class and space, the earliest first."""
-    return [_stored(row) for row in session.execute(_BY_GIVEN_KEY, {"key": key_digest(key)})]
+def find_by_key(session: Session, key: str) -> list[StoredDocument]:
+    """Return the documents that came under a key, whatever their class and space, the earliest first.
+
+    Where none did, those which reports show by it, since others came under their key before.
+    """
+    if found := [_stored(row) for row in session.execute(_BY_KEY, {"key": key_digest(key)})]:
+        return found
+    given_key = _VARIANT.sub("", key)
+    return [each for each in find_by_key(session, given_key) if each.key == clean(key)] if given_key != key else []
 
 
 def find_last_verdict(session: Session, document_id: int) -> Any:
@@ -357,9 +339,10 @@ def find_last_verdict(session: Session, document_id: int) -> Any:
     return session.execute(_LAST_VERDICT, {"document": document_id}).first()
 
 
-def find_by_digest(session: Session, digest_of_key: bytes) -> StoredDocument | None:
-    """Return the document whose key has this digest."""
-    return _first(session, _OF_KEY, key=digest_of_key)
+def find_variant(session: Session, identity: Identity) -> StoredDocument | None:
+    """Return the document of an identity that is not the first of its key."""
+    values = {"key": key_digest(identity.given_key), "variant": identity.variant}
+    return next(filter(identity.is_of, map(_stored, session.execute(_OF_VARIANT, values))), None)
 
 
 def find_led_by(session: Session, leader_id: int) -> list[StoredDocument]:

@@ -72,7 +72,7 @@ def erase(database: Database, key: str, *, with_copies: bool, is_tried: bool) ->
     """
     erasure = Erasure()
     with suppress(_TriedError), database.write() as connection:
-        found = document_rows.find_by_given_key(connection, key)
+        found = document_rows.find_by_key(connection, key)
         chosen = {each.id: each for each in (_clusters(connection, found) if with_copies else found)}
         _erase(connection, key, chosen, erasure)
         if not found and not any(erasure.rows.values()):
@@ -112,17 +112,19 @@ def _erase_some(
 ) -> set[int]:
     """Remove documents, of which the chosen ones are kept away; return the ids of the runs that saw these."""
     ids = [each.id for each in chosen]
-    of_keys = select(*documents.c["id", "key_digest", "given_digest"]).where(documents.c.id.in_(ids))
-    digests = {row.id: row for row in connection.execute(of_keys)}
+    of_keys = select(*documents.c["id", "key_digest"]).where(documents.c.id.in_(ids))
+    digests = {row.id: bytes(row.key_digest) for row in connection.execute(of_keys)}
     run_ids = set(connection.scalars(select(verdicts.c.run_id).where(verdicts.c.document_id.in_(ids)).distinct()))
-    staying = [[bytes(digests[each.id].key_digest), *_digests_of(each)] for each in chosen]
+    # Of several texts under a key one may have been chosen.
+    own = {each.id: document_rows.key_digest(each.key) if each.variant else digests[each.id] for each in chosen}
+    staying = [[own[each.id], *_digests_of(each)] for each in chosen]
     erasure.digests += [[each.hex() for each in own] for own in staying]
     _keep_away(connection, chain(*staying))
     keys = read_key_table(connection)
     remove_content(connection, keys, gone)
     gone_ids = [each.id for each in gone]
     _remove_verdicts(connection, gone_ids, erasure)
-    _remove_rows(connection, [bytes(each.given_digest or each.key_digest) for each in digests.values()], erasure)
+    _remove_rows(connection, list(digests.values()), erasure)
     is_linking = skipped.c.referrer.in_([each.key for each in chosen])
     connection.execute(update(skipped).where(is_linking).values(referrer=""))
     _count(erasure, "dedup_documents", remove_documents(connection, gone_ids))

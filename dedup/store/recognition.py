@@ -10,9 +10,12 @@ from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import host_of
 from dedup.signature.normalise import clean
 from dedup.store import document_rows
-from dedup.store.document_rows import NO_RELATIVES, Digests, Identity, Relatives, is_same
+from dedup.store.document_rows import Digests, Identity, Relatives, is_same, key_digest
 from dedup.store.text_rows import StoredText, find_text
 from dedup.store.unit_of_work import UnitOfWork
+
+# Of the name of a class: what an index holds is limited.
+_LONGEST_NAME = 200
 
 
 class Arriving(NamedTuple):
@@ -20,8 +23,8 @@ class Arriving(NamedTuple):
 
     Attributes:
         document: its digests are mixed with its scope.
-        identity: its identity by its key alone.
-        own: its identity if other texts came under its key, where its text is known; else None.
+        identity: its identity if it is the first of its key.
+        own: that if other texts came under its key before, where its text is known; else None.
         keys: what it is found by, see `dedup.store.key_table`; None where it cannot be a near-duplicate.
         mask: that of its scope.
     """
@@ -33,10 +36,9 @@ class Arriving(NamedTuple):
     mask: int = 0
 
     @classmethod
-    def of(cls, document: Document, space: str, plain_class: str, mask: int) -> Arriving:
+    def of(cls, document: Document, space: str, mask: int) -> Arriving:
         """Return an arriving document with its identity."""
-        item_class = "" if document.item_class == plain_class else f"class {document.item_class}"
-        identity = Identity(document.key, document.key, space, item_class)
+        identity = Identity(document.key, clean(document.item_class)[:_LONGEST_NAME], space)
         signature, own = document.signature, None
         if signature is not None and document.separate:
             has_text = bool(signature.sketch.tokens)
@@ -47,12 +49,13 @@ class Arriving(NamedTuple):
     def digests(self) -> Digests:
         """The digests by which related documents are found."""
         signature = self.document.signature
-        return Digests(
-            self.identity.key_digest,
-            self.own and self.own.key_digest,
-            self.document.body_digest,
-            None if signature is None else signature.text_digest,
-        )
+        text_digest = None if signature is None else signature.text_digest
+        return Digests(key_digest(self.document.key), self.document.body_digest, text_digest)
+
+    def digests_if_erased(self) -> set[bytes]:
+        """Return the digests of which one is kept if it was erased, see `dedup.store.erasing`."""
+        own = key_digest(self.own.key) if self.own else None
+        return {each for each in (*self.digests, own) if each is not None}
 
 
 class Recognised(NamedTuple):
@@ -98,7 +101,7 @@ class Recognised(NamedTuple):
         """Whether the same few words under the same key are another item: two comments of a page say "+1"."""
         document = self.document
         is_short = 0 < self.content.sketch.tokens < document.similar_below
-        return is_short and (document.may_repeat or self.identity.is_separate)
+        return is_short and bool(document.may_repeat or self.identity.variant)
 
 
 class Recogniser:
@@ -117,12 +120,14 @@ class Recogniser:
         """Return what an arriving document is; None where neither its signature nor its bytes are known."""
         document, identity, own = arriving[:3]
         may_be_stored = arriving.digests.digest in self._stored_digests
-        same_key, separate, same_body, same_text = self._relatives(arriving.digests)
+        relatives = self._relatives(arriving)
+        of_key, same_body, same_text = relatives
         content = _content(arriving, same_body)
         if content is None:
             return None
-        if identity.item_class and same_key is None and separate is None:
-            same_key = _of_former_class(self._unit, identity, content)
+        same_key, separate = relatives.of(identity), None if own is None else relatives.of(own)
+        if same_key is None and separate is None:
+            same_key = _of_former_class(self._unit, identity, content, of_key)
         if document.is_keyless and same_key is None and _has_moved(self._unit, identity, content, same_text):
             return Recognised(document, identity, content, same_text, same_body, same_text, _text_of(same_text))
         # Without a signature it has the text of its bytes.
@@ -135,14 +140,16 @@ class Recogniser:
         if own is None:
             has_text = bool(content.sketch.tokens)
             own = identity.separated(content.text_digest, content.body_digest, content.fields, has_text=has_text)
-            separate = document_rows.find_by_digest(self._unit, own.key_digest)
+            separate = document_rows.find_variant(self._unit, own)
         return _separated(self._unit, found, own, separate)
 
-    def _relatives(self, digests: Digests) -> Relatives:
-        """Return the documents that share a digest with one of these, and count its digests among the stored ones."""
+    def _relatives(self, arriving: Arriving) -> Relatives:
+        """Return the documents that share a digest with one, and count its digests among the stored ones."""
+        digests = arriving.digests
         is_new = self._stored_digests.isdisjoint(digests)
         self._stored_digests.update(each for each in digests if each is not None)
-        return NO_RELATIVES if is_new else document_rows.find_relatives(self._unit, digests)
+        variant = arriving.own.variant if arriving.own else ""
+        return Relatives([]) if is_new else document_rows.find_relatives(self._unit, digests, variant)
 
 
 def _text_of(stored: StoredDocument | None) -> StoredText | None:
@@ -161,12 +168,14 @@ def _separated(unit: UnitOfWork, found: Recognised, own: Identity, separate: Sto
     return found._replace(identity=own, stored=None) if unit.has_decided(of_key) else found
 
 
-def _of_former_class(unit: UnitOfWork, identity: Identity, content: Content) -> StoredDocument | None:
-    """Return the same content under the same key of another item class, if that has not come in this run.
+def _of_former_class(
+    unit: UnitOfWork, identity: Identity, content: Content, of_key: Sequence[StoredDocument]
+) -> StoredDocument | None:
+    """Return that of the documents of a key which has the same content, if its class has not come in this run.
 
     A project has renamed its class, or made one of its dicts: what came before is no original of it.
     """
-    for stored in document_rows.find_by_given_key(unit, identity.given_key):
+    for stored in of_key:
         if stored.space == identity.space and is_same(stored, content) and not unit.has_decided(stored):
             return stored
     return None

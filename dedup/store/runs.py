@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, bindparam, func, or_, select
+from sqlalchemy import BindParameter, bindparam, func, select
 
 from dedup.errors import DedupError
 from dedup.rules.documents import Verdict
 from dedup.rules.table import OF_ITS_OWN
 from dedup.store.database import Database
 from dedup.store.document_rows import CANCELLING
-from dedup.store.schema import GIVEN_DIGEST, documents, runs, verdicts
+from dedup.store.schema import documents, runs, verdicts
 
 _RUNS_NAMED = 5
 
@@ -24,10 +24,10 @@ _run_of_verdict = verdicts.c.run_id + 0
 _OF_RUN = _run_of_verdict == _RUN_ID
 _DIGESTS: BindParameter[Any] = bindparam("digests", expanding=True)
 _LAST = (
-    select(GIVEN_DIGEST.label("key_digest"), func.max(verdicts.c.id).label("id"))
+    select(documents.c.key_digest, func.max(verdicts.c.id).label("id"))
     .join(verdicts, verdicts.c.document_id == documents.c.id)
-    .where(or_(documents.c.key_digest.in_(_DIGESTS), documents.c.given_digest.in_(_DIGESTS)), _OF_RUN)
-    .group_by(GIVEN_DIGEST)
+    .where(documents.c.key_digest.in_(_DIGESTS), _OF_RUN)
+    .group_by(documents.c.key_digest)
     .subquery()
 )
 _DECIDED = (
@@ -36,7 +36,7 @@ _DECIDED = (
     .join(runs, runs.c.id == verdicts.c.run_id)
 )
 _IN_ORDER = (
-    select(verdicts.c.id, GIVEN_DIGEST)
+    select(verdicts.c.id, documents.c.key_digest)
     .join(documents, documents.c.id == verdicts.c.document_id)
     .where(_OF_RUN, verdicts.c.id > bindparam("after"))
     .order_by(verdicts.c.id)

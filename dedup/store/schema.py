@@ -32,7 +32,6 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     event,
-    func,
 )
 
 SCHEMA_VERSION = 2
@@ -50,7 +49,7 @@ properties = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("value", Text, nullable=False),
-    comment="what this database was made with: version, scheme, table design, scope, mode, item class",
+    comment="what this database was made with: version, scheme, table design, scope, mode",
 )
 
 runs = Table(
@@ -90,10 +89,11 @@ documents = Table(
     metadata,
     Column("id", Id, primary_key=True),
     Column("key", Text, nullable=False),
-    # Of the key, and of the item's class and space where they keep it apart from others.
-    Column("key_digest", LargeBinary(16), nullable=False, unique=True),
-    # Of the key alone as it was given, where the key's digest is of anything else.
-    Column("given_digest", LargeBinary(16)),
+    # Of the key that it came under.
+    Column("key_digest", LargeBinary(16), nullable=False),
+    # What tells its content from that of others that came under its key before; empty: it was the first.
+    Column("variant", Text, nullable=False, server_default=""),
+    Column("item_class", Text, nullable=False, server_default=""),
     # Documents of different spaces never meet: those of one spider, or of one run.
     Column("space", Text, nullable=False, server_default=""),
     # What it is called, for people; empty: nobody knows.
@@ -113,7 +113,9 @@ documents = Table(
     Column("last_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
     # The run that stored what it holds now; when that is cancelled, its content is forgotten.
     Column("content_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
-    comment="one row a key; a duplicate names the leader of its cluster, an original none",
+    UniqueConstraint("key_digest", "variant", "item_class", "space"),
+    comment="one row a key, item class and space, and more where several texts come under it; a duplicate names the "
+    "leader of its cluster, an original none",
 )
 Index("dedup_documents_body", documents.c.body_digest, documents.c.id)
 Index("dedup_documents_text", documents.c.text_id, documents.c.id)
@@ -198,9 +200,6 @@ erased = Table(
     comment="digests of the keys, texts and bytes of documents that were erased, and when: what has one is dropped",
 )
 
-GIVEN_DIGEST = func.coalesce(documents.c.given_digest, documents.c.key_digest)
-"""By what a document was given: another class, spider or run may have a document of the same key."""
-
 _SIGN_BIT = 1 << 63
 _ALL_BITS = (1 << 64) - 1
 
@@ -215,7 +214,6 @@ def _index_of_some(name: str, *columns: Column[Any]) -> None:
         index.dialect_options[connection.dialect.name]["where"] = columns[-1].is_not(None)
 
 
-_index_of_some("dedup_documents_given", documents.c.given_digest)
 _index_of_some("dedup_documents_fields", documents.c.text_id, documents.c.fields_digest)
 _index_of_some("dedup_documents_former", documents.c.former_text_id)
 

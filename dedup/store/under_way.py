@@ -23,9 +23,7 @@ _UNSTORED = select(documents.c.id).where(
 )
 _REMOVE = delete(under_way).where(_IDS)
 _DIGESTS: BindParameter[Any] = bindparam("digests", expanding=True)
-_OF_KEYS = select(documents.c.id).where(
-    or_(documents.c.key_digest.in_(_DIGESTS), documents.c.given_digest.in_(_DIGESTS))
-)
+_OF_KEYS = select(documents.c.id).where(documents.c.key_digest.in_(_DIGESTS))
 _REMOVE_OF_KEYS = delete(under_way).where(under_way.c.document_id.in_(_OF_KEYS))
 _OTHERS = (
     select(under_way.c.process, func.max(under_way.c.since).label("since"))

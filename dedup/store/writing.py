@@ -64,7 +64,6 @@ class DocumentWriter:
             # Known by its bytes: so far copies alone may have held its text.
             index_texts(unit, self._keys, {text_id})
         values: dict[str, Any] = {
-            "space": identity.space,
             "body_digest": content.body_digest,
             "title": content.title,
             **document_rows.columns_of_fields(content.fields),
@@ -81,9 +80,7 @@ class DocumentWriter:
         return unit.add_document(
             {
                 **values,
-                "key": clean(identity.key),
-                "key_digest": identity.key_digest,
-                "given_digest": identity.given_digest,
+                **identity.columns(),
                 "first_run_id": unit.run_id,
             }
         )
@@ -246,7 +243,7 @@ def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
     with database.write() as session:
         keys = read_key_table(session)
         for original, key in dict.fromkeys(pairs):
-            found = [each for each in document_rows.find_by_given_key(session, key) if each.key == clean(key)]
+            found = [each for each in document_rows.find_by_key(session, key) if each.key == clean(key)]
             copies = [each for each in found if each.leader_id is not None]
             leaders = {each.id: document_rows.leader_of(session, each) for each in copies}
             own = [each for each in copies if leaders[each.id].key == clean(original)]
@@ -286,7 +283,7 @@ def undo_release(database: Database, pairs: Iterable[tuple[str, str]]) -> list[s
     with database.write() as session:
         keys = read_key_table(session)
         for original, key in dict.fromkeys(pairs):
-            found = [each for each in document_rows.find_by_given_key(session, key) if each.key == clean(key)]
+            found = [each for each in document_rows.find_by_key(session, key) if each.key == clean(key)]
             # A list: all of them are taken back, whatever became of the first.
             if any(_undo_release(session, keys, each, clean(original)) for each in found):
                 taken.append(key)

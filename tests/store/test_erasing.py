@@ -61,6 +61,18 @@ def test_a_document_goes_and_comes_back_neither_under_its_key_nor_as_its_text(ch
         erase_now(checked, "ferry")
 
 
+def test_a_key_stays_away_whatever_class_it_comes_as_and_of_several_texts_one_can_be_chosen(checked: Crawl) -> None:
+    texts = [document(120, f"text {number}") for number in range(4)]
+    for text in texts[:3]:
+        own = checked.show("page", text, separate=True)
+    checked.show("ferry", document(120, "ferry"), item_class="Article")
+    assert erase_now(checked, own.key).keys == [own.key]
+    verdicts = [checked.show("page", text, separate=True, item_class="Note").is_dropped for text in texts]
+    assert verdicts == [True, True, True, False]
+    assert erase_now(checked, "ferry").keys == ["ferry"]
+    assert checked.show("ferry", document(120, "other"), item_class="Review") == ERASED
+
+
 def test_copies_go_with_it(checked: Crawl) -> None:
     see(checked, "test", [("ferry", BASE[0], b"1"), ("copy", TEXTS[1], b"2"), ("other", BASE[1], b"3")])
     done = erase_now(checked, "copy", with_copies=True)
