@@ -54,8 +54,7 @@ class Decision:
         second: the key of a second original that it is a copy of, too: reports count the clusters of both as one.
         key: the key that it is known by.
         is_separate: whether that is one of its own, because other texts came under its key.
-        may_be_unstored: whether nobody may have stored what it holds: it is new, or unchanged only since runs that
-            have not ended, and another process, which may have been killed before.
+        is_unstored: whether nobody has stored what it holds: it has just come, or another process has it under way.
         document_id: its number in the database; 0 where there is none.
         original_id: that of the original.
         is_of_earlier_run: whether its original was seen in earlier runs alone, so far.
@@ -72,7 +71,7 @@ class Decision:
     second: str | None = None
     key: str = field(default="", compare=False)
     is_separate: bool = field(default=False, compare=False)
-    may_be_unstored: bool = field(default=False, compare=False)
+    is_unstored: bool = field(default=False, compare=False)
     document_id: int = field(default=0, compare=False)
     original_id: int = field(default=0, compare=False)
     is_of_earlier_run: bool = field(default=False, compare=False)
@@ -106,7 +105,7 @@ class Decision:
     @property
     def is_under_way(self) -> bool:
         """Whether the document is an original that is to be stored."""
-        return self.may_be_unstored and not self.verdict.is_duplicate
+        return self.is_unstored and not self.verdict.is_duplicate
 
     @property
     def is_similar(self) -> bool:

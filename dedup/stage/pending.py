@@ -82,7 +82,7 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool, mark_only: bool = Fa
     """
     key = decision.key
     if decision.verdict is Verdict.UNCHANGED:
-        is_dropped = drop_unchanged and not decision.may_be_unstored
+        is_dropped = drop_unchanged and not decision.is_unstored
         return Unchanged("unchanged since it was last seen", key, decision) if is_dropped else None
     if decision.is_similar:
         _tell_kept(decision)
@@ -419,7 +419,7 @@ class UnstoredItems:
     def note(self, pending: PendingItem, decision: Decision) -> None:
         """Note, where an item is processed, that it is kept."""
         _current.set(pending)
-        if decision.may_be_unstored:
+        if decision.is_unstored:
             self._by_document[decision.document_id] = pending
         self.let_go.discard(decision.document_id)
 
@@ -443,7 +443,7 @@ class UnstoredItems:
         if pending is None:
             return
         try:
-            if pending.decision is not None and pending.decision.may_be_unstored:
+            if pending.decision is not None and pending.decision.is_unstored:
                 pending.let_go = await self._refuse(pending.decision.document_id)
                 self.let_go.update(pending.let_go)
                 if pending.decision.document_id in pending.let_go:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from sqlalchemy import Connection, bindparam, or_, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from dedup.console import counted
 from dedup.rules.decisions import ERASED, NOTHING_ALIKE, Answer, Decision, decision_of
@@ -32,12 +32,6 @@ from dedup.store.writing import DocumentWriter, remove_old_content
 
 logger = logging.getLogger(__name__)
 
-_ENDED_OF_NAME = select(runs.c.id).where(runs.c.name == bindparam("name"), runs.c.finished.is_not(None))
-_ENDED_OF_DOCUMENT = (
-    select(runs.c.id)
-    .join(documents, or_(runs.c.id == documents.c.content_run_id, runs.c.id == documents.c.last_run_id))
-    .where(documents.c.id == bindparam("document"), runs.c.finished.is_not(None))
-)
 _STORED_BODIES = (
     select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
 )
@@ -88,8 +82,6 @@ class Deduplicator:
         self._originals = OriginalFinder(self._keys, settings)
         self._writer = DocumentWriter(self._keys, settings)
         self._decided: defaultdict[int, DecidedIds] = defaultdict(DecidedIds)
-        # Those that have ended in order: once they are opened again, nobody can tell any longer.
-        self._ended_runs: set[int] = set()
         self._stored: set[int] = set()
         self._look_at = 0.0
 
@@ -107,7 +99,6 @@ class Deduplicator:
         # Where the transaction fails, and is repeated, it is looked again.
         self._look_at = 0.0
         with self.database.write() as connection:
-            self._ended_runs.update(connection.scalars(_ENDED_OF_NAME, {"name": name}))
             run_id = document_rows.open_run(connection, name, mark_only=self._settings.mark_only)
             self._give_up(connection)
         memory = self._settings.memory
@@ -178,11 +169,8 @@ class Deduplicator:
                 decisions = [self._decide_one(unit, recogniser, each, gone) for each in arriving]
             unit.finish()
             if not is_stored:
-                passed_on = [each for each in decisions if each is not None and each.is_under_way]
-                seen = {each.document_id for each in passed_on if each.verdict is Verdict.UNCHANGED}
-                # What is seen again and is not under way was stored by a process that was killed later.
-                new = {each.document_id for each in passed_on} - seen
-                note_under_way(connection, new | find_unstored(connection, seen), process_name())
+                passed_on = {each.document_id for each in decisions if each is not None and each.is_under_way}
+                note_under_way(connection, passed_on, process_name())
         self._decided[run_id].update(unit.decided)
         return decisions
 
@@ -309,7 +297,7 @@ class Deduplicator:
         original = answer.original
         is_of_this_run = found.stored is not None and found.stored.last_run_id == unit.run_id
         is_of_earlier_run = original is not None and original.last_run_id != unit.run_id
-        may_be_unstored = unchanged is None or self._may_be_unstored(unit, unchanged)
+        is_unstored = unchanged is None or (unchanged.id in unit.under_way and not unit.has_decided(unchanged))
         if unchanged is None:
             document_id = self._writer.write(unit, found, answer)
         else:
@@ -319,7 +307,7 @@ class Deduplicator:
             decision_of(verdict, found.content, answer),
             key=found.identity.key,
             is_separate=bool(found.identity.variant),
-            may_be_unstored=may_be_unstored,
+            is_unstored=is_unstored,
             document_id=document_id,
             is_of_earlier_run=is_of_earlier_run,
         )
@@ -359,14 +347,6 @@ class Deduplicator:
         for place, keys in zip(comparable, self._keys.keys_of(looked), strict=True):
             arriving[place] = arriving[place]._replace(keys=keys)
         return arriving
-
-    def _may_be_unstored(self, unit: UnitOfWork, stored: StoredDocument) -> bool:
-        """Whether neither the run that brought a document's content has ended in order, nor the last to see it."""
-        if stored.last_run_id in self._ended_runs:
-            return False
-        ended = unit.scalars(_ENDED_OF_DOCUMENT, {"document": stored.id}).all()
-        self._ended_runs.update(ended)
-        return not ended and not unit.has_decided(stored)
 
     def _scoped(self, document: Document, space: str) -> Document:
         if self.scopes.is_plain(space):

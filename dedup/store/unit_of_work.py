@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Set
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -26,7 +26,7 @@ from sqlalchemy.sql.visitors import ExternallyTraversible, iterate
 
 from dedup.rules.decisions import Answer, Decision
 from dedup.rules.documents import StoredDocument
-from dedup.store.schema import LAST_REMOVED, documents, properties, texts, verdicts
+from dedup.store.schema import LAST_REMOVED, documents, properties, texts, under_way, verdicts
 
 # Bytes, so that not every batch makes it grow.
 _GROWTH = 1024
@@ -39,6 +39,7 @@ _LAST_IDS = select(
     select(func.max(documents.c.id)).scalar_subquery(),
     select(properties.c.value).where(_OF_LAST_REMOVED).scalar_subquery(),
 )
+_UNDER_WAY = select(under_way.c.document_id)
 _VERDICTS_OF_DOCUMENT = delete(verdicts).where(
     verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
 )
@@ -84,6 +85,11 @@ class UnitOfWork:
         # There is one writer at a time.
         self._next_id = {texts: (text or 0) + 1, documents: max(document or 0, int(removed or 0)) + 1}
         self.decided: set[int] = set()
+
+    @cached_property
+    def under_way(self) -> frozenset[int]:
+        """The documents that nobody had stored when it was first asked."""
+        return frozenset(self._connection.scalars(_UNDER_WAY))
 
     @property
     def dialect(self) -> Dialect:

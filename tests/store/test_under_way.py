@@ -6,7 +6,7 @@ import multiprocessing
 from collections.abc import Callable
 from contextlib import closing
 
-from dedup.rules.documents import Document
+from dedup.rules.documents import Document, Verdict
 from dedup.rules.settings import DedupSettings
 from dedup.store.deduplicator import Deduplicator
 from dedup.store.erasing import erase
@@ -64,3 +64,17 @@ def test_what_a_killed_process_has_stored_is_not_forgotten_where_it_is_refused(d
     elsewhere(_refuse_what_was_decided, database_url)
     with closing(Crawl(database_url)) as crawl:
         assert crawl.show("copy", document(60, "first")).is_dropped
+
+
+def test_what_another_process_has_under_way_is_unstored_until_it_is_stored(database_url: str) -> None:
+    with closing(Crawl(database_url)) as other, closing(Crawl(database_url)) as crawl:
+        [first] = other.deduplicator.decide([shown("first")], other.run, is_stored=False)
+        assert first is not None
+        assert first.is_unstored
+        crawl.show("copy", document(60, "first"))
+        for is_unstored in (True, False):
+            again = crawl.show("first", document(60, "first"))
+            assert (again.verdict, again.is_unstored) == (Verdict.UNCHANGED, is_unstored)
+            other.deduplicator.note_stored(first.document_id)
+            other.deduplicator.write_stored()
+            crawl.reopen("next")
