@@ -34,8 +34,8 @@ HUBS = 4
 CONCURRENT = 4
 # How many pages a process may have been at, or not yet have noted as done, when it was killed.
 AT_ONCE = 5 * CONCURRENT
-# Two pages that exchange their texts: one is changed and the other new, and which depends on their order, which a kill
-# may turn.
+# Two pages that exchange their texts: one is changed and the other new, and which depends on their order. Two kills can
+# turn that: what two processes have died with is fetched alone, behind all others.
 EXCHANGED = ("/j-swap", "/k-swap")
 
 
