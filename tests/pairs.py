@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dedup.rules.documents import Match, StoredDocument
-from dedup.rules.pair import Pair, Query
+from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.pair import Pair
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import Signature, without_signs
 from dedup.signature.signing import make_signature
@@ -27,8 +27,8 @@ def pair_of(
     titles = ("Ferry strike", "Bread prices") if other_titles else ("", "")
     site = "https://shop.example/"
     stored = StoredDocument(1, f"{site}{path}", first.text_digest, first.fingerprint, first.sketch, title=titles[0])
-    query = Query.of(second, f"{site}{path.replace('1', '2').replace('a', 'b')}", titles[1])
-    return Pair(query, Match(stored, stored), settings, lambda _: first.words, **values)
+    content = Content.of(second, f"{site}{path.replace('1', '2').replace('a', 'b')}", titles[1])
+    return Pair(content, Match(stored, stored), settings, lambda _: first.words, **values)
 
 
 def pair_of_words(first: bytes, second: bytes, settings: RuleSettings, **values: Any) -> Pair:

@@ -23,7 +23,6 @@ from dedup.files.key_map import NULL, KeyMap
 from dedup.rules.decisions import Answer, Decision, decision_of
 from dedup.rules.documents import Content, Match, StoredDocument, Verdict
 from dedup.rules.matcher import Matcher
-from dedup.rules.pair import Query
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.table import Rule
 
@@ -65,10 +64,15 @@ class Related(NamedTuple):
         match = answer.match
         if match is None:
             return None
-        row, size = signatures.rows[place], int(signatures.text_bytes[place])
-        content = Content(row["digest"].tobytes(), int(row["fingerprint"]), sketch_of(row), size, None, b"")
-        decision = decision_of(Verdict.NEW, content, answer)
+        decision = decision_of(Verdict.NEW, _content(signatures, place), answer)
         return cls(place, decision, match.leader.id, None if match.second is None else match.second.id)
+
+
+def _content(signatures: Signatures, place: int) -> Content:
+    """Return what a document of a batch holds, but for its words."""
+    row, size = signatures.rows[place], int(signatures.text_bytes[place])
+    digest, fingerprint = row["digest"].tobytes(), int(row["fingerprint"])
+    return Content(digest, fingerprint, sketch_of(row), bytes, text_bytes=size)
 
 
 class Clusters:
@@ -97,10 +101,8 @@ class Clusters:
             place: its place there.
             key: what it is called.
         """
-        row = signatures.rows[place]
-        words = partial(self.words_of, number)
-        query = Query(row["digest"].tobytes(), int(row["fingerprint"]), sketch_of(row), words, key)
-        answer = self._matcher.find_among(query, candidates, self)
+        content = _content(signatures, place)._replace(words=partial(self.words_of, number), key=key)
+        answer = self._matcher.find_among(content, candidates, self)
         if answer.original is not None:
             self._table.rows["leader"][number] = answer.original.id
         return Related.of(signatures, place, answer)

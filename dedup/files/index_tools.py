@@ -11,9 +11,9 @@ import numpy as np
 from dedup.files.index import FORMAT, SavedIndex
 from dedup.files.tally import about_settings, differing_settings
 from dedup.keys import choose
-from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.rules.matcher import Candidate, Matcher
-from dedup.rules.pair import Pair, Query
+from dedup.rules.pair import Pair
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Signature, compare, distance
@@ -173,7 +173,7 @@ class IndexQuery:
             return Rule.PAPER
         if not is_worth_it:
             return Rule.NOT_ALIKE
-        return decide(Pair(Query.of(signature), match, self._settings, lambda each: self._saved.words(each.id)))
+        return decide(Pair(Content.of(signature), match, self._settings, lambda each: self._saved.words(each.id)))
 
 
 def _order(hit: Hit) -> tuple[bool, bool, float, int]:

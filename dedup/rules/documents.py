@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
 from dedup.signature.signature import Signature, Sketch
 
 T = TypeVar("T", int, str)
+
+Words = Callable[[], bytes]
+"""Gives the words of a text, as `dedup.signature.signature.Signature` has them; nothing where they are not known."""
 
 LONGEST_TITLE = 200
 """Characters of a title that are stored."""
@@ -104,33 +107,36 @@ class StoredDocument(NamedTuple):
     variant: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
-    """The content of a document, as it is stored.
+class Content(NamedTuple):
+    """What a document holds that is under decision, and what it is called.
 
     Attributes:
-        text_digest: digest of its normalised text.
+        text_digest: of its normalised text.
         fingerprint: the 64-bit simhash, unsigned.
         sketch: the sketch of its text.
-        text_bytes: size of its text in UTF-8.
-        body_digest: digest of the bytes that the text was taken from, if it was.
-        words: its words, as its signature has them; empty where they are not at hand.
-        title: what it is called, in one line of `LONGEST_TITLE` characters at most; empty: nobody knows.
-        fields: its short fields, see `dedup.rules.other_fields`.
-        keys: what it is found by, see `dedup.store.key_table`; None where it is not.
-        mask: that of its scope, see `dedup.rules.scope.Scopes.mask`.
+        words: gives its words, as its signature has them; called only where they are needed.
+        key: its key; in a crawl its URL.
+        title: its title, in one line of `LONGEST_TITLE` characters at most; empty: nobody knows.
+        fields: its short fields, see `dedup.rules.other_fields`; empty: it has none.
+        body_digest: of the bytes that its text was taken from, if it was.
+        text_bytes: the size of its text in UTF-8.
     """
 
     text_digest: bytes
     fingerprint: int
     sketch: Sketch
-    text_bytes: int
-    body_digest: bytes | None
-    words: bytes
+    words: Words
+    key: str = ""
     title: str = ""
     fields: str = ""
-    keys: list[int] | None = field(default=None, compare=False)
-    mask: int = field(default=0, compare=False)
+    body_digest: bytes | None = None
+    text_bytes: int = 0
+
+    @classmethod
+    def of(cls, signature: Signature, key: str = "", title: str = "", fields: str = "") -> Content:
+        """Return that of a document by its signature."""
+        digest, fingerprint, sketch = signature.text_digest, signature.fingerprint, signature.sketch
+        return cls(digest, fingerprint, sketch, lambda: signature.words, key, title, fields)
 
 
 @dataclass(frozen=True, slots=True)

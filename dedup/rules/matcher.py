@@ -11,9 +11,9 @@ from functools import cache, partial
 from typing import NamedTuple, Protocol
 
 from dedup.rules.decisions import NOTHING_ALIKE, Answer
-from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.rules.measures import is_near_leader, may_be_alike
-from dedup.rules.pair import Pair, Query
+from dedup.rules.pair import Pair
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Sketch, compare, distance
@@ -72,7 +72,7 @@ class Matcher:
 
     def find(
         self,
-        query: Query,
+        content: Content,
         candidates: Sequence[Candidate],
         store: DocumentStore,
         former: StoredDocument | None = None,
@@ -80,18 +80,18 @@ class Matcher:
         """Return what a document is a near-duplicate of, or resembles.
 
         Args:
-            query: the document, which is no shorter than `RuleSettings.fewest_tokens`.
+            content: the document, which is no shorter than `RuleSettings.fewest_tokens`.
             candidates: those that share keys with it.
             store: the documents that were decided before.
             former: what is stored of the document itself, if it has changed.
         """
-        near = self.near(query.fingerprint, candidates)
+        near = self.near(content.fingerprint, candidates)
         if not near:
             return NOTHING_ALIKE
         if self._is_paper:
-            closest = min(near, key=lambda each: (distance(query.fingerprint, each.fingerprint), each.number))
-            return self.find_among(query, [closest.number], store, former)
-        return self.find_among(query, self.rank(query.sketch, near), store, former)
+            closest = min(near, key=lambda each: (distance(content.fingerprint, each.fingerprint), each.number))
+            return self.find_among(content, [closest.number], store, former)
+        return self.find_among(content, self.rank(content.sketch, near), store, former)
 
     def near(self, fingerprint: int, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Return the candidates that share a band with a fingerprint's document, or are within the radius of it."""
@@ -115,23 +115,25 @@ class Matcher:
         return [number for _, number in sorted(worth_it)]
 
     def find_among(
-        self, query: Query, ranked: Sequence[int], store: DocumentStore, former: StoredDocument | None = None
+        self, content: Content, ranked: Sequence[int], store: DocumentStore, former: StoredDocument | None = None
     ) -> Answer:
         """Return the first candidate that a document is a duplicate of, else the first that it resembles; see `find`.
 
         Args:
-            query: the document.
+            content: the document.
             ranked: the numbers of its candidates, the most similar first.
             store: the documents that were decided before.
             former: what is stored of the document itself.
         """
         # Of a form there are many candidates to compare it with.
-        query = query._replace(words=cache(query.words))
+        content = content._replace(words=cache(content.words))
         similar = NOTHING_ALIKE
-        looked_at = ranked[: _most_confirmed(query.sketch.tokens)]
+        looked_at = ranked[: _most_confirmed(content.sketch.tokens)]
         for place, number in enumerate(looked_at):
             find_others = partial(self._find_others, others=looked_at[place + 1 :], store=store)
-            pair = Pair(query, store.match(number), self._settings, store.words, former=former, find_others=find_others)
+            pair = Pair(
+                content, store.match(number), self._settings, store.words, former=former, find_others=find_others
+            )
             rule = decide(pair)
             if rule.is_duplicate or rule in _SETTLED:
                 return _answer(pair, rule)

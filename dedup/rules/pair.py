@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
 
-from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.rules.measures import SIMILAR, Measure, SharedKeys, is_near_leader, measured, reaches
 from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import are_other_titles, are_siblings, covers_title, numbers_of_versions, owner_of
@@ -23,7 +22,7 @@ from dedup.rules.word_comparison import (
     has_same_sense,
     short_similarity,
 )
-from dedup.signature.signature import Signature, Similarity, Sketch, compare, distance, without_signs
+from dedup.signature.signature import Similarity, compare, distance, without_signs
 
 # Of 100 tokens: a date in a byline is not what a page is about.
 _FEW_NUMBERS = 0.5
@@ -33,39 +32,6 @@ _MORE_NUMBERS = 0.1
 _FEW_SENTENCES = 200
 _OF_TEXTS = "of the texts that were found, estimated"
 _TO_ORIGINAL = "to the original, estimated"
-
-Words = Callable[[], bytes]
-"""Gives the words of a text, as `dedup.signature.signature.Signature` has them; nothing where they are not known."""
-
-
-class Query(NamedTuple):
-    """The document under decision.
-
-    Attributes:
-        text_digest: of its normalised text.
-        fingerprint: 64 bits, unsigned.
-        sketch: the sketch of its text.
-        words: gives its words; called only where they are needed.
-        key: its key; in a crawl its URL.
-        title: its title; empty: nobody knows.
-        fields: its short fields, see `dedup.rules.other_fields`; empty: it has none.
-        body_digest: of the bytes that its text was taken from, if it was.
-    """
-
-    text_digest: bytes
-    fingerprint: int
-    sketch: Sketch
-    words: Words
-    key: str = ""
-    title: str = ""
-    fields: str = ""
-    body_digest: bytes | None = None
-
-    @classmethod
-    def of(cls, signature: Signature, key: str = "", title: str = "", fields: str = "") -> Query:
-        """Return a document by its signature."""
-        digest, fingerprint, sketch = signature.text_digest, signature.fingerprint, signature.sketch
-        return cls(digest, fingerprint, sketch, lambda: signature.words, key, title, fields)
 
 
 class Pair:
@@ -85,7 +51,7 @@ class Pair:
 
     def __init__(
         self,
-        new: Query,
+        new: Content,
         match: Match,
         settings: RuleSettings,
         words_of: Callable[[StoredDocument], bytes],

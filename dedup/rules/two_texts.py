@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dedup.console import similarity as shown
-from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.rules.measures import SharedKeys
-from dedup.rules.pair import Pair, Query
+from dedup.rules.pair import Pair
 from dedup.rules.settings import RuleSettings
 from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Signature, Similarity
@@ -89,7 +89,7 @@ class PairDecider:
             in_full: whether no measure is left out to save time.
         """
         return Pair(
-            Query.of(second, key, title, fields),
+            Content.of(second, key, title, fields),
             known or _alone(first),
             self._settings,
             lambda _: first.words,

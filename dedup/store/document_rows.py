@@ -108,6 +108,7 @@ _SKETCHES, _SKETCHES_OF_ORIGINALS = (
 _OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
 _BY_KEY = _OF_KEY.order_by(documents.c.id)
 _OF_VARIANT = _OF_KEY.where(documents.c.variant == bindparam("variant"))
+_TEXT = select(texts.c.id, texts.c.indexed).where(texts.c.digest == bindparam("digest"))
 _LAST_VERDICT = (
     select(verdicts)
     .where(
@@ -274,6 +275,19 @@ def find_relatives(session: Session, digests: Digests, variant: str) -> Relative
     rows = [(row[0], _stored(row[1:])) for row in found]
     others = {role: stored for role, stored in rows if role != "key"}
     return Relatives([stored for role, stored in rows if role == "key"], others.get("body"), others.get("text"))
+
+
+class StoredText(NamedTuple):
+    """The number of a stored text, and whether it can be found by its keys."""
+
+    id: int
+    indexed: bool
+
+
+def find_text(session: Session, digest: bytes) -> StoredText | None:
+    """Return the stored text with this digest."""
+    row = session.execute(_TEXT, {"digest": digest}).first()
+    return None if row is None else StoredText(row.id, bool(row.indexed))
 
 
 def find_by_text(session: Session, text_digest: bytes, fields: str) -> list[StoredDocument]:

@@ -9,7 +9,7 @@ from dedup.rules.decisions import NOTHING_ALIKE, Answer
 from dedup.rules.documents import Content, Document, Match, StoredDocument
 from dedup.rules.matcher import Candidate, Matcher
 from dedup.rules.other_fields import other_fields, unpacked
-from dedup.rules.pair import Pair, Query
+from dedup.rules.pair import Pair
 from dedup.rules.scope import are_other_titles, may_have_moved, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.table import Rule, decide
@@ -67,7 +67,7 @@ class OriginalFinder:
         twin, is_other = _with_same_fields(unit, twin, content, own_id)
         match = Match(document_rows.leader_of(unit, twin), twin, is_other=is_other)
         pair = Pair(
-            _query(found),
+            content,
             match,
             self.settings,
             partial(_words_of, unit),
@@ -78,11 +78,11 @@ class OriginalFinder:
     def _find_near(self, unit: UnitOfWork, found: Recognised) -> Answer:
         """Return what has nearly the same text."""
         document, content = found.document, found.content
-        keys = content.keys
+        keys = found.keys
         if document.signature is None or keys is None or content.sketch.tokens < self.settings.fewest_tokens:
             return NOTHING_ALIKE
         store = _StoredDocuments(self, unit, found)
-        answer = self._matcher.find(_query(found), store.candidates(keys), store, found.stored)
+        answer = self._matcher.find(content, store.candidates(keys), store, found.stored)
         if answer.original is not None and owner_of(document.key) != owner_of(answer.original.key):
             # A site that moves has corrected some of its pages.
             return _unless_moved(unit, document, answer)
@@ -120,14 +120,6 @@ def _unless_moved(unit: UnitOfWork, document: Document, answer: Answer) -> Answe
     if not may_have_moved(document.key, leader.key) or document_rows.is_seen_since(unit, leader.id, unit.run_id):
         return answer
     return Answer(answer.match, Rule.MOVED)
-
-
-def _query(found: Recognised) -> Query:
-    content = found.content
-    return Query(
-        *(content.text_digest, content.fingerprint, content.sketch, lambda: content.words),
-        *(found.identity.key, content.title, content.fields, content.body_digest),
-    )
 
 
 def _words_of(unit: UnitOfWork, document: StoredDocument) -> bytes:
@@ -177,7 +169,7 @@ class _StoredDocuments:
     def __init__(self, finder: OriginalFinder, unit: UnitOfWork, found: Recognised) -> None:
         self._keys = finder.keys
         self._unit = unit
-        self._content = found.content
+        self._content, self._mask = found.content, found.mask
         self._own_id = found.own_id
         self._leaders: dict[int, int] = {}
         self._stored: dict[int, StoredDocument] = {}
@@ -190,7 +182,7 @@ class _StoredDocuments:
             return []
         # A document that has changed is no duplicate of itself, nor of its own duplicates.
         members = document_rows.find_holders(
-            *(self._unit, found, self._content.mask, self._own_id), originals_only=self._keys.is_of_originals
+            *(self._unit, found, self._mask, self._own_id), originals_only=self._keys.is_of_originals
         )
         self._leaders = {row.id: row.leader_id or row.id for row in members}
         return [

@@ -10,8 +10,7 @@ from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import host_of
 from dedup.signature.normalise import clean
 from dedup.store import document_rows
-from dedup.store.document_rows import Digests, Identity, Relatives, is_same, key_digest
-from dedup.store.text_rows import StoredText, find_text
+from dedup.store.document_rows import Digests, Identity, Relatives, StoredText, find_text, is_same, key_digest
 from dedup.store.unit_of_work import UnitOfWork
 
 # Of the name of a class: what an index holds is limited.
@@ -62,7 +61,7 @@ class Recognised(NamedTuple):
     """What an arriving document is.
 
     Attributes:
-        document: it, its digests mixed with its scope.
+        arriving: it.
         identity: what it is known by.
         content: what it holds.
         stored: the stored document that it is; None where it is a new one.
@@ -72,7 +71,7 @@ class Recognised(NamedTuple):
         is_again: whether this process has decided that content in this run before.
     """
 
-    document: Document
+    arriving: Arriving
     identity: Identity
     content: Content
     stored: StoredDocument | None
@@ -80,6 +79,26 @@ class Recognised(NamedTuple):
     same_text: StoredDocument | None
     text: StoredText | None = None
     is_again: bool = False
+
+    @property
+    def document(self) -> Document:
+        """The document, its digests mixed with its scope."""
+        return self.arriving.document
+
+    @property
+    def keys(self) -> list[int] | None:
+        """What it is found by; None where it cannot be a near-duplicate."""
+        return self.arriving.keys
+
+    @property
+    def mask(self) -> int:
+        """That of its scope."""
+        return self.arriving.mask
+
+    def known_as(self, identity: Identity, stored: StoredDocument | None, *, is_again: bool = False) -> Recognised:
+        """Return it as another document of its key."""
+        content = self.content._replace(key=identity.key)
+        return self._replace(identity=identity, content=content, stored=stored, is_again=is_again)
 
     @property
     def own_id(self) -> int | None:
@@ -129,12 +148,12 @@ class Recogniser:
         if same_key is None and separate is None:
             same_key = _of_former_class(self._unit, identity, content, of_key)
         if document.is_keyless and same_key is None and _has_moved(self._unit, identity, content, same_text):
-            return Recognised(document, identity, content, same_text, same_body, same_text, _text_of(same_text))
+            return Recognised(arriving, identity, content, same_text, same_body, same_text, _text_of(same_text))
         # Without a signature it has the text of its bytes.
         text = _text_of(same_text if document.signature else same_body)
         if text is None and may_be_stored:
             text = find_text(self._unit, content.text_digest)
-        found = Recognised(document, identity, content, same_key, same_body, same_text, text)
+        found = Recognised(arriving, identity, content, same_key, same_body, same_text, text)
         if not document.separate:
             return found
         if own is None:
@@ -160,12 +179,12 @@ def _separated(unit: UnitOfWork, found: Recognised, own: Identity, separate: Sto
     """Return which document it is of those that came under its key: it, one with a key of its own, or another one."""
     content, of_key = found.content, found.stored
     if separate is not None:
-        return found._replace(identity=own, stored=separate, is_again=_is_again(unit, separate, content))
+        return found.known_as(own, separate, is_again=_is_again(unit, separate, content))
     if of_key is None or of_key.text_digest is None:
         return found
     if is_same(of_key, content):
         return found._replace(is_again=_is_again(unit, of_key, content))
-    return found._replace(identity=own, stored=None) if unit.has_decided(of_key) else found
+    return found.known_as(own, None) if unit.has_decided(of_key) else found
 
 
 def _of_former_class(
@@ -205,16 +224,12 @@ def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content |
     text_bytes = document.text_bytes if same_bytes is None or document.signature else same_bytes.text_bytes
     words = b"" if document.signature is None else document.signature.words
     return Content(
-        source.text_digest,
-        source.fingerprint,
-        source.sketch,
-        text_bytes,
-        document.body_digest,
-        words,
-        _one_line(document.title) or (same_bytes.title if same_bytes else ""),
-        document.fields,
-        arriving.keys,
-        arriving.mask,
+        *(source.text_digest, source.fingerprint, source.sketch, lambda: words),
+        key=document.key,
+        title=_one_line(document.title) or (same_bytes.title if same_bytes else ""),
+        fields=document.fields,
+        body_digest=document.body_digest,
+        text_bytes=text_bytes,
     )
 
 

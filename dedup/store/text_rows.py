@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import bindparam, delete, exists, select, update
 
-from dedup.rules.documents import Content
 from dedup.signature.deflating import deflate
 from dedup.signature.signing import bands_of_words
 from dedup.store.key_table import KeyTable, Looked
+from dedup.store.recognition import Recognised
 from dedup.store.schema import documents, texts, to_signed, to_unsigned
 from dedup.store.unit_of_work import Session, UnitOfWork
 
-_BY_DIGEST = select(texts.c.id, texts.c.indexed).where(texts.c.digest == bindparam("digest"))
 _WORDS = select(texts.c.words).where(texts.c.digest == bindparam("digest"))
 _CHANGE = update(texts).where(texts.c.id.in_(bindparam("ids", expanding=True)))
 _IDS = texts.c.id.in_(bindparam("ids", expanding=True))
@@ -35,53 +34,40 @@ _INDEXED, _NOT_INDEXED = (
 _REMOVE = delete(texts).where(_IDS, ~_IS_HELD, ~_WAS_HELD)
 
 
-class StoredText(NamedTuple):
-    """The number of a stored text, and whether it can be found by its keys."""
-
-    id: int
-    indexed: bool
-
-
-def find_text(session: Session, digest: bytes) -> StoredText | None:
-    """Return the stored text with this digest."""
-    row = session.execute(_BY_DIGEST, {"digest": digest}).first()
-    return None if row is None else StoredText(row.id, bool(row.indexed))
-
-
 def find_words(session: Session, digest: bytes | None) -> bytes:
     """Return the words of a text, as its signature has them; nothing where they are not stored."""
     deflated = session.execute(_WORDS, {"digest": digest}).scalar()
     return b"" if deflated is None else zlib.decompress(deflated)
 
 
-def store_text(unit: UnitOfWork, keys: KeyTable, content: Content, stored: StoredText | None, *, is_led: bool) -> int:
+def store_text(unit: UnitOfWork, keys: KeyTable, found: Recognised, *, is_led: bool) -> int:
     """Store the text of a document, if it is not there; return its number.
 
     Args:
         unit: the transaction.
         keys: where it can be found.
-        content: what the document holds; without words it has the text of a stored one.
-        stored: its text, if that is stored.
-        is_led: whether the document is a duplicate.
+        found: the document; without words it has the text of a stored one.
+        is_led: whether it is a duplicate.
     """
-    is_comparable = content.keys is not None and not (is_led and keys.is_of_originals)
+    content, stored = found.content, found.text
+    is_comparable = found.keys is not None and not (is_led and keys.is_of_originals)
     if stored is not None and (stored.indexed or not is_comparable):
         return stored.id
-    words = deflate(content.words) if is_comparable and content.words and not keys.is_of_originals else None
-    found: dict[str, Any] = {"indexed": int(is_comparable), "words": words}
+    words = content.words() if is_comparable and not keys.is_of_originals else b""
+    values: dict[str, Any] = {"indexed": int(is_comparable), "words": deflate(words) if words else None}
     if stored is None:
         own = {
             "digest": content.text_digest,
             "fingerprint": to_signed(content.fingerprint),
             "sketch": content.sketch.to_bytes(),
-            "mask": to_signed(content.mask),
+            "mask": to_signed(found.mask),
         }
-        text_id = unit.add_text({**own, **found})
+        text_id = unit.add_text({**own, **values})
     else:
         text_id = stored.id
-        unit.execute(_CHANGE.values(**found), {"ids": [text_id]})
-    if is_comparable and content.keys is not None:
-        keys.add(unit, text_id, content.keys)
+        unit.execute(_CHANGE.values(**values), {"ids": [text_id]})
+    if is_comparable and found.keys is not None:
+        keys.add(unit, text_id, found.keys)
     return text_id
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Select, and_, delete, exists, or_, select
 from dedup.rules.decisions import Answer
 from dedup.rules.documents import DUPLICATES, Content, Match, StoredDocument, Verdict
 from dedup.rules.other_fields import other_fields
-from dedup.rules.pair import Pair, Query
+from dedup.rules.pair import Pair
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.table import decide
 from dedup.signature.normalise import clean
@@ -59,8 +59,8 @@ class DocumentWriter:
         """Store a document that is new or has changed, and is a duplicate or not; return its id."""
         leader = answer.original
         identity, content, stored = found.identity, found.content, found.stored
-        text_id = store_text(unit, self._keys, content, found.text, is_led=leader is not None)
-        if leader is None and content.keys is None and self._is_comparable(content):
+        text_id = store_text(unit, self._keys, found, is_led=leader is not None)
+        if leader is None and found.keys is None and self._is_comparable(content):
             # Known by its bytes: so far copies alone may have held its text.
             index_texts(unit, self._keys, {text_id})
         values: dict[str, Any] = {
@@ -130,11 +130,11 @@ class DocumentWriter:
             return distance(member.fingerprint, content.fingerprint) <= self._settings.radius
 
         # Of stored bytes there are only stored words.
-        own = content.words or find_words(session, content.text_digest)
+        own = content.words() or find_words(session, content.text_digest)
         words = find_words(session, member.text_digest)
-        query = Query(member.text_digest or b"", member.fingerprint, member.sketch, lambda: words)
+        changed = Content(member.text_digest or b"", member.fingerprint, member.sketch, lambda: words)
         leader = StoredDocument(0, "", content.text_digest, content.fingerprint, content.sketch)
-        return decide(Pair(query, Match(leader, leader), self._settings, lambda _: own)).is_duplicate
+        return decide(Pair(changed, Match(leader, leader), self._settings, lambda _: own)).is_duplicate
 
 
 def remove_content(session: Session, keys: KeyTable, stored: Sequence[StoredDocument]) -> None:

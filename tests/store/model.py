@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dedup.rules.decisions import Answer
-from dedup.rules.documents import Document, Match, StoredDocument, Verdict
+from dedup.rules.documents import Content, Document, Match, StoredDocument, Verdict
 from dedup.rules.matcher import Candidate, Matcher
-from dedup.rules.pair import Query, similarity_of_words
+from dedup.rules.pair import similarity_of_words
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Signature, compare, distance
@@ -150,8 +150,8 @@ class Model:
     def _near(self, document: Document, signature: Signature) -> Answer:
         if document.signature is None or signature.sketch.tokens < self._settings.fewest_tokens:
             return Answer()
-        query = Query.of(signature, document.key)
-        answer = Matcher(self._settings).find(query, list(self._candidates(document.key, signature)), _Store(self))
+        content = Content.of(signature, document.key)
+        answer = Matcher(self._settings).find(content, list(self._candidates(document.key, signature)), _Store(self))
         own = self._seen.get(document.key)
         if answer.match is None or answer.original is None or own is None or own.leader != answer.original.key:
             return answer
