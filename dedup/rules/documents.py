@@ -50,8 +50,6 @@ class Document:
         signature: the signature of its text; None where its bytes are known already.
         text_bytes: size of its text in UTF-8.
         body_digest: digest of the bytes that the text was taken from, if it was.
-        canonical: the key that it names as its own, such as a page's canonical address: of copies in one batch the one
-            that is named comes first.
         spider: the spider that found it; it counts where duplicates are looked for among those of one spider.
         item_class: the class of its item: the same keys of two classes are two. Texts are compared whatever it is.
         separate: whether another text is another document under a key that this `Deduplicator` has decided
@@ -72,7 +70,6 @@ class Document:
     signature: Signature | None
     text_bytes: int = 0
     body_digest: bytes | None = None
-    canonical: str | None = None
     spider: str = ""
     item_class: str = ""
     separate: bool = False

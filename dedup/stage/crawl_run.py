@@ -18,7 +18,6 @@ from dedup.atomic_files import open_output, replace_file
 from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError
 from dedup.rules.decisions import Decision
-from dedup.rules.documents import Document
 from dedup.rules.scope import FOR_EVER
 from dedup.rules.settings import DedupSettings
 from dedup.signature.normalise import clean
@@ -250,19 +249,17 @@ class CrawlRun:
     def _decide(self, batch: list[PendingItem]) -> list[Decision | None]:
         assert self._run_id is not None
         documents = [each.document for each in batch if each.document is not None]
-        order = _canonical_first(documents)
         decided_again = {each.decision.document_id for each in batch if each.decision is not None}
         # What was decided though the connection broke is found unchanged, and its verdict is kept.
         decide = partial(
             self._deduplicator.decide,
-            [documents[index] for index in order],
+            documents,
             self._run_id,
             decided_again=decided_again,
             # Of these nobody says what becomes of them.
             is_stored=is_tried_out(self._crawler),
         )
-        decisions = dict(zip(order, self._outages.survive(decide), strict=True))
-        return [decisions[index] for index in range(len(batch))]
+        return self._outages.survive(decide)
 
     def _recognise(self, body_digests: list[bytes]) -> list[bool]:
         stored = self._outages.survive(partial(self._deduplicator.stored_bodies, body_digests))
@@ -282,15 +279,6 @@ class CrawlRun:
 
     async def _in_thread(self, function: Callable[..., T], *arguments: object) -> T:
         return await asyncio.to_thread(self._outages.survive, partial(function, *arguments))
-
-
-def _canonical_first(documents: Sequence[Document]) -> list[int]:
-    """Return the indices of documents, those last that name another one of them as their own address."""
-    keys = {document.key for document in documents}
-    return sorted(
-        range(len(documents)),
-        key=lambda index: documents[index].canonical != documents[index].key and documents[index].canonical in keys,
-    )
 
 
 def is_tried_out(crawler: Crawler) -> bool:

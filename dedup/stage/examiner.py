@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from html import unescape
-from urllib.parse import urljoin
 
 from scrapy.crawler import Crawler
 
@@ -27,10 +24,6 @@ from dedup.workers.pool import WorkerPool
 
 # Characters: a millisecond, where it is compiled.
 _AT_ONCE = 100_000
-# Bytes: a page names its address at its beginning. To parse the page would take milliseconds.
-_HEAD = 100_000
-_CANONICAL = re.compile(rb"<link\s[^<>]*?\brel\s*=\s*[\"']?canonical\b[^<>]*+>", re.IGNORECASE)
-_HREF = re.compile(rb"\bhref\s*=\s*(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'<>]++))", re.IGNORECASE)
 
 
 class Examiner:
@@ -130,10 +123,6 @@ class Examiner:
             Exception: what a library makes of a broken page.
         """
         settings, reading = self._settings, pending.reading
-        canonical = settings.canonical_field.value(pending)
-        if not canonical and not settings.signature_field.has_field(pending):
-            # Who makes signatures has read the page.
-            canonical = canonical_of(pending)
         body_digest = settings.body_digest_field.value(pending)
         signature = settings.signature_field.value(pending)
         is_signed = isinstance(signature, Signature)
@@ -142,7 +131,6 @@ class Examiner:
             signature if is_signed else None,
             text_bytes=_size(reading.text) if is_signed else 0,
             body_digest=body_digest if isinstance(body_digest, bytes) else None,
-            canonical=canonical if isinstance(canonical, str) and canonical else None,
             spider=self._spider,
             item_class=reading.item_class,
             separate=settings.same_key is SameKey.SEPARATE,
@@ -185,21 +173,6 @@ class Examiner:
         if len(text) <= _AT_ONCE:
             return make_signature(text, self._scheme)
         return await asyncio.to_thread(make_signature, text, self._scheme)
-
-
-def canonical_of(pending: PendingItem) -> str | None:
-    """Return the address that the page of an item names as its own, if the item represents the page."""
-    if not pending.reading.is_page or pending.response is None:
-        return None
-    head = pending.response.body[:_HEAD]
-    found = next(filter(None, map(_HREF.search, _CANONICAL.findall(head))), None)
-    if found is None:
-        return None
-    href = unescape((found[1] or found[2] or found[3]).decode("utf-8", "replace")).strip()
-    try:
-        return urljoin(pending.response.url, href)
-    except ValueError:  # such as http://[
-        return None
 
 
 def _size(text: str) -> int:

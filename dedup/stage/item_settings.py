@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from itemadapter import ItemAdapter
 
 from dedup.errors import SettingsError
-from dedup.fields import HTML_FIELDS, ITEM_TEXT_FIELDS, KEY_FIELDS, TITLE_FIELDS, Getter, actual_name, getter_of
+from dedup.fields import HTML_FIELDS, ITEM_TEXT_FIELDS, KEY_FIELDS, TITLE_FIELDS, Getter, getter_of
 from dedup.rules.declared import Settings, setting
 from dedup.rules.setting_values import from_json, to_bool, whole_number, word
 
@@ -139,11 +139,6 @@ class FieldRule:
         """Return the preferred value that an item has; None where it has none."""
         return next((value for _, value in self.find(view)), None)
 
-    def has_field(self, view: ItemView) -> bool:
-        """Whether an item has any of the fields, whatever is in it."""
-        rule = self.rule_for(type(view.item))
-        return rule is not None and any(actual_name(view.kind[1], name) is not None for name in rule.names)
-
     def _getters_of(self, kind: Kind) -> list[tuple[str, Getter]]:
         """Return the getters of those fields of the rule that items of a kind have, each with its name in the rule."""
         if kind not in self._getters:
@@ -231,10 +226,9 @@ class ItemSettings(Settings):
     """
 
     # Fields of items that a crawler has made for the stage: a signature that was made already, the digest of the page's
-    # bytes, the address that the page names as its own.
+    # bytes.
     signature_field: ClassVar = FieldRule(("signature",))
     body_digest_field: ClassVar = FieldRule(("body_digest",))
-    canonical_field: ClassVar = FieldRule(("canonical",))
 
     text_field: FieldRule = _fields(ITEM_TEXT_FIELDS, "the text; markup in it is left out.")
     title_field: FieldRule = _fields(TITLE_FIELDS, "the title, which is compared together with the text.")

@@ -1,27 +1,17 @@
-"""Sites that move between two crawls, runs that bring nothing new, and which of several addresses is kept."""
+"""Sites that move between two crawls, and runs that bring nothing new."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-import scrapy
-from scrapy.http import HtmlResponse, Response
 
-from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
-from dedup.stage.crawl_run import _canonical_first
-from dedup.stage.examiner import canonical_of
-from dedup.stage.pending import PendingItem, Reading
 from dedup.store.database import open_existing_database
 from dedup.store.erasing import erase
-from tests.crawling import crawl_here
-from tests.localsite import LocalSite
-from tests.stage.test_stage import ADDONS, PassOn, urls
+from tests.stage.test_stage import PassOn, urls
 from tests.texts import document
 
 STORIES = [document(120, f"story {number}") for number in range(30)]
@@ -50,22 +40,6 @@ def test_a_run_of_copies_of_an_earlier_one_says_so_once(host: str, folder: str, 
     assert not [message for message in again.messages if "of earlier runs" in message]
 
 
-class Addresses(scrapy.Spider):
-    """Yields the pages that came at the same time, in the order of their addresses."""
-
-    name = "addresses"
-    site: LocalSite
-
-    async def start(self) -> AsyncIterator[scrapy.Request]:
-        for path in self.site.pages:
-            yield scrapy.Request(self.site.url + path)
-
-    async def parse(self, response: Response) -> AsyncIterator[dict[str, Any]]:
-        while sum(self.site.hits[path] for path in self.site.pages) < len(self.site.pages):
-            await asyncio.sleep(0.01)
-        yield {"url": response.url, "text": STORIES[0]}
-
-
 def test_what_was_erased_is_no_large_cluster(pass_on: PassOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DedupSettings, "max_cluster", 2)
     pass_on(found_at("old.example")[:1])
@@ -74,40 +48,6 @@ def test_what_was_erased_is_no_large_cluster(pass_on: PassOn, tmp_path: Path, mo
     again = pass_on([{**found_at("old.example")[0], "url": f"https://other.example/{number}"} for number in range(5)])
     assert again.count("dedup/erased") == 5
     assert not any("the cluster of" in message for message in again.messages)
-
-
-def test_of_several_addresses_the_one_is_kept_that_the_others_name(sqlite_url: str) -> None:
-    page = '<html><head><link rel="canonical" href="/story"></head><body></body></html>'
-    settings = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": sqlite_url}
-    with LocalSite(dict.fromkeys(("/amp", "/m", "/story"), page)) as site:
-        outcome = crawl_here(Addresses, settings, site=site)
-        assert urls(outcome) == [f"{site.url}/story"]
-
-
-def test_within_a_batch_what_is_named_goes_first_and_else_what_came_first() -> None:
-    named = {"amp": "story", "m": "story", "story": "story", "other": None, "lost": "not here"}
-    documents = [Document(key, None, canonical=canonical) for key, canonical in named.items()]
-    assert [documents[place].key for place in _canonical_first(documents)] == ["story", "other", "lost", "amp", "m"]
-
-
-@pytest.mark.parametrize(
-    ("head", "canonical"),
-    [
-        ('<link rel="canonical" href="/story">', "https://news.example/story"),
-        ("<LINK HREF='https://www.news.example/s?a=1&amp;b=2' data-x=1 REL=canonical />", "https://www.news.example/s?a=1&b=2"),
-        ("<link rel=stylesheet href=/x.css><link href=/story rel='canonical'>", "https://news.example/story"),
-        ('<link rel="canonical">', None),
-        ('<link rel="canonical" href="http://[">', None),
-        ('<a rel="canonical" href="/story">', None),
-        ("", None),
-    ],
-)  # fmt: skip
-def test_the_address_that_a_page_names_is_read(head: str, canonical: str | None) -> None:
-    html = f"<html><head><title>Story</title>{head}</head><body></body></html>"
-    response = HtmlResponse("https://news.example/amp", body=html.encode())
-    pending = PendingItem({}, response)
-    pending.reading = Reading(key=response.url, key_field="url", is_page=True)
-    assert canonical_of(pending) == canonical
 
 
 def test_a_site_that_moves_takes_along_all_things_of_one_text(pass_on: PassOn) -> None:
