@@ -157,13 +157,14 @@ class Deduplicator:
         if not documents:
             return []
         with self._write() as connection:
-            document_rows.require_run(connection, run_id)
+            unit = UnitOfWork(connection, run_id, self._decided[run_id])
+            if not unit.has_run:
+                raise document_rows.run_is_gone()
             self._give_up(connection)
             if decided_again:
                 writing.delete_drops(connection, run_id, decided_again)
             arriving = self._arriving(documents, run_id)
-            unit = UnitOfWork(connection, run_id, self._decided[run_id])
-            gone = _find_erased(connection, arriving)
+            gone = _find_erased(unit, arriving)
             recogniser = Recogniser(unit, arriving)
             with self._keys.batch(unit, [each.keys for each in arriving if each.keys]):
                 decisions = [self._decide_one(unit, recogniser, each, gone) for each in arriving]
@@ -182,9 +183,9 @@ class Deduplicator:
         """
         with self.database.read() as connection:
             [arriving] = self._arriving([document], run_id)
-            if _find_erased(connection, [arriving]):
-                return replace(ERASED, key=document.key)
             unit = UnitOfWork(connection, run_id, self._decided[run_id])
+            if _find_erased(unit, [arriving]):
+                return replace(ERASED, key=document.key)
             found = Recogniser(unit, [arriving]).recognise(arriving)
             if found is None:
                 raise ValueError("a document without a signature cannot be looked up")
@@ -359,8 +360,10 @@ class Deduplicator:
         )
 
 
-def _find_erased(connection: Connection, arriving: Iterable[Arriving]) -> frozenset[bytes]:
-    return document_rows.find_erased(connection, (each for one in arriving for each in one.digests_if_erased()))
+def _find_erased(unit: UnitOfWork, arriving: Iterable[Arriving]) -> frozenset[bytes]:
+    if not unit.has_erased:
+        return frozenset()
+    return document_rows.find_erased(unit, {each for one in arriving for each in one.digests_if_erased()})
 
 
 def _former_answer(unit: UnitOfWork, stored: StoredDocument, content: Content) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -47,18 +48,11 @@ _COMPUTED: dict[str, Any] = {
 _COLUMNS = [_COMPUTED[name] if name in _COMPUTED else documents.c[name] for name in StoredDocument._fields]
 _DOCUMENT = select(*_COLUMNS).select_from(_WITH_TEXT)
 _OF_TEXT = documents.c.text_id == select(texts.c.id).where(texts.c.digest == bindparam("digest")).scalar_subquery()
-_FINGERPRINT, _SKETCH, _INDEXED = map(StoredDocument._fields.index, ("fingerprint", "sketch", "indexed"))
-
-_STORED_DIGESTS = union_all(
-    *(
-        select(column).where(column.in_(bindparam(name, expanding=True)))
-        for column, name in (
-            (documents.c.key_digest, "keys"),
-            (documents.c.body_digest, "bodies"),
-            (texts.c.digest, "texts"),
-        )
-    )
+_FINGERPRINT, _SKETCH, _INDEXED, _TEXT_ID = map(
+    StoredDocument._fields.index, ("fingerprint", "sketch", "indexed", "text_id")
 )
+
+_members = documents.alias("members")
 _BY_TEXT_OUTSIDE_CLUSTER = (
     _DOCUMENT.where(
         _OF_TEXT,
@@ -87,7 +81,6 @@ _LEADERS_OF_MEMBERS = _DOCUMENT.where(
     documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
 )
 _MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
-_members = documents.alias("members")
 _EARLIEST = (
     select(_members.c.id)
     .where(
@@ -108,7 +101,6 @@ _SKETCHES, _SKETCHES_OF_ORIGINALS = (
 _OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
 _BY_KEY = _OF_KEY.order_by(documents.c.id)
 _OF_VARIANT = _OF_KEY.where(documents.c.variant == bindparam("variant"))
-_TEXT = select(texts.c.id, texts.c.indexed).where(texts.c.digest == bindparam("digest"))
 _LAST_VERDICT = (
     select(verdicts)
     .where(
@@ -138,7 +130,6 @@ _SEEN_SINCE = (
     .limit(1)
 )
 _ANY_LED = select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(1)
-_SOME_ERASED = select(erased.c.digest).limit(1)
 _ERASED = select(erased.c.digest).where(erased.c.digest.in_(bindparam("digests", expanding=True)))
 _RUN = select(runs.c.id).where(runs.c.id == bindparam("run"))
 
@@ -219,14 +210,34 @@ def is_same(stored: StoredDocument, content: Content) -> bool:
     return bool(content.sketch.tokens) or stored.body_digest == content.body_digest
 
 
-# One statement for four questions: most of what a statement costs is not the database's work.
-_RELATIVES = union_all(
-    select(literal_column("'key'").label("role"), *_COLUMNS)
-    .select_from(_WITH_TEXT)
-    .where(documents.c.key_digest == bindparam("key"), documents.c.variant.in_(("", bindparam("variant")))),
-    select(literal_column("'body'"), *_earliest(documents.c.body_digest == bindparam("body")).c),
-    select(literal_column("'text'"), *_earliest(_OF_TEXT).c),
+_EARLIEST_OF_BODIES = (
+    select(func.min(_members.c.id))
+    .where(_members.c.body_digest.in_(bindparam("bodies", expanding=True)))
+    .group_by(_members.c.body_digest)
 )
+_EARLIEST_OF_TEXT = select(_members.c.id).where(_members.c.text_id == texts.c.id).order_by(_members.c.id).limit(1)
+# One statement for three questions about many documents: most of what a statement costs is not the database's work.
+_RELATIVES = union_all(
+    select(literal_column("'key'").label("role"), documents.c.key_digest.label("by"), *_COLUMNS)
+    .select_from(_WITH_TEXT)
+    .where(
+        documents.c.key_digest.in_(bindparam("keys", expanding=True)),
+        documents.c.variant.in_(bindparam("variants", expanding=True)),
+    ),
+    select(literal_column("'body'"), documents.c.body_digest, *_COLUMNS)
+    .select_from(_WITH_TEXT)
+    .where(documents.c.id.in_(_EARLIEST_OF_BODIES)),
+    select(literal_column("'text'"), texts.c.digest, *_COLUMNS)
+    .select_from(texts.outerjoin(documents, documents.c.id == _EARLIEST_OF_TEXT.correlate(texts).scalar_subquery()))
+    .where(texts.c.digest.in_(bindparam("texts", expanding=True))),
+)
+
+
+class StoredText(NamedTuple):
+    """The number of a stored text, and whether it can be found by its keys."""
+
+    id: int
+    indexed: bool
 
 
 class Relatives(NamedTuple):
@@ -236,11 +247,13 @@ class Relatives(NamedTuple):
         of_key: those of its key, whatever their class and space: the first of each, and those of its content.
         same_body: the earliest one whose page had the same bytes.
         same_text: the earliest one with the same normalised text.
+        text: that text, which may be stored though no document holds it.
     """
 
     of_key: list[StoredDocument]
     same_body: StoredDocument | None = None
     same_text: StoredDocument | None = None
+    text: StoredText | None = None
 
     def of(self, identity: Identity) -> StoredDocument | None:
         """Return the document of its key that has an identity."""
@@ -253,41 +266,47 @@ class Digests(NamedTuple):
     Attributes:
         key: of the key that it came under.
         body: of its bytes.
-        digest: of its normalised text.
+        text: of its normalised text.
+        variant: what tells it from others of its key, if others came under that before; empty: nobody knows.
     """
 
     key: bytes
     body: bytes | None
-    digest: bytes | None
+    text: bytes | None
+    variant: str
+
+    @property
+    def known(self) -> list[bytes]:
+        """Those that it has."""
+        return [each for each in self[:3] if each is not None]
 
 
-def find_stored_digests(session: Session, documents_: Iterable[Digests]) -> set[bytes]:
-    """Return those of the digests of some documents, at least one, that stored ones have, in whatever column."""
-    columns = ([each for each in column if each is not None] for column in zip(*documents_, strict=True))
-    keys, bodies, texts = columns
-    found = session.execute(_STORED_DIGESTS, {"keys": keys, "bodies": bodies, "texts": texts})
-    return {bytes(row[0]) for row in found}
-
-
-def find_relatives(session: Session, digests: Digests, variant: str) -> Relatives:
-    """Return the stored documents with some digests; of the key those of this variant, and those that were first."""
-    found = session.execute(_RELATIVES, {**digests._asdict(), "variant": variant})
-    rows = [(row[0], _stored(row[1:])) for row in found]
-    others = {role: stored for role, stored in rows if role != "key"}
-    return Relatives([stored for role, stored in rows if role == "key"], others.get("body"), others.get("text"))
-
-
-class StoredText(NamedTuple):
-    """The number of a stored text, and whether it can be found by its keys."""
-
-    id: int
-    indexed: bool
-
-
-def find_text(session: Session, digest: bytes) -> StoredText | None:
-    """Return the stored text with this digest."""
-    row = session.execute(_TEXT, {"digest": digest}).first()
-    return None if row is None else StoredText(row.id, bool(row.indexed))
+def find_relatives(session: Session, documents_: Iterable[Digests]) -> dict[Digests, Relatives]:
+    """Return what is stored of some documents, at least one, and of what they have in common with others."""
+    wanted = {*documents_}
+    keys, bodies, texts_, variants = ([*({*column} - {None})] for column in zip(*wanted, strict=True))
+    asked = {"keys": keys, "bodies": bodies, "texts": texts_, "variants": ["", *variants]}
+    of_key: defaultdict[bytes, list[StoredDocument]] = defaultdict(list)
+    same: dict[tuple[str, bytes], StoredDocument] = {}
+    stored_texts: dict[bytes, StoredText] = {}
+    for role, by, *row in session.execute(_RELATIVES, asked):
+        if role == "text":
+            stored_texts[bytes(by)] = StoredText(row[_TEXT_ID], bool(row[_INDEXED]))
+        if row[0] is None:
+            continue
+        if role == "key":
+            of_key[bytes(by)].append(_stored(row))
+        else:
+            same[role, bytes(by)] = _stored(row)
+    return {
+        each: Relatives(
+            sorted(of_key[each.key], key=lambda stored: stored.id),
+            same.get(("body", each.body or b"")),
+            same.get(("text", each.text or b"")),
+            stored_texts.get(each.text or b""),
+        )
+        for each in wanted
+    }
 
 
 def find_by_text(session: Session, text_digest: bytes, fields: str) -> list[StoredDocument]:
@@ -391,8 +410,6 @@ def change_documents(session: Session, document_ids: Iterable[int], values: Mapp
 
 def find_erased(session: Session, digests: Iterable[bytes]) -> frozenset[bytes]:
     """Return those of some digests, of keys, texts and bytes, that were erased."""
-    if session.scalar(_SOME_ERASED) is None:
-        return frozenset()
     return frozenset(map(bytes, session.scalars(_ERASED, {"digests": list(digests)})))
 
 
@@ -428,7 +445,12 @@ def require_run(session: Session, run_id: int) -> None:
         DatabaseError: it is.
     """
     if session.scalar(_RUN, {"run": run_id}) is None:
-        raise DatabaseError("this run was cancelled meanwhile, and nothing more of it is written: start another one")
+        raise run_is_gone()
+
+
+def run_is_gone() -> DatabaseError:
+    """Return what is said where more is to be written of a run that is gone."""
+    return DatabaseError("this run was cancelled meanwhile, and nothing more of it is written: start another one")
 
 
 def _first(session: Session, question: Select[Any], **parameters: Any) -> StoredDocument | None:

@@ -10,7 +10,7 @@ from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import host_of
 from dedup.signature.normalise import clean
 from dedup.store import document_rows
-from dedup.store.document_rows import Digests, Identity, Relatives, StoredText, find_text, is_same, key_digest
+from dedup.store.document_rows import Digests, Identity, Relatives, StoredText, is_same, key_digest
 from dedup.store.unit_of_work import UnitOfWork
 
 # Of the name of a class: what an index holds is limited.
@@ -24,6 +24,7 @@ class Arriving(NamedTuple):
         document: its digests are mixed with its scope.
         identity: its identity if it is the first of its key.
         own: that if other texts came under its key before, where its text is known; else None.
+        digests: what its relatives are found by.
         keys: what it is found by, see `dedup.store.key_table`; None where it cannot be a near-duplicate.
         mask: that of its scope.
     """
@@ -31,6 +32,7 @@ class Arriving(NamedTuple):
     document: Document
     identity: Identity
     own: Identity | None
+    digests: Digests
     keys: list[int] | None
     mask: int = 0
 
@@ -42,19 +44,13 @@ class Arriving(NamedTuple):
         if signature is not None and document.separate:
             has_text = bool(signature.sketch.tokens)
             own = identity.separated(signature.text_digest, document.body_digest, document.fields, has_text=has_text)
-        return cls(document, identity, own, None, mask)
-
-    @property
-    def digests(self) -> Digests:
-        """The digests by which related documents are found."""
-        signature = self.document.signature
         text_digest = None if signature is None else signature.text_digest
-        return Digests(key_digest(self.document.key), self.document.body_digest, text_digest)
+        digests = Digests(key_digest(document.key), document.body_digest, text_digest, own.variant if own else "")
+        return cls(document, identity, own, digests, None, mask)
 
     def digests_if_erased(self) -> set[bytes]:
         """Return the digests of which one is kept if it was erased, see `dedup.store.erasing`."""
-        own = key_digest(self.own.key) if self.own else None
-        return {each for each in (*self.digests, own) if each is not None}
+        return {*self.digests.known, *([key_digest(self.own.key)] if self.own else [])}
 
 
 class Recognised(NamedTuple):
@@ -133,14 +129,14 @@ class Recogniser:
 
     def __init__(self, unit: UnitOfWork, arriving: Sequence[Arriving]) -> None:
         self._unit = unit
-        self._stored_digests = document_rows.find_stored_digests(unit, [each.digests for each in arriving])
+        self._relatives = document_rows.find_relatives(unit, (each.digests for each in arriving))
+        self._decided: set[bytes] = set()
 
     def recognise(self, arriving: Arriving) -> Recognised | None:
         """Return what an arriving document is; None where neither its signature nor its bytes are known."""
         document, identity, own = arriving[:3]
-        may_be_stored = arriving.digests.digest in self._stored_digests
-        relatives = self._relatives(arriving)
-        of_key, same_body, same_text = relatives
+        relatives = self._relatives_of(arriving.digests)
+        of_key, same_body, same_text, text = relatives
         content = _content(arriving, same_body)
         if content is None:
             return None
@@ -149,10 +145,9 @@ class Recogniser:
             same_key = _of_former_class(self._unit, identity, content, of_key)
         if document.is_keyless and same_key is None and _has_moved(self._unit, identity, content, same_text):
             return Recognised(arriving, identity, content, same_text, same_body, same_text, _text_of(same_text))
-        # Without a signature it has the text of its bytes.
-        text = _text_of(same_text if document.signature else same_body)
-        if text is None and may_be_stored:
-            text = find_text(self._unit, content.text_digest)
+        if document.signature is None:
+            # It has the text of its bytes.
+            text = _text_of(same_body)
         found = Recognised(arriving, identity, content, same_key, same_body, same_text, text)
         if not document.separate:
             return found
@@ -162,13 +157,12 @@ class Recogniser:
             separate = document_rows.find_variant(self._unit, own)
         return _separated(self._unit, found, own, separate)
 
-    def _relatives(self, arriving: Arriving) -> Relatives:
-        """Return the documents that share a digest with one, and count its digests among the stored ones."""
-        digests = arriving.digests
-        is_new = self._stored_digests.isdisjoint(digests)
-        self._stored_digests.update(each for each in digests if each is not None)
-        variant = arriving.own.variant if arriving.own else ""
-        return Relatives([]) if is_new else document_rows.find_relatives(self._unit, digests, variant)
+    def _relatives_of(self, digests: Digests) -> Relatives:
+        """Return the documents that share a digest with one, as they are now that others of the batch are decided."""
+        is_fresh = self._decided.isdisjoint(digests.known) and not self._unit.has_changed
+        self._decided.update(digests.known)
+        found = self._relatives if is_fresh else document_rows.find_relatives(self._unit, [digests])
+        return found[digests]
 
 
 def _text_of(stored: StoredDocument | None) -> StoredText | None:

@@ -15,8 +15,10 @@ from sqlalchemy import (
     Executable,
     ScalarResult,
     Table,
+    UpdateBase,
     bindparam,
     delete,
+    exists,
     func,
     insert,
     select,
@@ -26,7 +28,10 @@ from sqlalchemy.sql.visitors import ExternallyTraversible, iterate
 
 from dedup.rules.decisions import Answer, Decision
 from dedup.rules.documents import StoredDocument
-from dedup.store.schema import LAST_REMOVED, documents, properties, texts, under_way, verdicts
+from dedup.store.schema import LAST_REMOVED, documents, erased, properties, runs, texts, under_way, verdicts
+
+OF_ITEM = ("title", "fields", "fields_digest", "body_digest")
+"""The columns of what may be another though the text is the same."""
 
 # Bytes, so that not every batch makes it grow.
 _GROWTH = 1024
@@ -39,7 +44,17 @@ _LAST_IDS = select(
     select(func.max(documents.c.id)).scalar_subquery(),
     select(properties.c.value).where(_OF_LAST_REMOVED).scalar_subquery(),
 )
+# One statement for all that each of them asks: most of what a statement costs is not the database's work.
+_BEGIN = _LAST_IDS.add_columns(
+    exists().where(runs.c.id == bindparam("run")).label("has_run"),
+    exists(select(erased.c.digest)).label("has_erased"),
+)
 _UNDER_WAY = select(under_way.c.document_id)
+_NOTE_SEEN = (
+    update(documents)
+    .where(documents.c.id == bindparam("seen_id"))
+    .values(last_run_id=bindparam("seen_in"), **{each: bindparam(each) for each in OF_ITEM})
+)
 _VERDICTS_OF_DOCUMENT = delete(verdicts).where(
     verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
 )
@@ -74,6 +89,9 @@ class UnitOfWork:
 
     Attributes:
         decided: what was decided here.
+        has_run: whether the run is there, and was not cancelled meanwhile.
+        has_erased: whether any document was erased.
+        has_changed: whether anything that was stored before is another by now, but for what was seen again.
     """
 
     def __init__(self, connection: Connection, run_id: int, decided: DecidedIds) -> None:
@@ -81,10 +99,13 @@ class UnitOfWork:
         self._connection = connection
         self._decided_before = decided
         self._waiting: dict[Table, list[dict[str, Any]]] = {table: [] for table in _WRITTEN}
-        text, document, removed = connection.execute(_LAST_IDS).one()
+        text, document, removed, *has = connection.execute(_BEGIN, {"run": run_id}).one()
+        self.has_run, self.has_erased = map(bool, has)
         # There is one writer at a time.
         self._next_id = {texts: (text or 0) + 1, documents: max(document or 0, int(removed or 0)) + 1}
         self.decided: set[int] = set()
+        self._seen: list[dict[str, Any]] = []
+        self.has_changed = False
 
     @cached_property
     def under_way(self) -> frozenset[int]:
@@ -99,6 +120,7 @@ class UnitOfWork:
     def execute(self, statement: Executable, parameters: Any = None) -> CursorResult[Any]:
         """Execute a statement, once what waits for its tables is written."""
         self._write(_count_of(statement))
+        self.has_changed |= isinstance(statement, UpdateBase)
         return self._connection.execute(statement, parameters)
 
     def scalar(self, statement: Executable, parameters: Any = None) -> Any:
@@ -120,6 +142,10 @@ class UnitOfWork:
     def add_text(self, values: Mapping[str, Any]) -> int:
         """Add a row of `dedup_texts`; return its id."""
         return self._add(texts, values)
+
+    def note_seen(self, document_id: int, values: Mapping[str, Any]) -> None:
+        """Change in the row of a document that was seen again what may be another without another text."""
+        self._seen.append({"seen_id": document_id, "seen_in": self.run_id, **values})
 
     def add_verdict(self, decision: Decision, answer: Answer) -> None:
         """Add the verdict on a document."""
@@ -156,6 +182,9 @@ class UnitOfWork:
         return row_id
 
     def _write(self, count: int) -> None:
+        if self._seen and documents in _WRITTEN[:count]:
+            seen, self._seen = self._seen, []
+            self._connection.execute(_NOTE_SEEN, seen)
         for table in _WRITTEN[:count]:
             if rows := self._waiting[table]:
                 self._connection.execute(insert(table), rows)

@@ -42,18 +42,12 @@ class DocumentWriter:
 
     def note_seen(self, unit: UnitOfWork, found: Recognised, stored: StoredDocument) -> None:
         """Note that a document was seen again with the same text."""
-        content = found.content
-        values: dict[str, Any] = {"last_run_id": unit.run_id}
-        if content.title and content.title != stored.title:
-            values["title"] = content.title
-        if content.fields and content.fields != stored.fields:
-            values |= document_rows.columns_of_fields(content.fields)
-        if content.body_digest is not None and content.body_digest != stored.body_digest:
-            values["body_digest"] = content.body_digest
-            if not content.sketch.tokens:
-                values["content_run_id"] = unit.run_id
-                remove_content(unit, self._keys, document_rows.find_led_by(unit, stored.id))
-        document_rows.change_document(unit, stored.id, values)
+        content, body_digest = found.content, found.content.body_digest or stored.body_digest
+        if body_digest != stored.body_digest and not content.sketch.tokens:
+            document_rows.change_document(unit, stored.id, {"content_run_id": unit.run_id})
+            remove_content(unit, self._keys, document_rows.find_led_by(unit, stored.id))
+        columns = document_rows.columns_of_fields(content.fields or stored.fields)
+        unit.note_seen(stored.id, {"title": content.title or stored.title, "body_digest": body_digest, **columns})
 
     def write(self, unit: UnitOfWork, found: Recognised, answer: Answer) -> int:
         """Store a document that is new or has changed, and is a duplicate or not; return its id."""
