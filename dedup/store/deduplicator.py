@@ -167,6 +167,7 @@ class Deduplicator:
             gone = _find_erased(unit, arriving)
             recogniser = Recogniser(unit, arriving)
             with self._keys.batch(unit, [each.keys for each in arriving if each.keys]):
+                self._originals.prepare(unit, (each.keys for each in arriving if each.keys and recogniser.is_new(each)))
                 decisions = [self._decide_one(unit, recogniser, each, gone) for each in arriving]
             unit.finish()
             if not is_stored:

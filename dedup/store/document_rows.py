@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 import time
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
+    CursorResult,
+    Executable,
     Select,
     Subquery,
+    Table,
     bindparam,
     case,
     exists,
@@ -30,8 +35,8 @@ from dedup.rules.other_fields import have_changed
 from dedup.rules.table import Rule
 from dedup.signature.normalise import clean
 from dedup.signature.signature import Sketch, digest
-from dedup.store.schema import documents, erased, runs, texts, to_signed, to_unsigned, verdicts
-from dedup.store.unit_of_work import Session
+from dedup.store.schema import documents, erased, runs, texts, to_unsigned, verdicts
+from dedup.store.unit_of_work import Session, UnitOfWork
 
 _DIGITS = 12
 _BYTES_OF_FIELDS = 8
@@ -76,11 +81,12 @@ _BY_TEXT, _BY_TEXT_WITHOUT_FIELDS = (
     union_all(*(select(*_earliest(_OF_TEXT, *which, most=MOST_OF_TEXT).c) for which in ((has_fields,), ())))
     for has_fields in (documents.c.fields_digest == bindparam("fields_digest"), documents.c.fields == "")
 )
-_MEMBERS = _DOCUMENT.where(documents.c.id.in_(bindparam("ids", expanding=True)))
-_LEADERS_OF_MEMBERS = _DOCUMENT.where(
-    documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
+_IDS: BindParameter[Any] = bindparam("ids", expanding=True)
+_LEADERS = select(_members.c.leader_id).where(_members.c.id.in_(_IDS))
+_MEMBERS_AND_LEADERS, _WITH_WORDS = (
+    union_all(*(rows.where(documents.c.id.in_(ids)) for ids in (_IDS, _LEADERS)))
+    for rows in (_DOCUMENT, _DOCUMENT.add_columns(texts.c.words))
 )
-_MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
 _EARLIEST = (
     select(_members.c.id)
     .where(
@@ -93,9 +99,9 @@ _EARLIEST = (
 )
 # Of a text that very many documents hold one is read.
 _SKETCHES, _SKETCHES_OF_ORIGINALS = (
-    select(documents.c.id, documents.c.leader_id, documents.c.text_id, *texts.c["fingerprint", "sketch"])
+    select(documents.c.id, documents.c.leader_id, documents.c.text_id, *texts.c["fingerprint", "sketch", "mask"])
     .join_from(texts, documents, documents.c.id == earliest.correlate(texts).scalar_subquery())
-    .where(texts.c.id.in_(bindparam("ids", expanding=True)), texts.c.mask == bindparam("mask"))
+    .where(texts.c.id.in_(_IDS))
     for earliest in (_EARLIEST, _EARLIEST.where(_members.c.leader_id.is_(None)))
 )
 _OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
@@ -324,7 +330,15 @@ def find_by_text_outside_cluster(session: Session, text_digest: bytes, leader_id
 
 def find_with_leaders(session: Session, ids: Iterable[int]) -> dict[int, StoredDocument]:
     """Return the documents with these ids and the leaders of those that have one, by id."""
-    return {row.id: row for row in map(_stored, session.execute(_MEMBERS_AND_LEADERS, {"ids": list(ids)}))}
+    wanted = list(ids)
+    found = _read(session, _MEMBERS_AND_LEADERS, {"ids": wanted}, documents, wanted)
+    return {row.id: row for row in map(_stored, found)}
+
+
+def find_with_words(session: Session, document_id: int) -> dict[int, tuple[StoredDocument, bytes]]:
+    """Return a document and its leader, by id, each with its words; nothing where these are not stored."""
+    found = _read(session, _WITH_WORDS, {"ids": [document_id]}, documents, [document_id])
+    return {row.id: (_stored(row[:-1]), zlib.decompress(row.words) if row.words else b"") for row in found}
 
 
 def leader_of(session: Session, document: StoredDocument) -> StoredDocument:
@@ -335,22 +349,22 @@ def leader_of(session: Session, document: StoredDocument) -> StoredDocument:
 
 
 def find_holders(
-    session: Session, text_ids: Iterable[int], mask: int, own_id: int | None, *, originals_only: bool
+    session: Session, text_ids: Iterable[int], own_id: int | None = None, *, originals_only: bool
 ) -> Sequence[Any]:
-    """Return of each of some texts of a scope the earliest document that holds it.
+    """Return of each of some texts the earliest document that holds it.
 
     Args:
         session: where they are.
         text_ids: the numbers of the texts.
-        mask: that of the scope.
         own_id: a document; neither it nor what it leads is among them.
         originals_only: whether duplicates are not among them.
 
     Returns:
-        Its id and its leader's, and id, fingerprint and sketch of the text, as SQL has them.
+        Its id and its leader's, and id, fingerprint, sketch and mask of the text, as SQL has them.
     """
     question = _SKETCHES_OF_ORIGINALS if originals_only else _SKETCHES
-    return session.execute(question, {"ids": list(text_ids), "mask": to_signed(mask), "own": own_id or 0}).all()
+    wanted = list(text_ids)
+    return session.execute(question, {"ids": wanted, "own": own_id or 0}).all() if wanted else []
 
 
 def find_by_key(session: Session, key: str) -> list[StoredDocument]:
@@ -451,6 +465,14 @@ def require_run(session: Session, run_id: int) -> None:
 def run_is_gone() -> DatabaseError:
     """Return what is said where more is to be written of a run that is gone."""
     return DatabaseError("this run was cancelled meanwhile, and nothing more of it is written: start another one")
+
+
+def _read(
+    session: Session, statement: Executable, parameters: Any, table: Table, ids: Iterable[int]
+) -> CursorResult[Any]:
+    if isinstance(session, UnitOfWork):
+        return session.read(statement, parameters, table, ids)
+    return session.execute(statement, parameters)
 
 
 def _first(session: Session, question: Select[Any], **parameters: Any) -> StoredDocument | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
+from typing import Any
 
 from dedup.rules.decisions import NOTHING_ALIKE, Answer
 from dedup.rules.documents import Content, Document, Match, StoredDocument
@@ -17,7 +19,7 @@ from dedup.signature.signature import Sketch
 from dedup.store import document_rows
 from dedup.store.key_table import KeyTable
 from dedup.store.recognition import Recognised
-from dedup.store.schema import to_unsigned
+from dedup.store.schema import to_signed, to_unsigned
 from dedup.store.text_rows import find_words
 from dedup.store.unit_of_work import UnitOfWork
 
@@ -36,7 +38,22 @@ class OriginalFinder:
         self._matcher = Matcher(settings)
         # By sites: the pages of this process, and those that had the text of an earlier one, by this.
         self._pages: Counter[str] = Counter()
+        # By texts, what holds them: None where nothing does.
+        self._holders: dict[int, Any] = {}
         self._equal: dict[str, Counter[int]] = {}
+
+    def prepare(self, unit: UnitOfWork, keys: Iterable[Sequence[int]]) -> None:
+        """Read at once what may be candidates of documents by their keys, of those that are to be decided next."""
+        texts = {text for own in keys for text, _ in self.keys.find(unit, own)}
+        holders = document_rows.find_holders(unit, texts, originals_only=self.keys.is_of_originals)
+        self._holders = dict.fromkeys(texts) | {row.text_id: row for row in holders}
+
+    def holders(self, unit: UnitOfWork, texts: Collection[int], own_id: int | None) -> list[Any]:
+        """Return what holds some texts, see `dedup.store.document_rows.find_holders`."""
+        read = {} if unit.has_changed or own_id is not None else self._holders
+        missing = [each for each in texts if each not in read]
+        found = document_rows.find_holders(unit, missing, own_id, originals_only=self.keys.is_of_originals)
+        return [*found, *(row for each in texts if (row := read.get(each)) is not None)]
 
     def find(self, unit: UnitOfWork, found: Recognised) -> Answer:
         """Return what a document is a duplicate of or resembles; without signature, as its bytes are known already."""
@@ -167,9 +184,9 @@ class _StoredDocuments:
     """The documents of a database around one that is to be decided, see `dedup.rules.matcher.DocumentStore`."""
 
     def __init__(self, finder: OriginalFinder, unit: UnitOfWork, found: Recognised) -> None:
-        self._keys = finder.keys
+        self._finder = finder
         self._unit = unit
-        self._content, self._mask = found.content, found.mask
+        self._content, self._mask = found.content, to_signed(found.mask)
         self._own_id = found.own_id
         self._leaders: dict[int, int] = {}
         self._stored: dict[int, StoredDocument] = {}
@@ -177,13 +194,10 @@ class _StoredDocuments:
 
     def candidates(self, keys: list[int]) -> list[Candidate]:
         """Return the documents in the document's scope that share keys with it."""
-        found = dict(self._keys.find(self._unit, keys))
-        if not found:
-            return []
+        found = dict(self._finder.keys.find(self._unit, keys))
         # A document that has changed is no duplicate of itself, nor of its own duplicates.
-        members = document_rows.find_holders(
-            *(self._unit, found, self._mask, self._own_id), originals_only=self._keys.is_of_originals
-        )
+        holders = self._finder.holders(self._unit, found, self._own_id)
+        members = [row for row in holders if row.mask == self._mask]
         self._leaders = {row.id: row.leader_id or row.id for row in members}
         return [
             Candidate(row.id, to_unsigned(row.fingerprint), Sketch.from_bytes(row.sketch), found[row.text_id])
@@ -194,8 +208,11 @@ class _StoredDocuments:
         """Return a candidate and the leader of its cluster; of those with its text one whose fields are the same."""
         if number not in self._stored:
             # Of most documents the first candidate decides, and of the others only the sketches are read.
-            wanted = self._leaders if self._stored else [number]
-            self._stored |= document_rows.find_with_leaders(self._unit, wanted)
+            if self._stored:
+                self._stored |= document_rows.find_with_leaders(self._unit, self._leaders)
+            else:
+                for id_, (stored, words) in document_rows.find_with_words(self._unit, number).items():
+                    self._stored[id_], self._words[id_] = stored, words
         member = self._stored[number]
         same, is_other = _with_same_fields(self._unit, member, self._content, self._own_id)
         if same is not member:

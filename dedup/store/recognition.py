@@ -132,6 +132,10 @@ class Recogniser:
         self._relatives = document_rows.find_relatives(unit, (each.digests for each in arriving))
         self._decided: set[bytes] = set()
 
+    def is_new(self, arriving: Arriving) -> bool:
+        """Whether no document had the text of one when the transaction began."""
+        return self._relatives[arriving.digests].same_text is None
+
     def recognise(self, arriving: Arriving) -> Recognised | None:
         """Return what an arriving document is; None where neither its signature nor its bytes are known."""
         document, identity, own = arriving[:3]

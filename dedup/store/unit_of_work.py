@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -103,6 +103,7 @@ class UnitOfWork:
         self.has_run, self.has_erased = map(bool, has)
         # There is one writer at a time.
         self._next_id = {texts: (text or 0) + 1, documents: max(document or 0, int(removed or 0)) + 1}
+        self._first_id = dict(self._next_id)
         self.decided: set[int] = set()
         self._seen: list[dict[str, Any]] = []
         self.has_changed = False
@@ -121,6 +122,13 @@ class UnitOfWork:
         """Execute a statement, once what waits for its tables is written."""
         self._write(_count_of(statement))
         self.has_changed |= isinstance(statement, UpdateBase)
+        return self._connection.execute(statement, parameters)
+
+    def read(self, statement: Executable, parameters: Any, table: Table, ids: Iterable[int]) -> CursorResult[Any]:
+        """Execute a statement that reads rows with some ids, and what these refer to; most were there before."""
+        if self._seen or any(each >= self._first_id[table] for each in ids):
+            return self.execute(statement, parameters)
+        # Nothing of them waits to be written.
         return self._connection.execute(statement, parameters)
 
     def scalar(self, statement: Executable, parameters: Any = None) -> Any:
