@@ -1,22 +1,28 @@
 """`python -m benchmarks.chain_crawl URL off|on|held DATABASE`: one crawl of a stranger's project, timed.
 
-It stands alone because it also runs where Scrapy is installed and nothing else, not even this library.
+The project is this file, crawled by `scrapy runspider`. It stands alone because it also runs where Scrapy is installed
+and nothing else, not even this library.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import resource
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import Any, Self
 
 import psutil
 import scrapy
 from scrapy import signals
-from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.cmdline import execute
+from scrapy.crawler import Crawler
 from scrapy.http import Response
+
+# All that the process did before this line counts as its start.
+_BEGAN = time.monotonic() - (time.time() - psutil.Process().create_time())
 
 
 class PagesSpider(scrapy.Spider):
@@ -24,6 +30,20 @@ class PagesSpider(scrapy.Spider):
 
     name = "pages"
     url = ""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Measure the crawl, too."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        times: dict[str, float] = {}
+
+        def opened() -> None:
+            times.update(opened=time.monotonic(), starting=time.process_time())
+
+        crawler.signals.connect(opened, signals.spider_opened, weak=False)
+        crawler.signals.connect(lambda: times.update(fetched=time.monotonic()), signals.response_received, weak=False)
+        atexit.register(_tell, crawler, times)
+        return spider
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
         """Ask for the first page."""
@@ -34,6 +54,20 @@ class PagesSpider(scrapy.Spider):
         if text := response.css("p::text").get():
             yield {"url": response.url, "text": text}
         yield from response.follow_all(response.css("a::attr(href)").getall())
+
+
+def _tell(crawler: Crawler, times: dict[str, float]) -> None:
+    children = sum(sum(child.cpu_times()[:4]) for child in psutil.Process().children(recursive=True))
+    figures = {
+        "start": times["opened"] - _BEGAN,
+        "fetching": times["fetched"] - times["opened"],
+        "all": time.monotonic() - _BEGAN,
+        "cpu": time.process_time() + children,
+        "starting": times["starting"],
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "items": crawler.stats.get_value("item_scraped_count", 0),
+    }
+    print(json.dumps(figures))
 
 
 def main() -> None:
@@ -47,32 +81,10 @@ def main() -> None:
         "REMOTE_CONTROL_ENABLED": False,
     }
     if case != "off":
-        settings |= {"ADDONS": {"dedup.DedupAddon": 500}, "DEDUP_DATABASE_URL": database}
+        settings |= {"ADDONS": '{"dedup.DedupAddon": 500}', "DEDUP_DATABASE_URL": database}
         settings["DEDUP_FOLLOW_DUPLICATES"] = case == "on"
-    # All that the process did before this line counts as its start.
-    before = time.monotonic() - (time.time() - psutil.Process().create_time())
-    process = AsyncCrawlerProcess(settings)
-    crawler = process.create_crawler(PagesSpider)
-    times: dict[str, float] = {}
-
-    def opened() -> None:
-        times.update(opened=time.monotonic(), starting=time.process_time())
-
-    crawler.signals.connect(opened, signals.spider_opened, weak=False)
-    crawler.signals.connect(lambda: times.update(fetched=time.monotonic()), signals.response_received, weak=False)
-    process.crawl(crawler, url=url)
-    process.start()
-    children = sum(sum(child.cpu_times()[:4]) for child in psutil.Process().children(recursive=True))
-    figures = {
-        "start": times["opened"] - before,
-        "fetching": times["fetched"] - times["opened"],
-        "all": time.monotonic() - before,
-        "cpu": time.process_time() + children,
-        "starting": times["starting"],
-        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "items": crawler.stats.get_value("item_scraped_count", 0),
-    }
-    print(json.dumps(figures))
+    given = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    execute(["scrapy", "runspider", __file__, "-a", f"url={url}", *given])
 
 
 if __name__ == "__main__":

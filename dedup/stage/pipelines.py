@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections import Counter
 from typing import Any, Self
@@ -24,7 +25,7 @@ from dedup.stage.monitoring import ItemMonitor
 from dedup.stage.outages import CrawlStopper, call_when_forced, mark_failed
 from dedup.stage.pending import Origins, PendingItem, Unchanged, Undecided, document_dropped, document_kept, dropped_by
 from dedup.stage.project import names_around, neighbours, read_item_settings, read_settings, require_asyncio
-from dedup.stage.running import refuse_to_start
+from dedup.stage.running import is_command, refuse_to_start
 from dedup.stage.scrapy_private import items_under_way, let_scraper_close
 from dedup.stage.summary import MARKED, UNCHANGED_DROPPED, summary_of_stage
 from dedup.store.notes import Skipped
@@ -136,6 +137,9 @@ class NearDuplicatePipeline:
                 )
                 await self._run.open()
                 self._is_open = True
+                if is_command():
+                    # What is there by now stays as long as the process: no collection of garbage has to look at it.
+                    gc.freeze()
             except DedupError as error:
                 self._pause()
                 self._refuse_or_report(error)
