@@ -306,7 +306,7 @@ def find_relatives(session: Session, documents_: Iterable[Digests]) -> dict[Dige
             same[role, bytes(by)] = _stored(row)
     return {
         each: Relatives(
-            sorted(of_key[each.key], key=lambda stored: stored.id),
+            sorted((one for one in of_key[each.key] if one.variant in ("", each.variant)), key=lambda one: one.id),
             same.get(("body", each.body or b"")),
             same.get(("text", each.text or b"")),
             stored_texts.get(each.text or b""),

@@ -165,8 +165,12 @@ class Recogniser:
         """Return the documents that share a digest with one, as they are now that others of the batch are decided."""
         is_fresh = self._decided.isdisjoint(digests.known) and not self._unit.has_changed
         self._decided.update(digests.known)
-        found = self._relatives if is_fresh else document_rows.find_relatives(self._unit, [digests])
-        return found[digests]
+        if is_fresh:
+            found = self._relatives[digests]
+            rows = [*found.of_key, found.same_body, found.same_text]
+            if self._unit.seen.isdisjoint(each.id for each in rows if each is not None):
+                return found
+        return document_rows.find_relatives(self._unit, [digests])[digests]
 
 
 def _text_of(stored: StoredDocument | None) -> StoredText | None:

@@ -91,6 +91,7 @@ class UnitOfWork:
         decided: what was decided here.
         has_run: whether the run is there, and was not cancelled meanwhile.
         has_erased: whether any document was erased.
+        seen: the documents that were seen again.
         has_changed: whether anything that was stored before is another by now, but for what was seen again.
     """
 
@@ -107,6 +108,7 @@ class UnitOfWork:
         self.decided: set[int] = set()
         self._seen: list[dict[str, Any]] = []
         self.has_changed = False
+        self.seen: set[int] = set()
 
     @cached_property
     def under_way(self) -> frozenset[int]:
@@ -153,6 +155,7 @@ class UnitOfWork:
 
     def note_seen(self, document_id: int, values: Mapping[str, Any]) -> None:
         """Change in the row of a document that was seen again what may be another without another text."""
+        self.seen.add(document_id)
         self._seen.append({"seen_id": document_id, "seen_in": self.run_id, **values})
 
     def add_verdict(self, decision: Decision, answer: Answer) -> None:
