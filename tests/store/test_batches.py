@@ -154,3 +154,39 @@ def test_in_paper_mode_what_takes_the_text_of_its_copy_by_its_bytes_has_copies(s
     assert crawl.see("b", near, b"bytes").original == "a"
     assert crawl.see("a", None, b"bytes").verdict is Verdict.UPDATED
     assert crawl.see("c", further).original == "a"
+
+
+PAGE, COPY = "http://news.example/1", "http://news.example/2"
+LONG, SHORT = document(120, "long"), document(40, "short")
+BODY = digest(b"1")
+_Verdicts = list[Verdict | None]
+
+
+@pytest.mark.parametrize(
+    ("before", "batch", "verdicts"),
+    [
+        (
+            [Document(PAGE, signature_of(LONG), body_digest=BODY)],
+            [Document(PAGE, signature_of(LONG), body_digest=digest(b"2")), Document(COPY, None, body_digest=BODY)],
+            [Verdict.UNCHANGED, None],
+        ),
+        (
+            [Document(PAGE, signature_of(SHORT), body_digest=BODY, title="Bread")],
+            [Document(PAGE, None, body_digest=BODY, title="Ferry"), Document(COPY, signature_of(SHORT), title="Bread")],
+            [Verdict.UNCHANGED, Verdict.SIMILAR],
+        ),
+        (
+            [Document(PAGE, signature_of(text), separate=True) for text in (SHORT, LONG)],
+            [Document(PAGE, signature_of(LONG), item_class="Note"), Document(COPY, signature_of(LONG), separate=True)],
+            [Verdict.EXACT_DUPLICATE, Verdict.EXACT_DUPLICATE],
+        ),
+    ],
+    ids=["other bytes", "another title", "another class"],
+)
+def test_in_a_batch_what_is_stored_is_as_those_before_have_left_it(
+    start: Callable[..., Crawl], before: list[Document], batch: list[Document], verdicts: _Verdicts
+) -> None:
+    crawl = start()
+    crawl.see_all(before)
+    crawl.next_run()
+    assert [each and each.verdict for each in crawl.see_all(batch)] == verdicts
