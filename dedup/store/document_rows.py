@@ -16,7 +16,6 @@ from sqlalchemy import (
     Executable,
     Select,
     Subquery,
-    Table,
     bindparam,
     case,
     exists,
@@ -330,14 +329,12 @@ def find_by_text_outside_cluster(session: Session, text_digest: bytes, leader_id
 
 def find_with_leaders(session: Session, ids: Iterable[int]) -> dict[int, StoredDocument]:
     """Return the documents with these ids and the leaders of those that have one, by id."""
-    wanted = list(ids)
-    found = _read(session, _MEMBERS_AND_LEADERS, {"ids": wanted}, documents, wanted)
-    return {row.id: row for row in map(_stored, found)}
+    return {row.id: row for row in map(_stored, _read(session, _MEMBERS_AND_LEADERS, list(ids)))}
 
 
 def find_with_words(session: Session, document_id: int) -> dict[int, tuple[StoredDocument, bytes]]:
     """Return a document and its leader, by id, each with its words; nothing where these are not stored."""
-    found = _read(session, _WITH_WORDS, {"ids": [document_id]}, documents, [document_id])
+    found = _read(session, _WITH_WORDS, [document_id])
     return {row.id: (_stored(row[:-1]), zlib.decompress(row.words) if row.words else b"") for row in found}
 
 
@@ -467,12 +464,10 @@ def run_is_gone() -> DatabaseError:
     return DatabaseError("this run was cancelled meanwhile, and nothing more of it is written: start another one")
 
 
-def _read(
-    session: Session, statement: Executable, parameters: Any, table: Table, ids: Iterable[int]
-) -> CursorResult[Any]:
+def _read(session: Session, statement: Executable, ids: list[int]) -> CursorResult[Any]:
     if isinstance(session, UnitOfWork):
-        return session.read(statement, parameters, table, ids)
-    return session.execute(statement, parameters)
+        return session.read(statement, {"ids": ids}, ids)
+    return session.execute(statement, {"ids": ids})
 
 
 def _first(session: Session, question: Select[Any], **parameters: Any) -> StoredDocument | None:

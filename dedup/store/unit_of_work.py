@@ -30,9 +30,6 @@ from dedup.rules.decisions import Answer, Decision
 from dedup.rules.documents import StoredDocument
 from dedup.store.schema import LAST_REMOVED, documents, erased, properties, runs, texts, under_way, verdicts
 
-OF_ITEM = ("title", "fields", "fields_digest", "body_digest")
-"""The columns of what may be another though the text is the same."""
-
 # Bytes, so that not every batch makes it grow.
 _GROWTH = 1024
 
@@ -50,10 +47,12 @@ _BEGIN = _LAST_IDS.add_columns(
     exists(select(erased.c.digest)).label("has_erased"),
 )
 _UNDER_WAY = select(under_way.c.document_id)
+# What may be another though the text is the same.
+_OF_ITEM = ("title", "fields", "fields_digest", "body_digest")
 _NOTE_SEEN = (
     update(documents)
     .where(documents.c.id == bindparam("seen_id"))
-    .values(last_run_id=bindparam("seen_in"), **{each: bindparam(each) for each in OF_ITEM})
+    .values(last_run_id=bindparam("seen_in"), **{each: bindparam(each) for each in _OF_ITEM})
 )
 _VERDICTS_OF_DOCUMENT = delete(verdicts).where(
     verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
@@ -104,7 +103,7 @@ class UnitOfWork:
         self.has_run, self.has_erased = map(bool, has)
         # There is one writer at a time.
         self._next_id = {texts: (text or 0) + 1, documents: max(document or 0, int(removed or 0)) + 1}
-        self._first_id = dict(self._next_id)
+        self._first_new = self._next_id[documents]
         self.decided: set[int] = set()
         self._seen: list[dict[str, Any]] = []
         self.has_changed = False
@@ -126,9 +125,9 @@ class UnitOfWork:
         self.has_changed |= isinstance(statement, UpdateBase)
         return self._connection.execute(statement, parameters)
 
-    def read(self, statement: Executable, parameters: Any, table: Table, ids: Iterable[int]) -> CursorResult[Any]:
-        """Execute a statement that reads rows with some ids, and what these refer to; most were there before."""
-        if self._seen or any(each >= self._first_id[table] for each in ids):
+    def read(self, statement: Executable, parameters: Any, ids: Iterable[int]) -> CursorResult[Any]:
+        """Execute a statement that reads documents by their ids, and what these refer to; most were there before."""
+        if self._seen or any(each >= self._first_new for each in ids):
             return self.execute(statement, parameters)
         # Nothing of them waits to be written.
         return self._connection.execute(statement, parameters)

@@ -69,7 +69,7 @@ class DocumentWriter:
         }
         if stored is not None:
             document_rows.change_document(unit, stored.id, {**values, "former_text_id": None})
-            self._leave_old_content(unit, stored, identity.space, content, leads_still=leader is None)
+            self._leave_old_content(unit, stored, content, leads_still=leader is None)
             return stored.id
         return unit.add_document(
             {
@@ -92,10 +92,9 @@ class DocumentWriter:
         return content.sketch.tokens >= self._settings.fewest_tokens
 
     def _leave_old_content(
-        self, session: Session, stored: StoredDocument, place: str, content: Content, *, leads_still: bool
+        self, session: Session, stored: StoredDocument, content: Content, *, leads_still: bool
     ) -> None:
         members = document_rows.find_led_by(session, stored.id)
-        leads_still = leads_still and stored.space == place
         remove_content(session, self._keys, self._lost(session, members, content) if leads_still else members)
         leave_texts(session, self._keys, {stored.text_id})
 
