@@ -61,7 +61,7 @@ def test_a_document_goes_and_comes_back_neither_under_its_key_nor_as_its_text(ch
         erase_now(checked, "ferry")
 
 
-def test_a_key_stays_away_whatever_class_it_comes_as_and_of_several_texts_one_can_be_chosen(checked: Crawl) -> None:
+def test_a_key_stays_away_under_every_class_and_one_of_its_texts_can_be_erased(checked: Crawl) -> None:
     texts = [document(120, f"text {number}") for number in range(4)]
     for text in texts[:3]:
         own = checked.show("page", text, separate=True)
