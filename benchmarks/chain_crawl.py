@@ -1,4 +1,4 @@
-"""`python -m benchmarks.chain_crawl URL off|on|held DATABASE`: one crawl of a stranger's project, timed.
+"""`python benchmarks/chain_crawl.py URL off|on|held DATABASE`: one crawl of a stranger's project, timed.
 
 The project is this file, crawled by `scrapy runspider`. It stands alone because it also runs where Scrapy is installed
 and nothing else, not even this library.

@@ -91,8 +91,10 @@ def _measure_chain(site: str, path: str, pages: int, case: str) -> dict[str, flo
 def _crawl(python: str, url: str, case: str) -> dict[str, float]:
     """Crawl a site in a process of its own, by any Python; return what it measured."""
     with scratch_folder() as folder:
-        command = [python, "-m", "benchmarks.chain_crawl", url, case, f"sqlite:///{folder}/dedup.db"]
-        measured: dict[str, float] = json.loads(output_of(command))
+        # Within this project the command would take the settings of its crawler, of which every project differs.
+        program = str(PROJECT / "benchmarks" / "chain_crawl.py")
+        command = [python, "-P", program, url, case, f"sqlite:///{folder}/dedup.db"]
+        measured: dict[str, float] = json.loads(output_of(command, folder))
     return measured
 
 
