@@ -137,7 +137,7 @@ def light(*, pages: int = 1000, rounds: int = 3) -> dict[str, Any]:
         # A copy: what is built leaves files beside the sources.
         sources = folder / "sources"
         shutil.copytree(PROJECT / "dedup", sources / "dedup", ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("pyproject.toml", "setup.py", "build_backend.py", "README.md", "LICENSE"):
+        for name in ("pyproject.toml", "setup.py", "build_backend.py", "scrapy_neardup.py", "README.md", "LICENSE"):
             shutil.copy(PROJECT / name, sources)
         homes = {name: folder / name.replace(", ", "-") for name in _SETS}
         for name, extras in _SETS.items():

@@ -40,10 +40,12 @@ from tests.crawling import (
     crawl_site_here,
     finish,
     run,
+    runs_in,
     start,
 )
 from tests.localsite import Asked, LocalSite, Page, article
 from tests.texts import document
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -324,10 +326,12 @@ def test_run_whose_end_could_not_be_written_is_ended_by_the_command_that_is_name
     tmp_path: Path, site: LocalSite
 ) -> None:
     database, pipe = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
-    os.mkfifo(pipe)  # whoever writes it waits for a reader: all but the run has ended by then
+    os.mkfifo(pipe)  # whoever writes it waits for a reader
     command = crawl_command({"url": f"{site.url}/"}, {"DEDUP_DATABASE_URL": f"sqlite:///{database}"}, ["-O", str(pipe)])
     process = start(command, constants={LOCK_TIMEOUT: 0.5})
     with pipe.open("rb") as feed:
+        # What the stage has to say is written: the crawl alone has something left.
+        wait_until(lambda: [run.finished for run in runs_in(f"sqlite:///{database}")] != [None])
         lock = Lock(database)
         lock.take()
         assert feed.read().count(b"\n") == len(TEXTS)
