@@ -8,7 +8,6 @@ _Bytes = bytes | NDArray[Any]
 _Folding = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 _Trie = tuple[NDArray[Any], NDArray[Any]]
 _Permutations = tuple[NDArray[Any], NDArray[Any]]
-_Chains = tuple[NDArray[Any], NDArray[Any], int, int, int, int]
 
 def sign(
     data: _Bytes,
@@ -31,34 +30,3 @@ def read_dictionary(data: bytes, edges: NDArray[Any], frequencies: NDArray[Any],
 def bands_of(tokens: bytes, permutations: _Permutations, /) -> bytes: ...
 def bounds(a: bytes, b: bytes, key: int, /) -> tuple[float, float, float, float, float, bool, bool] | None: ...
 def shared_tokens(text: bytes, other: bytes, key: int, /) -> bytes | None: ...
-def find_document(digests: NDArray[Any], slots: NDArray[Any], key: int, wanted: bytes, /) -> int: ...
-def enter_documents(digests: NDArray[Any], slots: NDArray[Any], key: int, start: int, end: int, /) -> None: ...
-def reserve(
-    digests: NDArray[Any],
-    slots: NDArray[Any],
-    key: int,
-    first: int,
-    new: NDArray[Any],
-    has_digest: NDArray[Any],
-    numbers: NDArray[Any],
-    originals: NDArray[Any],
-    /,
-) -> None: ...
-def chain_again(chains: _Chains, entries: int, /) -> None: ...
-def add_keys(chains: _Chains, hashes: NDArray[Any], indexed: NDArray[Any], first: int, /) -> None: ...
-def find_closest(
-    chains: _Chains, hashes: NDArray[Any], fingerprints: NDArray[Any], fingerprint: int, radius: int, /
-) -> int: ...
-def find_candidates(
-    chains: _Chains,
-    hashes: NDArray[Any],
-    numbers: NDArray[Any],
-    comparable: NDArray[Any],
-    fingerprints: NDArray[Any],
-    weights: NDArray[Any],
-    most: int,
-    radius: int,
-    ends: NDArray[Any],
-    found: NDArray[Any],
-    /,
-) -> None: ...

@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from contextlib import closing, contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from dedup.rules.two_texts import PairDecision
 
 logger = logging.getLogger("dedup")
+
+# So many texts at once take less time than a transaction for each.
+_MANY = 1_000
 
 
 class Rules(TypedDict, total=False):
@@ -84,8 +87,9 @@ def deduplicate(
     ('similar', False, '0', 'renumbered')
 
     Args:
-        texts: strings, whose keys are then "0", "1", ..., or pairs of key and text. They are read as decisions are
-            taken: one at a time, with a database up to `batch_size` (50).
+        texts: strings, whose keys are then "0", "1", ..., or pairs of key and text. A list of a thousand and more is
+            decided at once, before the first decision is returned; of all else they are read as decisions are taken,
+            one at a time, with a database up to `batch_size` (50).
         database: where texts are remembered, an SQLite file or `postgresql://...`; empty: in memory, as long as this
             lasts. With a database texts need keys, and are decided against what it knew before, too.
         **settings: rules, the fields of `dedup.RuleSettings`, such as `min_jaccard=0.6`; with a database also the
@@ -346,22 +350,14 @@ def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decisio
         for number, each in enumerate(texts)
     )
     with tempfile.TemporaryDirectory(prefix="dedup-") as folder:
-        if native:
-            yield from _compiled(pairs, rules, Path(folder))
+        if native and isinstance(texts, Sized) and len(texts) >= _MANY:
+            from dedup.files.texts import decide_texts
+
+            yield from decide_texts(pairs, rules, Path(folder))
             return
         with Deduplicator(_of_crawl(rules, f"sqlite:///{folder}/texts.db")) as deduplicator:
             for pair in pairs:
                 yield from deduplicator.decide_all([pair], separate=True)
-
-
-def _compiled(pairs: Iterable[tuple[str, str]], rules: RuleSettings, folder: Path) -> Iterator[Decision]:
-    from dedup.files.batches import sign_one
-    from dedup.files.deciding import CorpusDeduplicator
-    from dedup.files.readers.documents import storable
-
-    with closing(CorpusDeduplicator(rules, folder)) as deduplicator:
-        for key, text in pairs:
-            yield replace(deduplicator.decide_one(sign_one(storable(key), text, rules.scheme)), key=key)
 
 
 def _of_crawl(rules: RuleSettings, database_url: str) -> DedupSettings:

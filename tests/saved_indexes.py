@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable
-from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,29 +12,29 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dedup.files.batches import sign_one
-from dedup.files.deciding import CorpusDeduplicator
-from dedup.files.index import AT_ONCE, SavedIndex, save
+from dedup.files.chains import leaders_of
+from dedup.files.index import SavedIndex
+from dedup.files.index_writing import blocks_of, save
+from dedup.files.texts import decide_parts, read_texts
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import DedupSettings
-from dedup.signature.schemes import find_scheme
 from dedup.signature.signing import bands_of_words
 
 
 def save_index(folder: Path, documents: Iterable[tuple[str, str | bytes]], **values: Any) -> Path:
     """Make an index as `dedup files --save-index` does, of keys and texts, or pages where they are bytes."""
     settings = DedupSettings(**values)
-    with TemporaryDirectory() as state, closing(CorpusDeduplicator(settings, Path(state))) as deduplicator:
-        for key, content in documents:
-            deduplicator.decide(sign_one(key, content, find_scheme(settings.scheme).spec))
-        save(folder, settings, deduplicator.table.blocks(AT_ONCE))
+    with TemporaryDirectory() as state:
+        parts = read_texts(documents, settings, Path(state), deflated=True)
+        leaders = leaders_of(parts.rows["leader"], decide_parts(parts, settings))
+        save(folder, settings, blocks_of(parts, parts.contents(), leaders, settings.mode))
     return folder
 
 
 def read_whole(folder: Path) -> list[tuple[StoredDocument, bytes, bytes]]:
     """Return all documents, of different contents, with their words and with the bands of these."""
     saved = SavedIndex(folder)
-    bands = [each for block in saved.blocks() for each in block.bands]
+    bands = [each for block in saved.blocks() for each in block.rows["bands"]]
     words = [zlib.decompress(deflated) if deflated else b"" for _, deflated in saved.documents()]
     stored = [document for document, _ in saved.documents()]
     assert len({each.text_digest for each in stored}) == len(stored) == len(saved)

@@ -34,9 +34,10 @@ from dedup.console import (
     table,
 )
 from dedup.errors import InputError
-from dedup.files.index import SavedIndex, new_index, require_free
+from dedup.files.index import SavedIndex
 from dedup.files.index_database import add_crawled, load
 from dedup.files.index_tools import Contents, Hit, IndexQuery, find_near, read_contents
+from dedup.files.index_writing import new_index, require_free
 from dedup.files.readers.documents import CorpusDocument, Keep, Rejected
 from dedup.files.readers.files import holds_records
 from dedup.files.readers.portions import read_files
@@ -123,11 +124,11 @@ def _build_of_database(options: argparse.Namespace, url: str) -> int:
     with closing(open_existing_database(url)) as database:
         settings = _settings(database, read_settings_options(options))
         require_compiled()
-        with new_index(options.output, settings, force=options.force) as known:
-            imported = add_crawled(database, settings, known)
-    added = f"{imported.added:,} documents of different contents, of {imported.read:,} in {database.name}"
-    value = {"index": str(options.output), **imported._asdict()}
-    print_answer(value, [f"{options.output}: {added}"], as_json=options.json)
+        with new_index(options.output, settings, force=options.force) as index:
+            read = add_crawled(database, settings, index)
+    said = f"{index.contents:,} documents of different contents, of {read:,} in {database.name}"
+    value = {"index": str(options.output), "read": read, "added": index.contents}
+    print_answer(value, [f"{options.output}: {said}"], as_json=options.json)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""A saved index: what its columns are, how it is written, whole or not at all, and how it is read.
+"""A saved index: what its columns are, and how it is read; `dedup.files.index_writing` writes it.
 
 It is a folder of Parquet, which `dedup spark` writes and adds to as well. Below `rows` are its documents, of different
 contents, by rising numbers that may have gaps; below `about` a row that says how they were decided.
@@ -7,11 +7,10 @@ contents, by rising numbers that may have gaps; below `about` a row that says ho
 from __future__ import annotations
 
 import json
-import shutil
 import zlib
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,12 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.atomic_files import sync
 from dedup.errors import IndexFileError, InputError, SettingsError
-from dedup.files.document_table import ROW, Block, DocumentTable, stored_document
-from dedup.files.key_map import NULL
+from dedup.files.parts import DOCUMENT, NULL, stored_document
 from dedup.files.readers.streams import first_line, load_pyarrow, parquet_damage
-from dedup.files.tally import about_settings, locked
+from dedup.files.tally import about_settings
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import RuleSettings
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
@@ -125,71 +122,18 @@ def damaged(source: Path | str, reason: str) -> IndexFileError:
     return IndexFileError(f"{source}: damaged index, {reason}: rebuild it or restore a copy")
 
 
-def require_free(target: Path, *, force: bool) -> None:
-    """Refuse to write an index where something is that must not be lost.
+class Block(NamedTuple):
+    """Documents that follow each other, as an index has them.
 
-    Raises:
-        InputError: it is, or there is no folder to write it to, or pyarrow is not installed.
+    Attributes:
+        rows: of the type `dedup.files.parts.DOCUMENT`; what says where a document stands means nothing.
+        keys: what each is called, in UTF-8.
+        words: the words of each, deflated; nothing where they were not kept.
     """
-    load_pyarrow(str(target))
-    if not target.parent.is_dir():
-        raise InputError(f"{target}: its folder does not exist; create it first")
-    if not target.exists():
-        return
-    if not _is_index(target):
-        raise InputError(f"{target}: exists and is not an index; choose another path")
-    if not force:
-        raise InputError(f"{target}: already exists; choose another path or pass --force")
 
-
-@contextmanager
-def new_index(target: Path, settings: RuleSettings, *, force: bool) -> Iterator[DocumentTable]:
-    """Make an index: what is added in the block is saved at its end, all of it or nothing.
-
-    Args:
-        target: the folder that it will be.
-        settings: how its documents are decided.
-        force: whether an index that is there is replaced.
-
-    Yields:
-        Where documents are added.
-
-    Raises:
-        InputError: the folder is there already, is no index, or another process is making it.
-    """
-    require_free(target, force=force)
-    folder = target.with_name(f".{target.name}.partial")
-    folder.mkdir(exist_ok=True)
-    with locked(folder):
-        try:
-            with closing(DocumentTable(folder)) as table:
-                yield table
-                save(target, settings, table.blocks(AT_ONCE))
-        finally:
-            shutil.rmtree(folder)
-
-
-def save(target: Path, settings: RuleSettings, blocks: Iterable[Block]) -> None:
-    """Write an index, all of it or nothing; one that is there is removed once the new one has its name.
-
-    Args:
-        target: the folder that it will be.
-        settings: how its documents were decided.
-        blocks: the documents.
-    """
-    new, old = (target.with_name(f".{target.name}.{kind}") for kind in ("new", "old"))
-    shutil.rmtree(new, ignore_errors=True)
-    try:
-        _write(new, settings, blocks)
-    except BaseException:
-        shutil.rmtree(new, ignore_errors=True)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        target.rename(old)
-    new.rename(target)
-    sync(target.parent)
-    shutil.rmtree(old, ignore_errors=True)
+    rows: NDArray[Any]
+    keys: list[bytes]
+    words: list[bytes]
 
 
 class _Part(NamedTuple):
@@ -221,7 +165,7 @@ class SavedIndex:
     """
 
     def __init__(self, folder: Path) -> None:
-        if not _is_index(folder):
+        if not is_index(folder):
             raise no_index(folder)
         self.folder = folder
         self._arrow = load_pyarrow(str(folder))
@@ -264,14 +208,15 @@ class SavedIndex:
                 raise self._damaged("a leader is led by another document")
             keys = batch.column("key").cast(self._arrow.binary()).to_pylist()
             words = [each or b"" for each in batch.column("words").to_pylist()]
-            yield Block(rows, keys, words, bits_of(batch.column("bands")))
+            rows["bands"] = bits_of(batch.column("bands"))
+            yield Block(rows, keys, words)
 
     def documents(self) -> Iterator[tuple[StoredDocument, bytes]]:
         """Yield all documents, each with its deflated words, nothing where they were not kept."""
         place = 0
         for block in self.blocks():
             for row, key, words in zip(block.rows, block.keys, block.words, strict=True):
-                yield stored_document(place, row, key.decode()), words
+                yield stored_document(place, row, key.decode(), row["leader"]), words
                 place += 1
 
     def keyed(self) -> Iterator[Keyed]:
@@ -288,7 +233,8 @@ class SavedIndex:
             IndexFileError: it is damaged.
         """
         batch = self._row(place, [name for name in COLUMNS if name not in {"bands", "words"}])
-        return stored_document(place, self._rows(place, batch)[0], batch.column("key")[0].as_py())
+        [row] = self._rows(place, batch)
+        return stored_document(place, row, batch.column("key")[0].as_py(), row["leader"])
 
     def key(self, place: int) -> str:
         """Return what a document is called."""
@@ -341,7 +287,7 @@ class SavedIndex:
         return numbers
 
     def _rows(self, start: int, batch: Any) -> NDArray[Any]:
-        """Return documents as rows of the type `ROW`, the first of them by its place."""
+        """Return documents as rows of the type `DOCUMENT`, the first of them by its place."""
         rows = rows_of(batch)
         rows["leader"] = self._leaders(batch.column("leader"))
         if (rows["leader"] >= np.arange(start, start + len(batch))).any():
@@ -429,7 +375,8 @@ def _beginning_of(file: Any) -> tuple[dict[str, str], Any, int]:
     return schema, file.metadata, first if isinstance(first, int) else -1
 
 
-def _is_index(folder: Path) -> bool:
+def is_index(folder: Path) -> bool:
+    """Return whether a folder looks like an index."""
     return (folder / ABOUT).is_dir() and (folder / ROWS).is_dir()
 
 
@@ -440,47 +387,8 @@ def _settings_of(named: Mapping[str, str]) -> RuleSettings:
     return RuleSettings(**values)
 
 
-def _write(folder: Path, settings: RuleSettings, blocks: Iterable[Block]) -> None:
-    arrow = load_pyarrow(str(folder))
-    rows, about = folder / ROWS / f"{FROM}=0", folder / ABOUT
-    schema = arrow.schema([(name, arrow.type_for_alias(kind)) for name, kind in COLUMNS.items()])
-    for path, written, tables in (
-        (rows, schema, _tables(arrow, schema, blocks)),
-        (about, arrow.schema([(ABOUT, arrow.string())]), [arrow.table({ABOUT: [write_about(settings)]})]),
-    ):
-        path.mkdir(parents=True)
-        given = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
-        part = path / "part-00000.parquet"
-        with arrow.parquet.ParquetWriter(part, written, write_page_checksum=True, **given) as writer:
-            for table in tables:
-                writer.write_table(table)
-        sync(part)
-        (path / COMPLETE).touch()
-        sync(path)
-    for path in (folder / ROWS, folder):
-        sync(path)
-
-
-def _tables(arrow: Any, schema: Any, blocks: Iterable[Block]) -> Iterator[Any]:
-    """Yield documents as the columns of their files."""
-    start = 0
-    for rows, keys, words, bands in blocks:
-        leaders = rows["leader"]
-        columns = {
-            "number": np.arange(start, start + len(rows)),
-            "key": keys,
-            **columns_of(rows),
-            "leader": arrow.array(leaders, mask=leaders == NULL),
-            "indexed": rows["indexed"].astype(np.bool_),
-            "bands": byte_strings(bands),
-            "words": [each or None for each in words],
-        }
-        yield arrow.table(columns, schema)
-        start += len(rows)
-
-
 def columns_of(rows: NDArray[Any]) -> dict[str, Any]:
-    """Return what rows of the types `ROW` and `SIGNATURE` both have as columns of an index."""
+    """Return what rows of the types `DOCUMENT` and `SIGNATURE` both have as columns of an index."""
     return {
         "low": rows["digest"][:, 0].view(np.int64),
         "high": rows["digest"][:, 1].view(np.int64),
@@ -492,8 +400,8 @@ def columns_of(rows: NDArray[Any]) -> dict[str, Any]:
 
 
 def rows_of(batch: Any) -> NDArray[Any]:
-    """Return columns of an index, at least one row, as rows of the type `ROW`; each document leads itself there."""
-    rows = np.zeros(len(batch), ROW)
+    """Return columns of an index, at least one row, as rows of the type `DOCUMENT`; each leads itself there."""
+    rows = np.zeros(len(batch), DOCUMENT)
     rows["leader"] = NULL
     rows["digest"] = np.stack([_longs(batch, name) for name in ("low", "high")], axis=1).view(np.uint64)
     rows["fingerprint"] = _longs(batch, "fingerprint").view(np.uint64)

@@ -19,10 +19,10 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from dedup.console import Progress, track
 from dedup.errors import DatabaseError
-from dedup.files.batches import identity_of
-from dedup.files.document_table import ROW, Block, DocumentTable
 from dedup.files.index import Keyed, SavedIndex
-from dedup.files.key_map import NULL
+from dedup.files.index_writing import NewIndex
+from dedup.files.parts import DOCUMENT, NULL
+from dedup.files.signing import identity_of
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.signature.analysis import bands_of
@@ -121,7 +121,7 @@ def _keyed(saved: SavedIndex) -> Keyed:
     for block in saved.blocks():
         found = np.flatnonzero(block.rows["indexed"])
         start, end = end, end + len(found)
-        some = place + found, block.rows["fingerprint"][found], block.bands[found]
+        some = place + found, block.rows["fingerprint"][found], block.rows["bands"][found]
         for whole, part in zip(all_of, some, strict=True):
             whole[start:end] = part
         place += len(block.rows)
@@ -180,26 +180,16 @@ def _row(document: StoredDocument, identity: Identity, run_id: int) -> dict[str,
     }
 
 
-class Imported(NamedTuple):
-    """The outcome of building an index from a database.
-
-    Attributes:
-        read: how many documents it has whose content is known.
-        added: how many of them are in the index; the others are copies of their texts to the letter, or
-            pages without text whose bytes are not known.
-    """
-
-    read: int
-    added: int
-
-
-def add_crawled(database: Database, settings: RuleSettings, table: DocumentTable) -> Imported:
+def add_crawled(database: Database, settings: RuleSettings, index: NewIndex) -> int:
     """Add the documents of a database: first the originals, then the duplicates, each in the order of arrival.
 
     Args:
         database: an existing database.
         settings: those of its crawl, with its scheme and its mode.
-        table: where they are added.
+        index: where they are added, but for pages without text whose bytes are not known.
+
+    Returns:
+        How many documents it has whose content is known.
 
     Raises:
         DatabaseError: the database cannot be read, a duplicate has no original, or a text no words.
@@ -212,7 +202,7 @@ def add_crawled(database: Database, settings: RuleSettings, table: DocumentTable
             chosen = documents.c.leader_id.is_not(None) if is_led else documents.c.leader_id.is_(None)
             for row in connection.execute(_STORED.where(chosen), execution_options={"yield_per": _ROWS_AT_ONCE}):
                 progress.show(len(ids))
-                leader = None
+                leader = NULL
                 if is_led:
                     place = bisect_left(ids, row.leader_id, hi=originals)
                     if place == originals or ids[place] != row.leader_id or numbers[place] == NULL:
@@ -222,32 +212,28 @@ def add_crawled(database: Database, settings: RuleSettings, table: DocumentTable
                         )
                     leader = numbers[place]
                 ids.append(row.id)
-                numbers.append(_add(row, leader, settings, table, database.name))
-    return Imported(len(ids), len(table))
+                numbers.append(_add(row, leader, settings, index, database.name))
+    return len(ids)
 
 
-def _add(row: Any, leader: int | None, settings: RuleSettings, table: DocumentTable, database: str) -> int:
-    """Add a document, if none of its content is there; return the number of that, `NULL` if there can be none."""
+def _add(row: Any, leader: int, settings: RuleSettings, index: NewIndex, database: str) -> int:
+    """Add a document, led by one of a number; return its own, `NULL` if nothing says what it is."""
     sketch = Sketch.from_bytes(bytes(row.sketch))
     body_digest = None if row.body_digest is None else bytes(row.body_digest)
     deflated = b"" if row.words is None else bytes(row.words)
-    fingerprint = to_unsigned(row.fingerprint)
     identity = identity_of(sketch.tokens, bytes(row.digest), body_digest)
     if identity is None:
         return NULL
-    number = table.find(identity)
-    if number is not None:
-        return number
     is_paper = settings.mode is Mode.PAPER
-    indexed = sketch.tokens >= settings.fewest_tokens and not (is_paper and leader is not None)
+    indexed = sketch.tokens >= settings.fewest_tokens and not (is_paper and leader != NULL)
     if indexed and not deflated and not is_paper:
         raise DatabaseError(
             f"database {database}: the words of {row.key!r} are not stored; give the min_tokens of its crawl"
         )
-    bands = bands_of(without_signs(zlib.decompress(deflated))) if deflated else np.zeros(BANDS, np.uint64)
-    rows = np.zeros(1, ROW)
+    rows = np.zeros(1, DOCUMENT)
     rows["digest"], rows["minima"] = np.frombuffer(identity, np.uint64), np.frombuffer(sketch.minima, np.uint64)
-    rows["fingerprint"], rows["shingles"], rows["tokens"] = fingerprint, sketch.shingles, sketch.tokens
-    rows["leader"], rows["indexed"] = NULL if leader is None else leader, indexed
-    table.extend(Block(rows, [row.key.encode()], [deflated], bands[np.newaxis]))
-    return len(table) - 1
+    rows["fingerprint"], rows["shingles"] = to_unsigned(row.fingerprint), sketch.shingles
+    rows["tokens"], rows["leader"], rows["indexed"] = sketch.tokens, leader, indexed
+    if deflated:
+        rows["bands"] = bands_of(without_signs(zlib.decompress(deflated)))
+    return index.add(rows, row.key, deflated)

@@ -10,7 +10,7 @@ from typing import Any
 
 from dedup.console import counted, duration, exact_and_near, lost_text, plain, readable, saved_text
 from dedup.errors import InputError
-from dedup.files.index import require_free
+from dedup.files.index_writing import require_free
 from dedup.files.readers.documents import DATE_FIELD, INNER_LINES, CorpusFile, Keep, ReadOptions
 from dedup.files.tally import Tally
 from dedup.rules.settings import RuleSettings

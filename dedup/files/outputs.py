@@ -8,11 +8,10 @@ import json
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date, datetime, time
 from io import BufferedIOBase
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -217,19 +216,11 @@ def extended(columns: Any, more: dict[str, str]) -> Any:
     return columns
 
 
-def rows_with(path: Path, added: Iterator[dict[str, Any]], columns: dict[str, str]) -> Iterator[Row]:
-    """Yield the rows of a file that was written here, uncompressed, with the values that each has in more columns."""
-    if not has_columns(path):
-        with path.open("rb") as lines:
-            for line, more in zip(lines, added, strict=True):
-                yield line.rstrip()[:-1] + b", " + to_json(more)[1:]
-        return
-    arrow = load_pyarrow(str(path))
-    with arrow.parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches():
-            more = arrow.RecordBatch.from_pylist(list(islice(added, len(batch))), _schema(columns, arrow))
-            both = arrow.RecordBatch.from_arrays(batch.columns + more.columns, schema=extended(batch.schema, columns))
-            yield from (ParquetRow(both, place) for place in range(len(both)))
+def with_columns(batch: Any, values: Iterable[dict[str, Any]], columns: dict[str, str]) -> Any:
+    """Return a `pyarrow.RecordBatch` with more columns behind its own, and what each row has in these."""
+    arrow = load_pyarrow("--cluster-fields")
+    more = arrow.RecordBatch.from_pylist(list(values), _schema(columns, arrow))
+    return arrow.RecordBatch.from_arrays(batch.columns + more.columns, schema=extended(batch.schema, columns))
 
 
 class ParquetOutput(Output):

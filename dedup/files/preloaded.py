@@ -11,16 +11,17 @@ from dedup.workers.loading import keep_freed_memory, keep_single_threaded, witho
 keep_single_threaded()
 keep_freed_memory()
 with without_collections():
-    from dedup.files.batches import sign_lines
+    from dedup.files.portion import Wanted, read_lines
     from dedup.files.readers.documents import ReadOptions
     from dedup.files.readers.files import find_files
     from dedup.files.readers.jsonl import find_line_ranges
+    from dedup.rules.settings import RuleSettings
 
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "line.jsonl"
         path.write_text('{"text": "word 1"}\n', encoding="utf-8")
         [file] = find_files([path]).files
-        for lines in find_line_ranges(file, 0, ReadOptions(), with_words=False):
+        for lines in find_line_ranges(file, 0, ReadOptions()):
             # What a first text takes, such as tables of characters, is made once.
-            sign_lines(lines, "words")
+            read_lines(lines, Path(name), 0, Wanted.of_words(RuleSettings(), records=True))
     gc.freeze()

@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from dedup.atomic_files import open_output
-from dedup.files.deciding import CorpusDeduplicator
 from dedup.files.job import Job
-from dedup.files.recording import REPORTED
+from dedup.files.parts import Parts
 from dedup.files.tally import Tally
+from dedup.files.writing import REPORTED
 from dedup.report.contents import Compare, LeftOut, Report, Row, Total
 from dedup.report.html.page import write_page
 from dedup.report.texts import differences_of
@@ -24,19 +25,20 @@ from dedup.rules.documents import Verdict
 _FILES_NAMED = 3
 
 
-def write_report_of_files(job: Job, tally: Tally, folder: Path, deduplicator: CorpusDeduplicator) -> None:
+def write_report_of_files(job: Job, tally: Tally, folder: Path, parts: Parts, contents: NDArray[np.int64]) -> None:
     """Write the report that a job wants, once all documents are decided.
 
     Args:
         job: what was done.
         tally: what became of the documents.
         folder: its state, with `REPORTED`.
-        deduplicator: knows the documents.
+        parts: the documents.
+        contents: the numbers of the first of each content.
     """
     files = name_of([file.name for file in job.files])
     with (folder / REPORTED).open("rb") as lines:
         rows = (row_of(msgspec.json.decode(line), files) for line in lines)
-        write_report(job.outputs["report"], report_of(files, tally, rows, partial(_compare, deduplicator)))
+        write_report(job.outputs["report"], report_of(files, tally, rows, partial(_compare, parts, contents)))
 
 
 def write_report(path: Path, report: Report) -> None:
@@ -94,15 +96,15 @@ def row_of(row: Mapping[str, Any], files: str) -> Row:
     )
 
 
-def _compare(deduplicator: CorpusDeduplicator, rows: Sequence[Row]) -> Iterator[WordDiff | None]:
+def _compare(parts: Parts, contents: NDArray[np.int64], rows: Sequence[Row]) -> Iterator[WordDiff | None]:
     wanted = {key for row in rows for key in (row.original, row.dropped)}
     # Documents are known by their numbers; a dictionary of all keys would take more memory than the rest of the run.
     numbers: dict[str, int] = {}
-    for number, key in enumerate(deduplicator.table.keys(np.arange(len(deduplicator.table)))):
-        if key in wanted:
+    for number in contents.tolist():
+        if (key := parts.key(number)) in wanted:
             numbers.setdefault(key, number)
 
     def words(key: str) -> bytes:
-        return deduplicator.words_of(numbers[key]) if key in numbers else b""
+        return parts.words(numbers[key]) if key in numbers else b""
 
     return differences_of(rows, words)

@@ -1,43 +1,55 @@
-"""A run over files: documents are read, signed in workers, decided one after the other, and written."""
+"""A run over files, in four steps with files between them: documents are read, paired, decided and written.
+
+    read     files        ->  a row a document, and parts: `dedup.files.reading`
+    pair     rows         ->  pairs of documents that may be copies: `dedup.files.pairing`
+    decide   pairs        ->  decisions, whole chains at once: `dedup.files.chains`
+    write    decisions    ->  outputs, an index, a report: `dedup.files.writing`
+
+A run that was killed goes on with the step that was not done.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import pickle
 import shutil
 import tempfile
 import time
-from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, aclosing, closing, contextmanager
-from itertools import accumulate
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from importlib.metadata import version
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dedup.console import Progress, counted, plain
-from dedup.files.batches import Batch, Portion, WordSource, sign_all
-from dedup.files.deciding import CorpusDeduplicator, Related
-from dedup.files.document_table import Block
-from dedup.files.index import AT_ONCE, SavedIndex, save
+from dedup.atomic_files import replace_file
+from dedup.console import Progress
+from dedup.files import chains
+from dedup.files.chains import leaders_of, with_copies
+from dedup.files.index import SavedIndex
+from dedup.files.index_writing import blocks_of, save
 from dedup.files.job import Job, Result, is_same_index
-from dedup.files.readers.documents import Keep, Position, Rejected
+from dedup.files.outputs import has_columns
+from dedup.files.pairing import closest_of, pairs_of
+from dedup.files.parts import Parts
+from dedup.files.portion import Wanted
 from dedup.files.readers.files import preloads
-from dedup.files.readers.portions import first_documents, gather, read_files, read_portions
-from dedup.files.recording import Recorder
-from dedup.files.sorting import SortedDocuments
-from dedup.files.tally import locked, nothing_read, require_made_with
-from dedup.rules.settings import RuleSettings
+from dedup.files.reading import Corpus, Reader
+from dedup.files.tally import about_settings, locked, nothing_read
+from dedup.files.writing import Clusters, Writer, common_schema
+from dedup.rules.settings import Mode
 from dedup.workers.pool import WorkerPool
 
-InFlight = tuple[Batch, "Future[list[Related]]"]
-"""Documents, and what will say which of them are duplicates or similar."""
+T = TypeVar("T")
 
 _LARGEST = 5
-_FIRST_REJECTED = 100
-# A page that takes trafilatura longer than all others of its chunk together is not worth it.
-_CHUNK_SECONDS = 120.0
+# A page that takes trafilatura longer than all others of its portion together is not worth it.
+_PORTION_SECONDS = 120.0
+# What takes a worker as long is decided by this process.
+_MOST_PAIRS = 50_000
 
 
 def run_job(job: Job, stream: TextIO) -> Result:
@@ -51,16 +63,44 @@ def run_job(job: Job, stream: TextIO) -> Result:
         InputError: something cannot be read or written, or another process is at work on the same outputs.
         KeyboardInterrupt: the user stopped it, and nothing is written.
     """
-    with _work_folder(job) as folder, closing(_Run(job, folder)) as run:
-        asyncio.run(run.read(stream))
-        if run.tally.rejected and not run.tally.documents:
-            raise nothing_read(run.tally.first_rejected[0], run.tally.rejected - 1)
-        return run.finish()
+    started = time.monotonic()
+    with _work_folder(job) as folder:
+        schema = common_schema(job.files) if "kept" in job.outputs else None
+        steps = _Steps(job, folder, schema, stream)
+        with steps.workers():
+            corpus = steps.read()
+            parts = Parts(folder)
+            if corpus.tally.rejected and len(parts) == corpus.known:
+                raise nothing_read(corpus.tally.first_rejected[0], corpus.tally.rejected - 1)
+            steps.pair(parts)
+            decided = steps.decide(parts)
+        with closing(Writer(job, folder, parts, corpus, schema)) as writer:
+            clusters = Clusters(parts, decided)
+            writer.write(decided, clusters)
+            tally = corpus.tally
+            tally.require_few_dropped(job.max_dropped)
+            if is_same_index(job.against, job.save_index):
+                tally.require_new(job.against)
+            contents = parts.contents()
+            if job.save_index is not None:
+                blocks = blocks_of(parts, contents, leaders_of(parts.rows["leader"], decided), job.settings.mode)
+                save(job.save_index, job.settings, blocks)
+            if "report" in job.outputs:
+                # Few want one, and templates take time to load.
+                from dedup.files.report import write_report_of_files  # noqa: PLC0415
+
+                write_report_of_files(job, tally, folder, parts, contents)
+            writer.name_outputs()
+        tally.seconds = time.monotonic() - started
+        names = job.options.text_fields
+        empty_fields = tuple(name for number, name in enumerate(names) if not corpus.fields >> number & 1)
+        nbytes = parts.rows.nbytes + decided.nbytes
+        return Result(tally, clusters.largest(_LARGEST), nbytes, len(contents), empty_fields)
 
 
 @contextmanager
 def _work_folder(job: Job) -> Iterator[Path]:
-    """Make the folder of a job, which is gone when it ends; that of one that was killed is replaced."""
+    """Make the folder of a job, which is gone when it ends; a job that was killed leaves it."""
     if job.folder is None:
         with tempfile.TemporaryDirectory(prefix="dedup-") as name:
             yield Path(name)
@@ -73,177 +113,120 @@ def _work_folder(job: Job) -> Iterator[Path]:
             shutil.rmtree(job.folder)
 
 
-class _Run:
-    """A job under way.
+class _Steps:
+    """The steps of a job; what each has made stays in the folder, so that it is made once.
 
     Args:
         job: what is to be done.
-        folder: for what does not stand in memory.
-
-    Attributes:
-        tally: what was counted so far.
+        folder: that of the job, locked.
+        schema: the columns of all that is read, where it is Parquet of one kind.
+        stream: where the progress is shown.
     """
 
-    def __init__(self, job: Job, folder: Path) -> None:
-        self._job = job
-        self._folder = folder
-        self._position: Position | None = None
-        self._parts = 0
-        self._ends = list(accumulate((file.size for file in job.files), initial=0))
-        self._sorted_documents: int | None = None
-        self._judged_files: set[int] = set()
-        self._rejected: Counter[int] = Counter()
-        words = WordSource(job.files, job.options, job.settings.scheme)
-        known = () if job.against is None else _known_from(job.against, job.settings)
-        with ExitStack() as stack:
-            deduplicator = CorpusDeduplicator(job.settings, folder, words, known)
-            self._deduplicator = stack.enter_context(closing(deduplicator))
-            self._recorder = stack.enter_context(closing(Recorder(job, folder)))
-            self._open = stack.pop_all()
-        self.tally = self._recorder.tally
-        self._started = time.monotonic()
+    def __init__(self, job: Job, folder: Path, schema: Any, stream: TextIO) -> None:
+        self._job, self._folder, self._stream = job, folder, stream
+        kept = job.outputs.get("kept")
+        is_table = kept is not None and has_columns(kept)
+        self._wanted = Wanted.of_words(
+            job.settings,
+            deflated=job.save_index is not None,
+            records=kept is not None and (schema is None or not is_table),
+            columns=is_table and schema is not None,
+            texts=is_table and schema is None,
+            keep=job.keep,
+            date_field=job.date_field,
+        )
+        about = folder / "about.json"
+        if not about.exists() or about.read_text(encoding="utf-8") != self._about:
+            for path in folder.iterdir():
+                if path.name != "lock":
+                    path.unlink()
+            about.write_text(self._about, encoding="utf-8")
 
-    async def read(self, stream: TextIO) -> None:
-        """Read and decide everything."""
+    @property
+    def _about(self) -> str:
+        """What must be the same for a job to go on with what an earlier one has left."""
         job = self._job
-        is_sorted = job.keep is not Keep.FIRST
-        progress: Progress | None = None
-        pool = WorkerPool(job.processes, _CHUNK_SECONDS, preloads(job.files, job.options), memory=0, bundled=1)
-        decider = ThreadPoolExecutor(1)
-        under_way: InFlight | None = None
+        against = None if job.against is None else SavedIndex(job.against).identity.hex()
+        values = [version("scrapy-neardup"), about_settings(job.settings), against, job.limit, *self._wanted]
+        return json.dumps([*values, *map(str, (job.options, *job.files))])
+
+    @contextmanager
+    def workers(self) -> Iterator[None]:
+        """Have processes that read and decide, as long as the block lasts."""
+        job = self._job
+        self._pool = WorkerPool(job.processes, _PORTION_SECONDS, preloads(job.files, job.options), memory=0, bundled=1)
         try:
-            batches = self._watched(sign_all(self._portions(), pool, job.processes, job.settings.scheme), stream)
-            if is_sorted:
-                batches = self._sorted(batches, stream)
-            async with aclosing(batches):
-                async for batch in batches:
-                    # What came before is written while compiled code in a thread decides what comes now.
-                    before = under_way
-                    await _wait_for(before)
-                    under_way = batch, decider.submit(self._decide, batch)
-                    self._write_decided(before)
-                    # What is compiled for the first batch is no part of a rate.
-                    label = "deciding" if is_sorted else "reading"
-                    progress = progress or Progress(label, 1.0, stream, before=self._share())
-                    self._show(progress)
-            self._write_decided(under_way)
+            with asyncio.Runner() as self._runner:
+                yield
         finally:
-            if progress is not None:
-                progress.erase()
-            pool.close()
-            decider.shutdown()
+            self._pool.close()
 
-    def _show(self, progress: Progress) -> None:
-        if progress.is_due:
-            dropped, rate = self.tally.exact + self.tally.near, self.tally.documents / progress.seconds
-            counts = f"{self.tally.documents:,} documents   {dropped:,} dropped   {rate:,.0f} documents/s"
-            progress.show(self._share(), counts)
+    def read(self) -> Corpus:
+        """Read all documents."""
 
-    def finish(self) -> Result:
-        """Write the clusters, save what is known, and give the outputs their names."""
-        clusters = self._recorder.finish(self._deduplicator)
-        self.tally.require_few_dropped(self._job.max_dropped)
-        self.tally.recurred = self._deduplicator.recurred
-        if is_same_index(self._job.against, self._job.save_index):
-            self.tally.require_new(self._job.against)
-        if self._job.save_index is not None:
-            save(self._job.save_index, self._job.settings, self._deduplicator.table.blocks(AT_ONCE))
-        if "report" in self._job.outputs:
-            # Few want one, and templates take time to load.
-            from dedup.files.report import write_report_of_files  # noqa: PLC0415
+        def read() -> Corpus:
+            reader = Reader(self._job, self._folder, self._pool, self._wanted, self._stream)
+            return self._runner.run(reader.read())
 
-            write_report_of_files(self._job, self.tally, self._folder, self._deduplicator)
-        self._recorder.name_outputs()
-        self.tally.seconds = time.monotonic() - self._started
-        largest = [(self._deduplicator.table.key(leader), count) for leader, count in clusters.largest(_LARGEST)]
-        names = self._job.options.text_fields
-        empty_fields = tuple(name for number, name in enumerate(names) if not self._parts >> number & 1)
-        return Result(self.tally, largest, self._deduplicator.nbytes, len(self._deduplicator.table), empty_fields)
+        return self._once("read", read)
 
-    def close(self) -> None:
-        """Close all files; outputs that are not whole are removed."""
-        self._open.close()
+    def pair(self, parts: Parts) -> list[tuple[int, int]]:
+        """Find out which documents may be copies of which; return where the pairs begin and end of whole chains."""
+        return self._once("paired", lambda: self._pair(parts))
 
-    def _portions(self) -> Iterator[Portion]:
-        job = self._job
-        if job.limit is not None:
-            return gather(first_documents(read_files(job.files, job.options), job.limit))
-        return read_portions(job.files, job.options, with_words=job.save_index is not None)
+    def decide(self, parts: Parts) -> NDArray[Any]:
+        """Return what is a copy, or similar to another document."""
+        return self._once("decided", lambda: self._decide(parts))
 
-    async def _watched(self, batches: AsyncGenerator[Batch, None], stream: TextIO) -> AsyncGenerator[Batch, None]:
-        """Yield all, and say at once of which files the first records are all rejected."""
-        async with aclosing(batches):
-            async for batch in batches:
-                self._judged_files.update(np.unique(batch.places["file"]).tolist())
-                for each in batch.rejected:
-                    self._say_if_only_rejected(each, stream)
-                yield batch
+    def _pair(self, parts: Parts) -> list[tuple[int, int]]:
+        """Write the pairs; return where those begin and end that are decided at once."""
+        settings = self._job.settings
+        if settings.mode is Mode.PAPER:
+            return []
+        pairs, tasks = chains.by_chains(pairs_of(parts, settings))
+        np.save(self._folder / chains.PAIRS, pairs)
+        return tasks
 
-    def _say_if_only_rejected(self, rejected: Rejected, stream: TextIO) -> None:
-        file = rejected.position.file
-        self._rejected[file] += file not in self._judged_files
-        if self._rejected[file] == _FIRST_REJECTED and file not in self._judged_files:
-            self._judged_files.add(file)
-            why = f"its first {_FIRST_REJECTED} records are rejected, this one: {rejected.reason}"
-            stream.write(f"dedup files: {plain(rejected.source)}: {plain(why)}\n")
-            stream.flush()
+    def _decide(self, parts: Parts) -> NDArray[Any]:
+        settings = self._job.settings
+        if settings.mode is Mode.PAPER:
+            decided = chains.decide_by_paper(parts, closest_of(parts, settings))
+        else:
+            decided = self._runner.run(self._decide_chains(self.pair(parts)))
+        return with_copies(parts, decided, settings)
 
-    async def _sorted(self, batches: AsyncGenerator[Batch, None], stream: TextIO) -> AsyncGenerator[Batch, None]:
-        """Yield all documents in the order that says which is kept, once they are read."""
-        job = self._job
-        with ExitStack() as stack:
-            documents = stack.enter_context(closing(SortedDocuments(self._folder, job.keep, job.date_field)))
-            with Progress("reading", self._ends[-1], stream) as progress:
-                async with aclosing(batches):
-                    async for batch in batches:
-                        documents.add(batch)
-                        progress.show(self._bytes(batch.end), f"{len(documents):,} documents")
-            if undated := documents.undated():
-                count = counted(undated, "document")
-                stream.write(
-                    f"dedup files: {count} without a date in the field {job.date_field!r} taken for the oldest\n"
-                )
-            self._sorted_documents = len(documents)
-            for batch in documents.batches():
-                yield batch
+    async def _decide_chains(self, tasks: list[tuple[int, int]]) -> NDArray[Any]:
+        """Decide chains on all cores; one that takes a worker too long in this process, beside them."""
+        total = tasks[-1][-1] if tasks else 0
+        found = [np.empty(0, chains.DECISION)]
+        under_way: list[asyncio.Future[Any]] = []
+        with Progress("deciding", total, self._stream) as progress:
+            for start, end in tasks:
+                given = self._folder, start, end, self._job.settings
+                if end - start > _MOST_PAIRS:
+                    decided = asyncio.to_thread(chains.decide, *given)
+                else:
+                    decided = self._pool.run(chains.decide, *given)
+                under_way.append(asyncio.ensure_future(decided))
+            try:
+                for task, (_, end) in zip(under_way, tasks, strict=True):
+                    found.append(await task)
+                    progress.show(end, f"{sum(map(len, found)):,} copies, or similar")
+            finally:
+                for task in under_way:
+                    task.cancel()
+                await asyncio.gather(*under_way, return_exceptions=True)
+        return np.concatenate(found)
 
-    def _share(self) -> float:
-        """Return how much of the work is done."""
-        if self._sorted_documents is not None:
-            return self.tally.documents / max(1, self._sorted_documents)
-        return self._bytes(self._position) / max(1, self._ends[-1])
-
-    def _bytes(self, position: Position | None) -> int:
-        return 0 if position is None else self._ends[position.file] + position.offset
-
-    def _decide(self, batch: Batch) -> list[Related]:
-        # There may be nothing but what could not be read.
-        return self._deduplicator.decide(batch) if len(batch) else []
-
-    def _write_decided(self, decided: InFlight | None) -> None:
-        """Write documents, once they are decided."""
-        if decided is not None:
-            batch, related = decided
-            self._recorder.record(batch, related.result())
-            self._position = batch.end or self._position
-            self._parts |= batch.parts
-
-
-def _known_from(index: Path, settings: RuleSettings) -> Iterator[Block]:
-    """Yield the documents of an index."""
-    saved = SavedIndex(index)
-    require_made_with(str(index), saved.named_settings, settings)
-    loaded = 0
-    with Progress("loading", len(saved)) as progress:
-        for block in saved.blocks():
-            yield block
-            loaded += len(block.rows)
-            progress.show(loaded)
-
-
-async def _wait_for(decided: InFlight | None) -> None:
-    if decided is not None:
-        waited = asyncio.wrap_future(decided[1])
-        # What was raised is raised where the result is taken, and nobody needs to be told that it was not here.
-        waited.add_done_callback(lambda done: done.cancelled() or done.exception())
-        await asyncio.wait([waited])
+    def _once(self, name: str, make: Callable[[], T]) -> T:
+        """Return what a step has made, now or in a run that was killed."""
+        path = self._folder / f"{name}.done"
+        if path.exists():
+            done: T = pickle.loads(path.read_bytes())  # noqa: S301 -- written below
+            return done
+        value = make()
+        new = path.with_suffix(".new")
+        new.write_bytes(pickle.dumps(value))
+        replace_file(new, path)
+        return value

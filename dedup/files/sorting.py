@@ -1,31 +1,24 @@
-"""Documents in another order than that in which they are read: the first of a group is kept, so order says which.
-
-All is read and signed before the first document is decided. Until then documents wait in a file without a name, which
-is gone with the process, whatever ends it.
-"""
+"""By what documents are sorted where another one than the first of a group of copies is kept: order says which."""
 
 from __future__ import annotations
 
-import pickle
 import re
-import tempfile
-from array import array
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.errors import InputError
 from dedup.fields import unwrapped, value_at
-from dedup.files.batches import Batch, Signatures
-from dedup.files.readers.documents import CorpusDocument, Item, Keep
+from dedup.files.readers.documents import CorpusDocument, Keep
 from dedup.files.readers.jsonl import record_fields
 
-_MOST_DOCUMENTS = 1 << 10
+UNDATED = np.iinfo(np.int64).max
+"""The rank of a document without a date: behind all others."""
+
 # Numbers above are milliseconds: as seconds they would be behind the year 5000.
 _LARGEST_SECONDS = 1e11
 _DATE_DIGITS, _CDX_DIGITS = 8, 14
@@ -34,90 +27,51 @@ _LONGEST_DATE = 100
 _NUMBER = re.compile(r"\d{9,13}(?:\.\d*)?", re.ASCII)
 _DAY_OR_MONTH = re.compile(r"(\d{1,2})([/.-])\d{1,2}\2\d{2,4}\b", re.ASCII)
 _MONTHS = 12
-_UNDATED = np.iinfo(np.int64).max
 
 
-class SortedDocuments:
-    """Signed documents, read in any order and given back the longest or the newest first.
+class Ranks(NamedTuple):
+    """The ranks of documents, the lowest for the one that comes first.
 
-    Documents that are equal in that stay in the order in which they were added.
-
-    Args:
-        folder: where the file is, which takes about twice the size of the documents.
-        keep: `Keep.LONGEST`, by the size of the text, or `Keep.NEWEST`.
-        date_field: the field that says when a document was made, for `Keep.NEWEST`.
+    Attributes:
+        month_first: theirs, shape (n,), where 05/01/2026 is in May.
+        day_first: where it is in January.
+        is_day_first: whether there is a date that is none if the month comes first.
     """
 
-    def __init__(self, folder: Path, keep: Keep, date_field: str) -> None:
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 -- closed by `close`
-        self._keep = keep
-        self._date_field = date_field
-        # Of 05/01/2026 it is known at the end whether the month or the day comes first.
-        self._ranks = {False: array("q"), True: array("q")}
-        self._is_day_first = False
-        self._places = array("q")
-        self._others: list[Item] = []
+    month_first: NDArray[np.int64]
+    day_first: NDArray[np.int64]
+    is_day_first: bool
 
-    def __len__(self) -> int:
-        return len(self._places)
+    @classmethod
+    def of(cls, documents: Sequence[CorpusDocument], sizes: NDArray[np.int64], keep: Keep, date_field: str) -> Ranks:
+        """Return the ranks of some documents.
 
-    def add(self, batch: Batch) -> None:
-        """Add the documents of a batch, and what was rejected or skipped."""
-        self._others += batch.rejected
-        self._others += batch.skipped
-        places = np.arange(len(batch))
-        for place, (document, _) in enumerate(batch.documents(places)):
-            signatures = batch.signatures.one(place)
-            self._add_rank(document, signatures)
-            self._places.append(self._file.tell())
-            pickle.dump((document, signatures), self._file, pickle.HIGHEST_PROTOCOL)
-
-    def undated(self) -> int:
-        """Return how many documents come last because they have no date.
-
-        Raises:
-            InputError: none of them has one.
+        Args:
+            documents: as they were read.
+            sizes: those of their texts.
+            keep: which of a group of copies is kept.
+            date_field: the field that says when a document was made, for `Keep.NEWEST`.
         """
-        undated = int(np.count_nonzero(self._all_ranks() == _UNDATED))
-        if undated and undated == len(self):
-            raise InputError(
-                f"--keep newest: no document has a date in its field {self._date_field!r}; "
-                "name the field by --date-field"
-            )
-        return undated
+        if keep is not Keep.NEWEST:
+            return cls(-sizes, -sizes, False)
+        values = [unwrapped(value_at(record_fields(each.record), date_field)) for each in documents]
+        month_first, day_first = (
+            np.array([_rank(each, is_day_first=first) for each in values], np.int64) for first in (False, True)
+        )
+        days = (_DAY_OR_MONTH.match(value) for value in values if isinstance(value, str))
+        return cls(month_first, day_first, any(found is not None and int(found[1]) > _MONTHS for found in days))
 
-    def batches(self) -> Iterator[Batch]:
-        """Yield what was rejected or skipped, then all documents in their order."""
-        if self._others:
-            yield Batch.of(self._others, Signatures.joined([]))
-        order = np.argsort(self._all_ranks(), kind="stable")
-        places = np.frombuffer(self._places, np.int64)[order]
-        for start in range(0, len(places), _MOST_DOCUMENTS):
-            documents, signatures = zip(*map(self._read, places[start : start + _MOST_DOCUMENTS].tolist()), strict=True)
-            yield Batch.of(documents, Signatures.joined(signatures))
+    @classmethod
+    def joined(cls, ranks: Sequence[Ranks]) -> NDArray[np.int64]:
+        """Return the ranks of all documents; what of their dates is the day is known only now."""
+        is_day_first = any(each.is_day_first for each in ranks)
+        chosen = [each.day_first if is_day_first else each.month_first for each in ranks]
+        return np.concatenate([np.empty(0, np.int64), *chosen])
 
-    def close(self) -> None:
-        """Close the file, with which the documents are gone."""
-        self._file.close()
 
-    def _all_ranks(self) -> NDArray[np.int64]:
-        return np.frombuffer(self._ranks[self._is_day_first], np.int64)
-
-    def _add_rank(self, document: CorpusDocument, signatures: Signatures) -> None:
-        if self._keep is Keep.LONGEST:
-            self._ranks[False].append(-int(signatures.text_bytes[0]))
-            return
-        value = unwrapped(value_at(record_fields(document.record), self._date_field))
-        for is_day_first, ranks in self._ranks.items():
-            made = moment(value, is_day_first=is_day_first)
-            ranks.append(_UNDATED if made is None else -int(made.timestamp() * 1e6))
-        found = _DAY_OR_MONTH.match(value) if isinstance(value, str) else None
-        self._is_day_first |= found is not None and int(found[1]) > _MONTHS
-
-    def _read(self, place: int) -> tuple[CorpusDocument, Signatures]:
-        self._file.seek(place)
-        document, signatures = pickle.load(self._file)  # noqa: S301 -- nobody else can write into it
-        return document, signatures
+def _rank(value: object, *, is_day_first: bool) -> int:
+    made = moment(value, is_day_first=is_day_first)
+    return UNDATED if made is None else -int(made.timestamp() * 1e6)
 
 
 def moment(value: object, *, is_day_first: bool = False) -> datetime | None:

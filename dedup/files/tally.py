@@ -7,15 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dedup.console import plain
 from dedup.errors import InputError
-from dedup.rules.decisions import Decision
-from dedup.rules.documents import Verdict
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 
@@ -27,8 +25,6 @@ NAMED = 5
 
 # What says by which keys a document is found, if by any.
 _OF_KEYS = ("scheme", "mode", "tables", "min_tokens")
-
-T = TypeVar("T", int, float)
 
 
 @dataclass
@@ -79,22 +75,30 @@ class Tally:
     first_unanalysed: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
 
-    def count_duplicate(self, decision: Decision, *, has_words: bool) -> None:
-        """Count a document that is dropped."""
-        self.documents += 1
-        self.wordless += not has_words
-        self.text_bytes += decision.text_bytes
-        self.saved_bytes += decision.text_bytes
-        if decision.verdict is Verdict.EXACT_DUPLICATE:
-            self.exact += 1
-            return
-        self.near += 1
-        self.lost_bytes += decision.lost.bytes
-        if decision.distance is not None and decision.similarity is not None:
-            self.distances = _widened(self.distances, decision.distance)
-            self.similarities = _widened(self.similarities, decision.similarity)
-            tenth = f".{min(int(10 * decision.similarity), 9)}"
-            self.histogram[tenth] = self.histogram.get(tenth, 0) + 1
+    def count_dropped(
+        self, near: NDArray[Any], dropped: int, tokens: NDArray[np.uint32], sizes: NDArray[np.int64]
+    ) -> None:
+        """Count documents that are dropped.
+
+        Args:
+            near: the near-duplicates among them, of the type `dedup.files.chains.DECISION`.
+            dropped: how many are dropped.
+            tokens: how many tokens each of these has.
+            sizes: the size of the text of each in UTF-8.
+        """
+        self.documents += dropped
+        self.near += len(near)
+        self.exact += dropped - len(near)
+        self.wordless += int(np.count_nonzero(tokens == 0))
+        self.text_bytes += int(sizes.sum())
+        self.saved_bytes += int(sizes.sum())
+        if len(near):
+            distance, similarity = near["distance"], near["similarity"]
+            self.lost_bytes += int(near["lost_bytes"].sum())
+            self.distances = int(distance.min()), int(distance.max())
+            self.similarities = float(similarity.min()), float(similarity.max())
+            tenths = np.minimum((10 * similarity).astype(np.int64), 9)
+            self.histogram = {f".{tenth}": count for tenth, count in enumerate(np.bincount(tenths).tolist()) if count}
 
     def count_new(self, documents: int, wordless: int, text_bytes: int) -> None:
         """Count documents that are new.
@@ -178,10 +182,6 @@ def nothing_read(first: tuple[str, str], others: int) -> InputError:
     """
     more = f"; {others:,} more were rejected" if others else ""
     return InputError(f"no document could be read; nothing was written: {': '.join(map(plain, first))}{more}")
-
-
-def _widened(ends: tuple[T, T] | None, value: T) -> tuple[T, T]:
-    return (value, value) if ends is None else (min(ends[0], value), max(ends[1], value))
 
 
 def about_settings(settings: RuleSettings) -> dict[str, str]:

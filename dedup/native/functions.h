@@ -27,12 +27,5 @@ PyObject *read_dictionary(PyObject *module, PyObject *arguments);
 PyObject *bands_of(PyObject *module, PyObject *arguments);
 PyObject *bounds(PyObject *module, PyObject *arguments);
 PyObject *shared_tokens(PyObject *module, PyObject *arguments);
-PyObject *find_document(PyObject *module, PyObject *arguments);
-PyObject *enter_documents(PyObject *module, PyObject *arguments);
-PyObject *reserve(PyObject *module, PyObject *arguments);
-PyObject *chain_again(PyObject *module, PyObject *arguments);
-PyObject *add_keys(PyObject *module, PyObject *arguments);
-PyObject *find_closest(PyObject *module, PyObject *arguments);
-PyObject *find_candidates(PyObject *module, PyObject *arguments);
 
 #endif

@@ -8,13 +8,6 @@ static PyMethodDef functions[] = {
     {"bands_of", bands_of, METH_VARARGS, NULL},
     {"bounds", bounds, METH_VARARGS, NULL},
     {"shared_tokens", shared_tokens, METH_VARARGS, NULL},
-    {"find_document", find_document, METH_VARARGS, NULL},
-    {"enter_documents", enter_documents, METH_VARARGS, NULL},
-    {"reserve", reserve, METH_VARARGS, NULL},
-    {"chain_again", chain_again, METH_VARARGS, NULL},
-    {"add_keys", add_keys, METH_VARARGS, NULL},
-    {"find_closest", find_closest, METH_VARARGS, NULL},
-    {"find_candidates", find_candidates, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,7 +1,7 @@
 """The candidates of documents: a join on the keys, of which the crowded ones are read to a bound.
 
 Equal texts come first: of each content the first document is compared, the others are copies of it. What is found is
-what `dedup.files.key_map` finds. No step costs more than so many rows a document: it has 34 keys, of each of which
+what `dedup.files.pairing` finds. No step costs more than so many rows a document: it has 34 keys, of each of which
 the earliest 16 documents are read, and of all of these 64 are compared.
 
 A key is one long here: its number and value, mixed. Two of a billion documents' may be the same by chance; such a
@@ -25,7 +25,7 @@ from pyspark.sql import functions as f
 
 from dedup.errors import InputError
 from dedup.files import index
-from dedup.files.key_map import Sketches, estimate
+from dedup.files.pairing import SKETCH, estimate
 from dedup.keys import Keys, choose
 from dedup.rules.settings import LIMITS, Caution, Limits, Mode, RuleSettings
 from dedup.spark.session import Steps
@@ -236,9 +236,12 @@ def _estimate(batches: Iterable[pa.RecordBatch], others: list[str], needed: Limi
             yield rows.filter(pa.array(may_be_alike))
 
 
-def _sketches(batch: pa.RecordBatch, before: str) -> Sketches:
-    minima, *counts = (batch.column(before + name) for name in _SKETCH)
-    return Sketches(index.bits_of(minima), *(each.to_numpy().astype(np.uint32) for each in counts))
+def _sketches(batch: pa.RecordBatch, before: str) -> NDArray[Any]:
+    sketches = np.empty(len(batch), SKETCH)
+    sketches["minima"] = index.bits_of(batch.column(f"{before}minima"))
+    for name in ("shingles", "tokens"):
+        sketches[name] = batch.column(before + name).to_numpy()
+    return sketches
 
 
 def candidates_of(contents: DataFrame, prior: PriorIndex, settings: RuleSettings, steps: Steps) -> DataFrame:

@@ -1,41 +1,42 @@
 """Documents to what is kept, dropped, similar, and to clusters: all steps, one after the other.
 
 The last one has a task for whole components: documents that can have to do with each other, in the order of their ids.
-It decides them by the `Matcher` that decides crawls and files, and has some 140 bytes of a document in memory; words
-are in a temporary file.
+It writes them into parts and decides them as `dedup files` does.
 """
 
 from __future__ import annotations
 
 import tempfile
+from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from itertools import count
+from itertools import chain, count, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from dedup.errors import InputError
-from dedup.files.batches import Signatures, WordSource
-from dedup.files.deciding import Clusters, Related, table_rows
-from dedup.files.document_table import Block, DocumentTable
+from dedup.files import chains
 from dedup.files.index import rows_of
-from dedup.files.key_map import NULL
-from dedup.files.recording import RELATED, related_row
+from dedup.files.pairing import PAIR
+from dedup.files.parts import DOCUMENT, NULL, Columns, Parts, RowsFile, part_path, write_part
 from dedup.files.tally import about_settings
+from dedup.files.writing import RELATED, related_row
 from dedup.rules.documents import DUPLICATES, Verdict
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.table import Rule
-from dedup.signature.signature import BANDS
+from dedup.signature.signature import SIGNATURE
 from dedup.spark.candidates import DIGEST, PriorIndex, candidates_of, contents_of, semi_join
 from dedup.spark.session import Steps, Telling
 from dedup.spark.signing import ddl_of, packed, sign_documents, signatures_of, with_word_lists
@@ -294,12 +295,14 @@ def decide(
 
 
 def _decide(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:
-    with tempfile.TemporaryDirectory(prefix="dedup-") as folder, closing(DocumentTable(Path(folder))) as table:
-        task = _Task(settings, table)
-        for batch in batches:
-            is_known = batch.column("text").is_null()
-            task.add_earlier(batch.filter(is_known))
-            yield from packed(task.decide(batch.filter(pc.invert(is_known))), _DECIDED)
+    with tempfile.TemporaryDirectory(prefix="dedup-") as name:
+        task = _Task(settings, Path(name))
+        with closing(task):
+            for batch in batches:
+                is_known = batch.column("text").is_null()
+                task.add_earlier(batch.filter(is_known))
+                task.add(batch.filter(pc.invert(is_known)))
+        yield from packed(task.decide(), _DECIDED)
 
 
 class _Task:
@@ -307,14 +310,16 @@ class _Task:
 
     Args:
         settings: how they are decided.
-        table: takes them.
+        folder: takes them.
     """
 
-    def __init__(self, settings: RuleSettings, table: DocumentTable) -> None:
-        self._settings = settings
-        self._table = table
-        self._clusters = Clusters(self._table, settings, WordSource(scheme_name=settings.scheme))
-        self._ids: list[int] = []
+    def __init__(self, settings: RuleSettings, folder: Path) -> None:
+        self._settings, self._folder = settings, folder
+        self._rows = RowsFile(folder)
+        self._part = 0
+        self._ids = array("q")
+        # Numbers, and the ids of candidates.
+        self._pairs = array("q")
 
     def add_earlier(self, batch: pa.RecordBatch) -> None:
         """Add documents of an earlier index, all of which come first."""
@@ -322,35 +327,64 @@ class _Task:
         # Several components may need one.
         is_new = ~np.isin(ids, self._ids[-1:])
         if is_new.any():
-            self._ids += ids[is_new].tolist()
+            self._ids.extend(ids[is_new].tolist())
             batch = batch.take(pa.array(places[is_new]))
-            rows, bands = rows_of(batch), np.zeros((len(batch), BANDS), np.uint64)
+            rows = rows_of(batch)
             leaders = batch.column("leader").to_pylist()
             rows["leader"] = [NULL if each is None else bisect_left(self._ids, each) for each in leaders]
-            words = [each or b"" for each in batch.column("words").to_pylist()]
-            self._table.extend(Block(rows, [key.encode() for key in batch.column("key").to_pylist()], words, bands))
+            rows["deflated"] = rows["known"] = True
+            self._write(rows, batch.column("key"), [each or b"" for each in batch.column("words").to_pylist()])
 
-    def decide(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-        """Yield what the documents of a batch are, where they are duplicates, or similar to others."""
-        signatures = signatures_of(batch.column("text"), self._settings.scheme, with_words=True)
-        ids, keys, candidates = (batch.column(name).to_pylist() for name in ("id", "key", "candidates"))
-        first, rows = len(self._table), signatures.rows
-        encoded = [key.encode() for key in keys]
-        self._table.extend(Block(table_rows(rows, indexed=True), encoded, signatures.words, rows["bands"]))
-        self._ids += ids
-        for place in (place for place, found in enumerate(candidates) if found):
-            ranked = [bisect_left(self._ids, each) for each in candidates[place]]
-            related = self._related(first + place, ranked, signatures, place, keys[place])
-            if related is not None:
-                row = related_row(keys[place], related.decision)
-                second = None if related.second is None else self._ids[related.second]
-                leaders = {"leader": self._ids[related.leader], "second": second}
-                yield {"id": ids[place], **row, **leaders, "second_key": related.decision.second}
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add documents that are to be decided."""
+        if not len(batch):
+            return
+        signed = signatures_of(batch.column("text"), self._settings.scheme, with_words=True)
+        for number, candidates in enumerate(batch.column("candidates").to_pylist(), len(self._ids)):
+            self._pairs.extend(chain.from_iterable((number, each) for each in candidates or ()))
+        self._ids.extend(batch.column("id").to_pylist())
+        rows = np.zeros(len(batch), DOCUMENT)
+        for name in SIGNATURE.names or ():
+            rows[name] = signed.rows[name]
+        rows["leader"], rows["indexed"] = NULL, True
+        self._write(rows, batch.column("key"), signed.words)
 
-    def _related(self, number: int, ranked: list[int], signatures: Signatures, place: int, key: str) -> Related | None:
-        """Decide a document; see `dedup.files.deciding.Clusters.decide`."""
-        if self._settings.mode is not Mode.PAPER:
-            return self._clusters.decide(number, ranked, signatures, place, key)
-        leaders = self._table.rows["leader"]
-        closest = next((each for each in ranked if leaders[each] == NULL), None)
-        return None if closest is None else self._clusters.drop_by_paper(number, closest, signatures, place)
+    def close(self) -> None:
+        """Write what waits to be written."""
+        self._rows.close()
+
+    def decide(self) -> Iterator[dict[str, Any]]:
+        """Yield what documents are, where they are duplicates, or similar to others."""
+        ids, parts = np.frombuffer(self._ids, np.int64), Parts(self._folder)
+        pairs = np.frombuffer(self._pairs, PAIR).copy()
+        pairs["candidate"] = np.searchsorted(ids, pairs["candidate"])
+        if self._settings.mode is Mode.PAPER:
+            decided = chains.decide_by_paper(parts, _closest(parts, pairs))
+        else:
+            np.save(self._folder / chains.PAIRS, pairs)
+            decided = chains.decide(self._folder, 0, len(pairs), self._settings)
+        for row in decided:
+            decision, second = chains.decision_in(row, parts), int(row["second"])
+            yield {
+                "id": int(ids[row["number"]]),
+                **related_row(decision.key, decision),
+                "leader": int(ids[row["original"]]),
+                "second": None if second == NULL else int(ids[second]),
+                "second_key": decision.second,
+            }
+
+    def _write(self, rows: NDArray[Any], keys: pa.Array, words: Sequence[bytes]) -> None:
+        rows["part"], rows["row"] = self._part, np.arange(len(rows))
+        write_part(part_path(self._folder, self._part), Columns([key.encode() for key in keys.to_pylist()], words))
+        self._rows.add(rows)
+        self._part += 1
+
+
+def _closest(parts: Parts, pairs: NDArray[Any]) -> Iterator[tuple[int, int]]:
+    """Yield the duplicates of the paper's mode, each with the first candidate that is no duplicate itself."""
+    is_led = parts.rows["leader"] != NULL
+    for number, some in groupby(pairs.tolist(), itemgetter(0)):
+        closest = next((candidate for _, candidate in some if not is_led[candidate]), None)
+        if closest is not None:
+            is_led[number] = True
+            yield number, closest

@@ -17,11 +17,11 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from dedup.errors import InputError, reason_of
-from dedup.files.batches import page_identity
+from dedup.files.portion import general_row
 from dedup.files.readers.documents import CorpusDocument, CorpusFile, Item, ReadOptions, Rejected, Skipped
 from dedup.files.readers.jsonl import LineRange, find_line_ranges
 from dedup.files.readers.portions import has_ranges, read_file
-from dedup.files.recording import general_row
+from dedup.files.signing import page_identity
 from dedup.signature.signature import digest, encoded
 from dedup.spark.signing import ddl_of, packed
 
@@ -110,7 +110,7 @@ def read(spark: SparkSession, files: Sequence[CorpusFile], options: ReadOptions)
 def _portions(files: Sequence[CorpusFile], options: ReadOptions) -> Iterator[_Portion]:
     for number, file in enumerate(files):
         if has_ranges(file):
-            yield from find_line_ranges(file, number, options, with_words=False)
+            yield from find_line_ranges(file, number, options)
         else:
             yield file, number
 

@@ -328,19 +328,69 @@ STOPPED = """
 import os, sys
 from dedup.cli.main import run_and_exit
 from dedup.files.readers import jsonl
-from dedup.files.recording import Recorder
+from dedup.files.writing import Writer
 
 jsonl.RANGE_BYTES = 20_000
-record, stop = Recorder.record, int(sys.argv.pop(1))
+write, stop = Writer.write, int(sys.argv.pop(1))
 
-def record_and_stop(self, batch, related):
-    Recorder.record = record
-    record(self, batch, related)
+def write_and_stop(*arguments):
+    write(*arguments)
     os.kill(os.getpid(), stop)
 
-Recorder.record = record_and_stop
+Writer.write = write_and_stop
 run_and_exit()
 """
+
+# Is killed once a step is done; or may not do it, since an earlier process has.
+KILLED = """
+import os, sys
+from dedup.cli.main import run_and_exit
+from dedup.files.run import _Steps
+
+name, is_there = sys.argv.pop(1).split()
+
+def kill(*arguments):
+    os._exit(9)
+
+once = _Steps._once
+
+def once_and_die(self, step, make):
+    if is_there == "done" and step == name:
+        make = kill
+    value = once(self, step, make)
+    if is_there == "new" and step == name:
+        kill()
+    return value
+
+_Steps._once = once_and_die
+run_and_exit()
+"""
+
+
+@pytest.mark.parametrize("keep", ["first", "longest"])
+@pytest.mark.slow
+def test_a_run_that_was_killed_goes_on_with_the_step_that_was_not_done(keep: str, tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [*many(300, keep), {"id": 7, "text": "a b"}])
+    (tmp_path / "in.csv").write_text(f"id,text\nc,{TEXT}\nd\n", encoding="utf-8")
+    arguments = ("files", "in.jsonl", "in.csv", "--keep", keep, "--allow-rejects", "--processes", "1", "-o")
+    assert run_in_process("-m", "dedup", *arguments, "wanted", cwd=tmp_path).returncode == 0
+    for name in ("read", "paired", "decided"):
+        for is_there in ("new", "done"):
+            done = run_in_process("-c", KILLED, f"{name} {is_there}", *arguments, "out", cwd=tmp_path)
+            assert (done.returncode, is_there) in ((9, "new"), (0, "done")), done.stderr
+        for path in (tmp_path / "wanted").iterdir():
+            assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
+            (tmp_path / "out" / path.name).unlink()
+        assert list((tmp_path / "out").iterdir()) == []
+        # Of other options, or other files, nothing is taken over.
+        done = run_in_process("-c", KILLED, f"{name} new", *arguments, "out", cwd=tmp_path)
+        assert done.returncode == 9
+        write(tmp_path / "in.jsonl", rows_of(tmp_path / "in.jsonl"))
+        done = run_in_process("-c", KILLED, f"{name} done", *arguments, "out", cwd=tmp_path)
+        assert done.returncode == 9
+        assert run_in_process("-m", "dedup", *arguments, "out", "--force", cwd=tmp_path).returncode == 0
+        for path in (tmp_path / "out").iterdir():
+            path.unlink()
 
 
 def test_standard_input_is_read_and_what_is_written_is_compressed_by_its_name(tmp_path: Path) -> None:

@@ -46,7 +46,6 @@ def test_verdicts_are_those_of_sorted_inputs(
     keep: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("dedup.files.sorting._MOST_DOCUMENTS", 64)
     rows = dated(300, (keep, form))
     if form == "parquet":
         pq.write_table(pa.Table.from_pylist(rows), "in.parquet")

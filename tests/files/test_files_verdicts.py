@@ -15,9 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.files.batches import sign_one
-from dedup.files.deciding import CorpusDeduplicator
-from dedup.files.key_map import Sketches, estimate
+from dedup.files.pairing import SKETCH, estimate
+from dedup.files.texts import decide_texts
 from dedup.rules.decisions import Decision
 from dedup.rules.documents import Document, Verdict
 from dedup.rules.matcher import Candidate, Matcher
@@ -31,23 +30,16 @@ from dedup.store.deduplicator import Deduplicator
 from tests.texts import answered, chinese, chinese_words, document, edited, extended
 
 Content = str | bytes
-signed = cache(sign_one)
 signature = cache(make_signature)
 
 EMPTY_PAGES = [b"<html><body></body></html>", b"<html><head></head></html>", b"<p>!!!</p>"]
 WORDLESS = ["", " ", "!!! ...", "\0"]
 
 
-def decide(deduplicator: CorpusDeduplicator, key: str, content: Content, scheme: str = "words") -> Decision:
-    return deduplicator.decide_one(signed(key, content, scheme))
-
-
 def in_memory(contents: Sequence[Content], folder: Path, **values: Any) -> list[Decision]:
-    settings = DedupSettings(**values)
-    deduplicator = CorpusDeduplicator(settings, folder)
-    decisions = [decide(deduplicator, str(i), content, settings.scheme) for i, content in enumerate(contents)]
-    deduplicator.close()
-    return decisions
+    return list(
+        decide_texts([(str(i), content) for i, content in enumerate(contents)], DedupSettings(**values), folder)
+    )
 
 
 def in_database(contents: Sequence[Content], folder: Path, **values: Any) -> list[Decision]:
@@ -193,12 +185,9 @@ def test_many_sketches_are_ranked_as_one_is(
     made: list[tuple[int, float, int, int]], one: Any, settings: DedupSettings
 ) -> None:
     every = [made_sketch(*each) for each in [*made, one]]
-    minima = np.array([struct.unpack("<8Q", sketch.minima) for sketch in every], np.uint64)
-    shingles = np.array([sketch.shingles for sketch in every], np.uint32)
-    tokens = np.array([sketch.tokens for sketch in every], np.uint32)
-    known = Sketches(minima, shingles, tokens)
+    known = np.array([(struct.unpack("<8Q", each.minima), each.shingles, each.tokens) for each in every], SKETCH)
     others = np.arange(len(made))
-    similarities, may_be = estimate(known.of(np.full(len(made), len(made))), known.of(others), settings.limits)
+    similarities, may_be = estimate(np.repeat(known[-1:], len(made)), known[:-1], settings.limits)
     found = sorted((number for number in others.tolist() if may_be[number]), key=lambda each: -similarities[each])
     candidates = [Candidate(number, 0, sketch, shares_band=True) for number, sketch in enumerate(every[:-1])]
     assert found == Matcher(settings).rank(every[-1], candidates)

@@ -13,85 +13,76 @@ import pytest
 from lxml.html import HtmlElement
 
 from dedup.errors import InputError, SettingsError, reason_of
-from dedup.files import batches
-from dedup.files.batches import Batch, Signatures, sign, sign_all, sign_lines
-from dedup.files.deciding import CorpusDeduplicator
+from dedup.files import chains, reading, signing
 from dedup.files.job import Job, Result, summary_lines
-from dedup.files.readers import jsonl
-from dedup.files.readers import portions as reading
-from dedup.files.readers.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
+from dedup.files.portion import Portion, Wanted, read_lines
+from dedup.files.readers import portions
+from dedup.files.readers.documents import CorpusDocument, Item, Position, ReadOptions
 from dedup.files.readers.files import find_files
 from dedup.files.readers.jsonl import LineRange
-from dedup.files.readers.portions import gather
 from dedup.files.run import run_job
+from dedup.files.signing import Signatures, sign, sign_safely
 from dedup.files.tally import Tally
 from dedup.rules.settings import DedupSettings
 from dedup.signature.extraction import MarkupError, parse_html
 from dedup.workers.pool import WorkerPool
+from tests.texts import document
 
 DEADLY = "kill this worker"
 
 
-def sign_or_die(contents: Sequence[str | bytes], scheme: str, *, with_words: bool) -> Signatures:
+def sign_or_die(contents: Sequence[str | bytes], scheme: str) -> Signatures:
     if DEADLY in contents:
         os._exit(1)
-    return sign(contents, scheme, with_words=with_words)
+    return sign(contents, scheme)
 
 
-def sign_lines_or_die(lines: LineRange, scheme: str) -> Batch:
+def read_lines_or_die(lines: LineRange, folder: Path, number: int, wanted: Wanted) -> Portion:
     if any(isinstance(item, CorpusDocument) and item.text == DEADLY for item in lines.read()):
         os._exit(1)
-    return sign_lines(lines, scheme)
+    return read_lines(lines, folder, number, wanted)
 
 
-def items(count: int, deadly: int = -1) -> Iterator[Item]:
+def items(count: int) -> Iterator[Item]:
     for i in range(count):
         position = Position(0, i + 1, i)
-        if i % 7 == 3 and i != deadly:
-            yield Rejected("a.jsonl", position, "bad")
-        else:
-            yield CorpusDocument(str(i), DEADLY if i == deadly else f"text {i}", None, "a.jsonl", position, b"{}")
+        yield CorpusDocument(str(i), f"text {i}", None, "a.jsonl", position, b"{}")
 
 
-async def signed(portions: Iterator[list[Item]], workers: int) -> list[Batch]:
+async def signed(contents: list[str | bytes], workers: int) -> Signatures:
     pool = WorkerPool(workers, 60, bundled=1)
     try:
-        return [each async for each in sign_all(portions, pool, workers, "words")]
+        return await sign_safely(pool, contents, "words")
     finally:
         pool.close()
 
 
 @pytest.mark.slow
 def test_a_deadly_document_alone_has_no_signature(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "sign", sign_or_die)
-    monkeypatch.setattr(reading, "MOST_ITEMS", 5)
-    found = asyncio.run(signed(gather(items(24, deadly=12)), 2))
-    assert [len(batch) + len(batch.rejected) for batch in found] == [5, 5, 5, 5, 4]
-    read = [ordinal for batch in found for ordinal in batch.places["ordinal"].tolist()]
-    assert read == [each for each in range(1, 25) if each not in (4, 11, 18)]
-    without = [batch.places["ordinal"][place] for batch in found for place in batch.signatures.unanalysed]
-    assert without == [13]
+    monkeypatch.setattr(signing, "sign", sign_or_die)
+    found = asyncio.run(signed([*(f"text {number}" for number in range(5)), DEADLY, "a b c"], 2))
+    assert found.rows["tokens"].tolist() == [2, 2, 2, 2, 2, 0, 3]
+    assert list(found.unanalysed) == [5]
 
 
-def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_ITEMS", 2)
+def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(portions, "MOST_ITEMS", 2)
     read = 0
 
-    def counted() -> Iterator[Item]:
+    def counted(*_: object) -> Iterator[Item]:
         nonlocal read
         for item in items(100):
             read += 1
             yield item
 
-    async def first_few() -> None:
-        pool = WorkerPool(0, bundled=1)
-        stream = sign_all(gather(counted()), pool, 1, "words")
-        for _ in range(2):
-            await anext(stream)
-        await stream.aclose()
-        pool.close()
+    def stop(*_: object) -> None:
+        raise InputError("enough")
 
-    asyncio.run(first_few())
+    monkeypatch.setattr(reading, "read_files", counted)
+    monkeypatch.setattr(reading.Reader, "_note", stop)
+    job = Job([], ReadOptions(), DedupSettings(), {}, 0, limit=100)
+    with pytest.raises(InputError, match="enough"):
+        run_job(job, io.StringIO())
     assert read <= 10
 
 
@@ -102,19 +93,19 @@ def test_an_analysis_that_fails_is_that_of_one_document(error: Exception, monkey
             raise error
         return parse_html(page)
 
-    monkeypatch.setattr(batches, "parse_html", parse_or_fail)
+    monkeypatch.setattr(signing, "parse_html", parse_or_fail)
     contents: list[str | bytes] = ["a", b"<p>page", DEADLY.encode(), b"<p>b", ""]
-    found = sign(contents, "words", with_words=True)
+    found = sign(contents, "words")
     assert found.unanalysed == {2: reason_of(error)}
     assert found.rows["tokens"].tolist() == [1, 1, 0, 1, 0]
     assert found.pages.keys() == {1, 3}
-    assert [bool(words) for words in found.words] == [True, True, False, True, True]
+    assert [bool(words) for words in found.words] == [True, True, False, True, False]
 
 
 @pytest.mark.slow
 def test_it_is_kept_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(batches, "sign", sign_or_die)
-    monkeypatch.setattr(batches, "sign_lines", sign_lines_or_die)
+    monkeypatch.setattr(signing, "sign", sign_or_die)
+    monkeypatch.setattr(reading, "read_lines", read_lines_or_die)
     path, kept = tmp_path / "in.jsonl", tmp_path / "kept.jsonl"
     path.write_text(f'{{"text": "a b c"}}\n{{"text": "{DEADLY}"}}\n{{"text": "A b c"}}\n', encoding="utf-8")
     job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, 1)
@@ -126,18 +117,21 @@ def test_it_is_kept_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert (result.tally.documents, result.tally.kept, result.tally.exact) == (3, 2, 1)
 
 
-def test_what_fails_while_lines_are_decided_is_raised_and_nothing_more_is_said(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(*_: object) -> None:
-        raise InputError("changed while it was read")
+def fail(*_: object) -> None:
+    raise InputError("it cannot be decided")
 
-    monkeypatch.setattr(jsonl, "RANGE_BYTES", 10)
-    monkeypatch.setattr(CorpusDeduplicator, "decide", fail)
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_what_fails_while_documents_are_decided_is_raised_and_nothing_more_is_said(
+    processes: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(chains, "_TASK", 1)
+    monkeypatch.setattr(chains, "decide", fail)
     path = tmp_path / "in.jsonl"
-    path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")
-    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {}, 0)
-    with pytest.raises(InputError, match="changed while it was read"):
+    texts = [f"{document(60, number // 2)} {number}" for number in range(18)]
+    path.write_text("".join(f'{{"text": "{text}"}}\n' for text in texts), encoding="utf-8")
+    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {}, processes)
+    with pytest.raises(InputError, match="it cannot be decided"):
         run_job(job, io.StringIO())
     # What was raised and not looked at would be logged by now.
     gc.collect()
@@ -146,7 +140,7 @@ def test_what_fails_while_lines_are_decided_is_raised_and_nothing_more_is_said(
 
 def test_a_word_list_that_a_process_does_not_know_makes_no_document_empty() -> None:
     with pytest.raises(SettingsError, match="0123456789abcdef"):
-        sign(["北京大学的学生来到", "b"], "word-bigrams:dict=0123456789abcdef/one/mmh3/64", with_words=False)
+        sign(["北京大学的学生来到", "b"], "word-bigrams:dict=0123456789abcdef/one/mmh3/64")
 
 
 def test_a_document_that_memory_is_too_small_for_is_named_and_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,16 +149,11 @@ def test_a_document_that_memory_is_too_small_for_is_named_and_harms_no_other(mon
             raise MemoryError
         return parse_html(page)
 
-    monkeypatch.setattr(batches, "parse_html", parse_or_fail)
+    monkeypatch.setattr(signing, "parse_html", parse_or_fail)
     contents = [b"<p>page", DEADLY.encode(), b"<p>b"]
     with pytest.raises(MemoryError):
-        sign(contents, "words", with_words=True)
-    documents: list[Item] = [
-        CorpusDocument(str(place), None, content, "a.csv", Position(0, place, 0), {})
-        for place, content in enumerate(contents)
-    ]
-    [batch] = asyncio.run(signed(iter([documents]), 0))
-    assert batch.signatures.unanalysed == {1: "MemoryError"}
+        sign(contents, "words")
+    assert asyncio.run(signed(list(contents), 0)).unanalysed == {1: "MemoryError"}
 
 
 def test_why_a_document_could_not_be_analysed_is_told() -> None:

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import io
 import json
-import zlib
-from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.errors import InputError
-from dedup.files.batches import Batch, WordSource, sign, sign_lines
 from dedup.files.job import Job
 from dedup.files.readers import jsonl
-from dedup.files.readers.documents import CorpusFile, Item, ReadOptions, Rejected
+from dedup.files.readers.documents import CorpusFile, ReadOptions
 from dedup.files.readers.files import find_files
 from dedup.files.readers.jsonl import LineRange, find_line_ranges
 from dedup.files.readers.portions import read_files, read_portions
 from dedup.files.run import run_job
 from dedup.rules.settings import DedupSettings
-from dedup.signature.deflating import deflate
-from dedup.signature.signing import make_signature
 from tests.texts import ENGLISH
 
 GOOD = [
@@ -35,20 +28,10 @@ GOOD = [
 ]
 BAD = [b"", b"  ", b"no", b'{"text": 7}', b"\xff", b'{"text": "' + b"long " * 40 + b'"}']
 OPTIONS = ReadOptions(max_bytes=150)
-NOTHING = sign([], "words", with_words=False)
 
 
 def ranges_of(file: CorpusFile, options: ReadOptions = OPTIONS) -> list[LineRange]:
-    return list(find_line_ranges(file, 0, options, with_words=False))
-
-
-def by_ranges(ranges: list[LineRange]) -> list[Item]:
-    """Read ranges as workers do, and find the documents again as the parent does."""
-    found: list[Item] = []
-    for each in ranges:
-        for item in each.read():
-            found += [item] if isinstance(item, Rejected) else each.find(Batch.of([item], NOTHING).places)
-    return found
+    return list(find_line_ranges(file, 0, options))
 
 
 @given(st.lists(st.sampled_from(GOOD + BAD), max_size=12), st.integers(1, 90), st.booleans(), st.booleans())
@@ -62,7 +45,7 @@ def test_ranges_of_any_size_hold_what_the_file_holds(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonl, "RANGE_BYTES", size)
         ranges = ranges_of(files[0])
-        assert by_ranges(ranges) == expected
+        assert [item for each in ranges for item in each.read()] == expected
     assert [each.start for each in ranges[1:]] == [each.end for each in ranges[:-1]]
 
 
@@ -70,37 +53,8 @@ def test_only_plain_jsonl_is_read_by_ranges(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(GOOD[0])
     (tmp_path / "b.txt").write_text("text", encoding="utf-8")
     files = find_files([tmp_path]).files
-    portions = list(read_portions(files, OPTIONS, with_words=False))
+    portions = list(read_portions(files, OPTIONS))
     assert [type(each) for each in portions] == [LineRange, list]
-
-
-def test_words_are_kept_or_made_anew(tmp_path: Path) -> None:
-    line = json.dumps({"text": ENGLISH}).encode()
-    (tmp_path / "a.jsonl").write_bytes(b"{}\n" + line)
-    files = find_files([tmp_path]).files
-    words = make_signature(ENGLISH).words
-    with closing(WordSource(files, ReadOptions())) as source:
-        assert source.words(deflate(words)) == source.words(zlib.compress(words)) == words
-        assert zlib.decompress(deflate(words)) == words
-        *_, lines = ranges_of(files[0], options=ReadOptions())
-        [reference] = sign_lines(lines, "words").kept_words(np.arange(1))
-        assert source.words(reference) == words
-        (tmp_path / "a.jsonl").write_bytes(b"{}\n")
-        with pytest.raises(InputError, match=r"a\.jsonl: changed while it was read"):
-            source.words(reference)
-
-
-def test_a_file_that_changes_under_the_run_ends_it_with_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(GOOD[0] + b"\n" + GOOD[1] + b"\n")
-    [lines] = ranges_of(find_files([path]).files[0])
-    places = sign_lines(lines, "words").places
-    path.write_bytes(GOOD[0])
-    with pytest.raises(InputError, match=r"a\.jsonl: changed while it was read"):
-        list(lines.find(places))
-    path.unlink()
-    with pytest.raises(InputError, match=r"a\.jsonl: changed while it was read"):
-        list(lines.find(places))
 
 
 @pytest.mark.slow

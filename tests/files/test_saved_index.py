@@ -14,9 +14,9 @@ import pytest
 
 from dedup.cli.main import main
 from dedup.errors import IndexFileError, InputError
-from dedup.files import index as saving
-from dedup.files import run
-from dedup.files.index import COLUMNS, SavedIndex, new_index, save
+from dedup.files import index, index_writing, run
+from dedup.files.index import COLUMNS, SavedIndex
+from dedup.files.index_writing import new_index, save
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signing import make_signature
@@ -45,16 +45,15 @@ def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_what_is_known_is_what_was_saved(
     saved: Path, tmp_path: Path, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saving, "AT_ONCE", at_once)
+    for module in (index, index_writing):
+        monkeypatch.setattr(module, "AT_ONCE", at_once)
     source = SavedIndex(saved)
-    with new_index(tmp_path / "again", source.settings, force=False) as known:
+    with new_index(tmp_path / "again", source.settings, force=False) as new:
         for block in source.blocks():
-            known.extend(block)
-        assert [known.key(number) for number in range(len(known))] == [key for key, _ in DOCUMENTS]
-        for document, deflated in source.documents():
-            assert known.stored(document.id) == document == source.stored(document.id)
-            assert (known.words(document.id), known.key(document.id)) == (deflated, source.key(document.id))
-            assert known.find(document.text_digest or b"") == document.id
+            for row, key, deflated in zip(block.rows, block.keys, block.words, strict=True):
+                new.add(row[np.newaxis], key.decode(), deflated)
+                # A second document of a content is not in an index.
+                new.add(row[np.newaxis], "another", b"")
     assert rows_in(tmp_path / "again") == rows_in(saved)
     whole = read_whole(tmp_path / "again")
     assert [words for _, words, _ in whole] == [source.words(place) for place in range(len(DOCUMENTS))]

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 
 from dedup.errors import InputError
 from dedup.files.outputs import JsonlOutput, open_output
-from dedup.files.readers.documents import CorpusDocument
+from dedup.files.portion import general_row, record_of
+from dedup.files.readers.documents import CorpusDocument, ParquetRow
 from dedup.files.readers.files import find_files
 from dedup.files.readers.portions import read_documents
 from dedup.files.readers.streams import load_zstd
-from dedup.files.recording import CLUSTERS, KEPT, RELATED, as_it_came, common_schema, general_row
+from dedup.files.writing import CLUSTERS, KEPT, RELATED, common_schema
 from tests.files.test_reading import warc_record
 
 zstd = load_zstd("test")
@@ -35,7 +36,8 @@ def documents(*inputs: Path) -> list[CorpusDocument]:
 def copy(source: Path, target: Path, schema: pa.Schema | None = None) -> None:
     with closing(open_output(target, schema)) as output:
         for document in documents(source):
-            output.write(as_it_came(document, None))
+            record = document.record
+            output.write(record if schema is not None and isinstance(record, ParquetRow) else record_of(document, None))
 
 
 @settings(max_examples=20)
@@ -86,7 +88,7 @@ def test_every_other_format_is_written_as_objects(tmp_path: Path) -> None:
     with closing(outputs[0]) as lines, closing(outputs[1]) as rows:
         for document in documents(source):
             text = "main text" if document.key == "http://d/" else None
-            lines.write(as_it_came(document, text))
+            lines.write(record_of(document, text))
             rows.write(general_row(document, text))
     written = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in written] == [

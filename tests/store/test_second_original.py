@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import closing
 from itertools import permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.files.batches import sign_one
-from dedup.files.deciding import CorpusDeduplicator
+from dedup.files.texts import decide_texts
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.rules.documents import Verdict, join_clusters
@@ -110,8 +108,8 @@ STORIES = {"a": FIRST, "b": SECOND, "twin": SECOND.upper(), "c": BOTH, "later": 
 @given(st.lists(st.sampled_from(TEXTS), min_size=3, max_size=9))
 def test_files_are_decided_as_a_crawl_decides_them(texts: list[str]) -> None:
     with TemporaryDirectory() as folder:
-        with closing(CorpusDeduplicator(DedupSettings(), Path(folder))) as corpus:
-            found = [corpus.decide_one(sign_one(f"{at}", text, "words")) for at, text in enumerate(texts)]
+        pairs = [(f"{at}", text) for at, text in enumerate(texts)]
+        found = list(decide_texts(pairs, DedupSettings(), Path(folder)))
         crawl = Crawl(f"sqlite:///{folder}/crawl.db")
         assert found == [crawl.see(f"{at}", text) for at, text in enumerate(texts)]
         crawl.database.close()

@@ -11,9 +11,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from dedup.errors import InputError
 from dedup.files.readers import documents
 from dedup.files.readers.documents import (
     BadRecordError,
@@ -152,7 +150,6 @@ class LineRange:
         file: the file, JSONL that is not compressed.
         number: its number in the corpus.
         options: how documents are found in lines.
-        with_words: whether the words of documents are wanted, or only where they stand.
         after: how many lines stand before the range.
         start: where its first line begins, in bytes.
         end: where the first line behind it begins.
@@ -161,7 +158,6 @@ class LineRange:
     file: CorpusFile
     number: int
     options: ReadOptions
-    with_words: bool
     after: int
     start: int
     end: int
@@ -174,92 +170,14 @@ class LineRange:
             # It was there when the range was found.
             yield Rejected(self.file.name, Position(self.number, 0, self.file.size), why_damaged(error))
 
-    def find(self, places: NDArray[Any]) -> Iterator[CorpusDocument]:
-        """Read some documents of this range again.
 
-        Args:
-            places: where they stand, of the type `dedup.files.batches.PLACE`.
-
-        Raises:
-            InputError: the file is not what it was when it was read.
-        """
-        for (_, ordinal, offset, _), line in zip(places.tolist(), self.read_lines(places), strict=True):
-            try:
-                yield document_of(bytes(line), self.file, Position(self.number, ordinal, offset), self.options)
-            except BadRecordError:
-                raise changed(self.file.name) from None
-
-    def read_lines(self, places: NDArray[Any]) -> list[memoryview]:
-        """Read some lines of this range again, with their ends; the last line of a file need not have one.
-
-        Args:
-            places: where they stand, see `find`.
-
-        Raises:
-            InputError: the file is not what it was when it was read.
-        """
-        if not len(places):
-            return []
-        ends = places["offset"]
-        starts = ends - places["length"] - 1
-        first = max(0, int(starts[0]))
-        with open_again(self.file) as file:
-            data = os.pread(file.fileno(), int(ends[-1]) - first, first)
-        if len(data) < ends[-1] - first:
-            raise changed(self.file.name)
-        starts[-1] += not data.endswith(_LINE_FEED)
-        if starts[0] < 0:
-            raise changed(self.file.name)
-        view, spans = memoryview(data), zip((starts - first).tolist(), (ends - first).tolist(), strict=True)
-        return [view[start:end] for start, end in spans]
-
-
-def open_again(file: CorpusFile) -> FileIO:
-    """Open a file of which lines were read.
-
-    Raises:
-        InputError: it is not there any more.
-    """
-    try:
-        return FileIO(file.path)
-    except OSError:
-        raise changed(file.name) from None
-
-
-def read_line(file: FileIO, name: str, offset: int, length: int) -> bytes:
-    """Return a line without its end.
-
-    Args:
-        file: the file.
-        name: what it is called in messages.
-        offset: where the next line begins.
-        length: how many bytes the line has, without its end.
-
-    Raises:
-        InputError: there are fewer.
-    """
-    # The last line of a file need not have an end.
-    start = max(0, offset - length - 1)
-    line = os.pread(file.fileno(), offset - start, start)
-    record = line[:-1] if line.endswith(_LINE_FEED) else line[-length:]
-    if len(record) != length:
-        raise changed(name)
-    return record
-
-
-def changed(name: str) -> InputError:
-    """Return the error for a file that is not what it was when it was read."""
-    return InputError(f"{name}: changed while it was read; run again")
-
-
-def find_line_ranges(file: CorpusFile, number: int, options: ReadOptions, *, with_words: bool) -> Iterator[LineRange]:
+def find_line_ranges(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[LineRange]:
     """Find ranges of lines of about two megabytes, in their order.
 
     Args:
         file: JSONL that is not compressed.
         number: its number in the corpus.
         options: how documents are found in lines.
-        with_words: see `LineRange`.
 
     Raises:
         OSError: the file cannot be read.
@@ -274,9 +192,9 @@ def find_line_ranges(file: CorpusFile, number: int, options: ReadOptions, *, wit
                 end += len(block)
                 continue
             end += size
-            yield LineRange(file, number, options, with_words, ordinal, start, end)
+            yield LineRange(file, number, options, ordinal, start, end)
             # Where lines are as short as those of documents, bytes.count takes three times as long.
             np.equal(np.frombuffer(block, np.uint8, size), ord(_LINE_FEED), out=is_end[:size])
             ordinal, start = ordinal + int(np.count_nonzero(is_end[:size])), end
     if start < end:
-        yield LineRange(file, number, options, with_words, ordinal, start, end)
+        yield LineRange(file, number, options, ordinal, start, end)

@@ -41,15 +41,12 @@ def read_files(files: Iterable[CorpusFile], options: ReadOptions | None = None) 
     return _read_all(enumerate(files), options or ReadOptions())
 
 
-def read_portions(
-    files: Sequence[CorpusFile], options: ReadOptions, *, with_words: bool
-) -> Iterator[list[Item] | LineRange]:
+def read_portions(files: Sequence[CorpusFile], options: ReadOptions) -> Iterator[list[Item] | LineRange]:
     """Read as `read_files` does, in portions to be signed; of lines that any process can read say only where they are.
 
     Args:
         files: the files.
         options: how documents are found in them.
-        with_words: whether the words are wanted of documents that stand in a range of lines.
     """
     for are_lines, some in groupby(enumerate(files), lambda each: has_ranges(each[1])):
         if not are_lines:
@@ -57,7 +54,7 @@ def read_portions(
             continue
         for number, file in some:
             try:
-                yield from find_line_ranges(file, number, options, with_words=with_words)
+                yield from find_line_ranges(file, number, options)
             except OSError as error:
                 yield [_unreadable(file, number, error)]
 
