@@ -16,6 +16,7 @@ from dedup.files import index
 from dedup.files.tally import require_made_with
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.spark import reading
+from dedup.signature.deflating import deflate
 from dedup.spark.candidates import COLUMNS
 from dedup.spark.signing import ddl_of, signatures_of, with_word_lists
 
@@ -145,6 +146,6 @@ def _with_words(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator
     for batch in batches:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         texts = columns.pop("text")
-        kept = signatures_of(texts, scheme_name, with_words=True).words
+        kept = [deflate(each) for each in signatures_of(texts, scheme_name, with_words=True).words]
         columns["words"] = pa.array(kept, pa.binary(), mask=texts.is_null().to_numpy(zero_copy_only=False))
         yield pa.RecordBatch.from_pydict({name: columns[name] for name in COLUMNS})

@@ -177,12 +177,12 @@ def _compare(written: Written, scheme_name: str, rows: Sequence[Row]) -> Iterato
     texts = written.documents.join(keys, "key").groupBy("key").agg(f.min_by(first, "id").alias("text"))
     found = [row for row in texts.toLocalIterator() if row["text"] is not None]
     column = pa.array([row["text"] for row in found], pa.string())
-    deflated = signatures_of(column, scheme_name, with_words=True).words
-    words_of = {row["key"]: each for row, each in zip(found, deflated, strict=True)}
+    words = signatures_of(column, scheme_name, with_words=True).words
+    words_of = {row["key"]: each for row, each in zip(found, words, strict=True)}
     if written.known is not None:
         for row in written.known.join(keys, "key").where("words is not null").select("key", "words").toLocalIterator():
-            words_of.setdefault(row["key"], row["words"])
-    return differences_of(rows, lambda key: zlib.decompress(words_of[key]) if key in words_of else b"")
+            words_of.setdefault(row["key"], zlib.decompress(row["words"]))
+    return differences_of(rows, lambda key: words_of.get(key, b""))
 
 
 @dataclass(frozen=True)
