@@ -6,6 +6,7 @@ its chain alone, so chains are decided beside each other, on all cores.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
@@ -21,6 +22,7 @@ from dedup.files.parts import NULL, Parts
 from dedup.rules.decisions import Answer, Decision, decision_of
 from dedup.rules.documents import Match, StoredDocument, Verdict
 from dedup.rules.matcher import Matcher
+from dedup.rules.scope import FEWEST_PAGES, are_other_titles, owner_of
 from dedup.rules.settings import RuleSettings
 from dedup.rules.table import Rule
 from dedup.rules.word_comparison import LostText
@@ -203,8 +205,37 @@ def with_copies(parts: Parts, decided: NDArray[Any], settings: RuleSettings) -> 
     copies["verdict"] = np.where(is_led, _PLACE_OF_VERDICT[Verdict.NEAR_DUPLICATE], EXACT)
     has_words = rows["tokens"][numbers] > 0
     copies["rule"] = np.where(has_words, _PLACE_OF_RULE[Rule.SAME_TEXT], _PLACE_OF_RULE[Rule.SAME_BYTES])
+    others = _of_other_pages(parts, copies, settings)
+    copies["verdict"][others] = _PLACE_OF_VERDICT[Rule.SAME_SHORT_TEXT.verdict]
+    copies["rule"][others] = _PLACE_OF_RULE[Rule.SAME_SHORT_TEXT]
     found = np.concatenate([decided, copies])
     return found[np.argsort(found["number"], kind="stable")]
+
+
+def _of_other_pages(parts: Parts, copies: NDArray[Any], settings: RuleSettings) -> list[int]:
+    """Return the places of copies whose text says too little to be what their pages are about.
+
+    These are pages of one site with other titles, whose text is short, or that of more than half of its pages.
+    """
+    rows = parts.rows
+    places = np.flatnonzero(rows["titled"][copies["number"]] & rows["titled"][copies["original"]])
+    pairs = [(place, int(copies["number"][place]), int(copies["original"][place])) for place in places.tolist()]
+    owners = {number: owner_of(parts.key(number)) for _, *both in pairs for number in both}
+    others = [
+        (place, number, original)
+        for place, number, original in pairs
+        if owners[number] == owners[original] != "" and are_other_titles(parts.title(number), parts.title(original))
+    ]
+    if not others:
+        return []
+    pages = Counter(owner_of(parts.key(number)) for number in np.flatnonzero(rows["titled"]).tolist())
+    equal = Counter((owners[number], original) for _, number, original in others)
+    return [
+        place
+        for place, number, original in others
+        if rows["tokens"][number] < 2 * settings.short_tokens
+        or 2 * equal[owners[number], original] > pages[owners[number]] >= FEWEST_PAGES
+    ]
 
 
 def leaders_of(known: NDArray[np.int64], decided: NDArray[Any]) -> NDArray[np.int64]:

@@ -39,12 +39,14 @@ DOCUMENT = np.dtype(
         ("deflated", "?"),
         ("known", "?"),
         ("unanalysed", "?"),
+        ("titled", "?"),
     ]
 )
 """A document: its signature, whose digest says what two documents of a corpus are the same by, zeros for nothing; of
 one of a saved index the number of its leader, `NULL` where it leads itself; file and ordinal of its `Position`; the
 size of its text in UTF-8; where in which part the rest stands; whether it is found by its keys; whether its words are
-deflated; whether it is one of a saved index; whether its analysis failed."""
+deflated; whether it is one of a saved index; whether its analysis failed;
+whether it is a page with a title."""
 
 DOCUMENTS = "documents"
 """The file of the rows, in the folder of a job."""
@@ -57,13 +59,14 @@ class Column(IntEnum):
     """The columns of a part.
 
     A record is a line of JSON with its end, and empty where it is not written; there is a text where kept documents get
-    columns that all have; words are those of a signature, and empty of what is not compared.
+    columns that all have; words are those of a signature, and empty of what is not compared; a title is that of a page.
     """
 
     KEY = 0
     WORDS = 1
     RECORD = 2
     TEXT = 3
+    TITLE = 4
 
 
 class Columns(NamedTuple):
@@ -73,6 +76,7 @@ class Columns(NamedTuple):
     words: Sequence[bytes]
     records: Sequence[bytes] = ()
     texts: Sequence[bytes] = ()
+    titles: Sequence[bytes] = ()
 
 
 def write_part(path: Path, columns: Columns) -> None:
@@ -161,6 +165,10 @@ class Parts:
         """Return what a document is called."""
         return self.value(number, Column.KEY).decode()
 
+    def title(self, number: int) -> str:
+        """Return the title of a page; empty of all else."""
+        return self.value(number, Column.TITLE).decode()
+
     def words(self, number: int) -> bytes:
         """Return the words of a document; nothing where they are not stored."""
         words = self.value(number, Column.WORDS)
@@ -173,7 +181,7 @@ class Parts:
 
     def stored(self, number: int, leader: int) -> StoredDocument:
         """Return a document as the rules for verdicts want it; leader: its number, `NULL` where it leads itself."""
-        return stored_document(number, self.rows[number], self.key(number), leader)
+        return stored_document(number, self.rows[number], self.key(number), leader, self.title(number))
 
     def content(self, number: int) -> Content:
         """Return what a document under decision holds."""
@@ -184,6 +192,7 @@ class Parts:
             sketch_of(row),
             lambda: self.words(number),
             self.key(number),
+            self.title(number),
             text_bytes=int(row["size"]),
         )
 
@@ -204,7 +213,7 @@ def part_path(folder: Path, number: int) -> Path:
     return folder / f"{number:08}.part"
 
 
-def stored_document(number: int, row: Any, key: str, leader: int) -> StoredDocument:
+def stored_document(number: int, row: Any, key: str, leader: int, title: str = "") -> StoredDocument:
     """Return a document as the rules for verdicts want it, without what they do not look at.
 
     Args:
@@ -212,6 +221,7 @@ def stored_document(number: int, row: Any, key: str, leader: int) -> StoredDocum
         row: its row, a scalar of the type `DOCUMENT`.
         key: what it is called.
         leader: the number of its leader, `NULL` where it leads itself.
+        title: its title; empty: nobody knows.
     """
     return StoredDocument(
         id=number,
@@ -221,6 +231,7 @@ def stored_document(number: int, row: Any, key: str, leader: int) -> StoredDocum
         sketch=sketch_of(row),
         indexed=bool(row["indexed"]),
         leader_id=None if leader == NULL else int(leader),
+        title=title,
     )
 
 

@@ -118,6 +118,7 @@ def write_portion(items: Sequence[Item], signed: Signatures, folder: Path, numbe
     rows["part"], rows["row"] = number, np.arange(len(rows))
     rows["indexed"] = rows["tokens"] >= wanted.fewest_indexed
     rows["unanalysed"][list(unanalysed)] = True
+    rows["titled"] = [bool(signed.titles.get(place)) for place in range(len(rows))]
     has_words = (rows["tokens"] >= wanted.fewest_tokens) & (wanted.fewest_tokens > 0)
     words = [each if is_wanted else b"" for each, is_wanted in zip(signed.words, has_words.tolist(), strict=True)]
     mains = [signed.pages.get(place) for place in range(len(documents))]
@@ -128,6 +129,7 @@ def write_portion(items: Sequence[Item], signed: Signatures, folder: Path, numbe
             [deflate(each) if each else each for each in words] if wanted.deflated else words,
             [record_of(*each) + b"\n" for each in zip(documents, mains, strict=True)] if wanted.records else (),
             [_text_of(*each).encode() for each in zip(documents, mains, strict=True)] if wanted.texts else (),
+            [signed.titles.get(place, "").encode() for place in range(len(documents))] if signed.titles else (),
         ),
     )
     if wanted.columns:

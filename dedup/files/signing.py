@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from dedup.errors import DedupError, reason_of
 from dedup.files.readers.documents import CorpusDocument, Item
+from dedup.rules.documents import title_in_line
 from dedup.signature.analysis import sign_texts
-from dedup.signature.extraction import MarkupError, find_text, parse_html, sign_page
+from dedup.signature.extraction import MainText, MarkupError, find_text, parse_html, sign_page
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import SIGNATURE, Texts, digest
 from dedup.workers.pool import WorkerDiedError, WorkerPool
@@ -26,6 +27,7 @@ class Signatures(NamedTuple):
         text_bytes: the size of each text in UTF-8, shape (n,).
         words: the words of each.
         pages: the main texts of pages, by their places.
+        titles: their titles, likewise.
         unanalysed: why the analysis of a document failed, by its place.
     """
 
@@ -33,12 +35,13 @@ class Signatures(NamedTuple):
     text_bytes: NDArray[np.int64]
     words: list[bytes]
     pages: dict[int, str]
+    titles: dict[int, str]
     unanalysed: dict[int, str]
 
     @classmethod
     def none(cls, error: Exception) -> Signatures:
         """Return what is known of one document whose analysis failed."""
-        return cls(np.zeros(1, SIGNATURE), np.zeros(1, np.int64), [b""], {}, {0: reason_of(error)})
+        return cls(np.zeros(1, SIGNATURE), np.zeros(1, np.int64), [b""], {}, {}, {0: reason_of(error)})
 
     @classmethod
     def joined(cls, parts: Sequence[Signatures]) -> Signatures:
@@ -48,6 +51,7 @@ class Signatures(NamedTuple):
             np.concatenate([np.empty(0, np.int64), *(part.text_bytes for part in parts)]),
             [part.words[0] for part in parts],
             {place: part.pages[0] for place, part in enumerate(parts) if part.pages},
+            {place: part.titles[0] for place, part in enumerate(parts) if part.titles},
             {place: part.unanalysed[0] for place, part in enumerate(parts) if part.unanalysed},
         )
 
@@ -128,9 +132,9 @@ async def sign_safely(pool: WorkerPool, contents: Sequence[str | bytes], scheme_
 
 
 def _sign(contents: Sequence[str | bytes], scheme: Scheme, *, with_words: bool) -> Signatures:
-    mains = {
-        place: find_text(parse_html(content)) for place, content in enumerate(contents) if isinstance(content, bytes)
-    }
+    read = {place: _read_page(content) for place, content in enumerate(contents) if isinstance(content, bytes)}
+    mains = {place: main for place, (main, _) in read.items()}
+    titles = {place: title for place, (_, title) in read.items()}
     pages = {place: main.text for place, main in mains.items()}
     texts = Texts.of([each if isinstance(each, str) else pages[place] for place, each in enumerate(contents)])
     rows, words = sign_texts(texts, scheme, with_words=with_words or bool(pages))
@@ -142,4 +146,12 @@ def _sign(contents: Sequence[str | bytes], scheme: Scheme, *, with_words: bool) 
         content = contents[place]
         identity = page_identity(digest(content)) if isinstance(content, bytes) else bytes(16)
         rows["digest"][place] = np.frombuffer(identity, np.uint64)
-    return Signatures(rows, np.diff(texts.offsets), words or [b""] * len(rows), pages, {})
+    return Signatures(rows, np.diff(texts.offsets), words or [b""] * len(rows), pages, titles, {})
+
+
+def _read_page(html: bytes) -> tuple[MainText, str]:
+    """Return the main text of a page, and its title."""
+    tree = parse_html(html)
+    # Finding the text takes what is no text out of the tree.
+    title = "" if tree is None else title_in_line(tree.findtext(".//title") or "")
+    return find_text(tree), title

@@ -20,7 +20,7 @@ from dedup.files.parts import NULL, Column, Parts
 from dedup.files.portion import rows_path
 from dedup.files.readers.documents import CorpusFile, ParquetRow, source_of
 from dedup.files.readers.jsonl import fields_of
-from dedup.files.readers.parquet import arrow_source
+from dedup.files.readers.parquet import schema_of
 from dedup.files.readers.streams import load_pyarrow
 from dedup.files.reading import REJECTED, Corpus
 from dedup.rules.decisions import Decision
@@ -91,8 +91,7 @@ def common_schema(files: Sequence[CorpusFile]) -> Any:
     for file in files:
         if file.format != "parquet":
             return None
-        with arrow_source(file.path) as source:
-            found = load_pyarrow(file.name).parquet.read_schema(source)
+        found = schema_of(file)
         if schema is not None and not found.equals(schema):
             return None
         schema = found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
+from dedup.signature.normalise import clean
 from dedup.signature.signature import Signature, Sketch
 
 T = TypeVar("T", int, str)
@@ -16,6 +17,12 @@ Words = Callable[[], bytes]
 
 LONGEST_TITLE = 200
 """Characters of a title that are stored."""
+
+
+def title_in_line(title: str) -> str:
+    """Return a title in one line of `LONGEST_TITLE` characters at most."""
+    # Sites write titles of a megabyte.
+    return " ".join(clean(title[: 4 * LONGEST_TITLE]).split())[:LONGEST_TITLE]
 
 
 class Verdict(StrEnum):

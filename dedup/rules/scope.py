@@ -279,6 +279,10 @@ def may_have_moved(a: str, b: str) -> bool:
     return ours[2] == theirs[2] not in ("", "/") and not has_port and domain_of(a) == domain_of(b)
 
 
+FEWEST_PAGES = 5
+"""If more than half of so many pages of a site have one text, and other titles, their own was not found."""
+
+
 def are_other_titles(a: str, b: str) -> bool:
     """Return whether two pages of a site have other titles, the names of site and section apart.
 

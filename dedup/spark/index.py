@@ -15,8 +15,8 @@ from dedup.errors import InputError
 from dedup.files import index
 from dedup.files.tally import require_made_with
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.spark import reading
 from dedup.signature.deflating import deflate
+from dedup.spark import reading
 from dedup.spark.candidates import COLUMNS
 from dedup.spark.signing import ddl_of, signatures_of, with_word_lists
 

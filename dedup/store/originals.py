@@ -12,7 +12,7 @@ from dedup.rules.documents import Content, Document, Match, StoredDocument
 from dedup.rules.matcher import Candidate, Matcher
 from dedup.rules.other_fields import other_fields, unpacked
 from dedup.rules.pair import Pair
-from dedup.rules.scope import are_other_titles, may_have_moved, owner_of
+from dedup.rules.scope import FEWEST_PAGES, are_other_titles, may_have_moved, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Sketch
@@ -22,9 +22,6 @@ from dedup.store.recognition import Recognised
 from dedup.store.schema import to_signed, to_unsigned
 from dedup.store.text_rows import find_words
 from dedup.store.unit_of_work import UnitOfWork
-
-_FEWEST_PAGES = 5
-"""If more than half of so many pages of a site have one text, and other titles, their own was not found."""
 
 _MOST_COUNTED = 1_000
 
@@ -120,7 +117,7 @@ class OriginalFinder:
         if len(equal) > _MOST_COUNTED:
             self._equal[owner] = Counter(dict(equal.most_common(_MOST_COUNTED // 2)))
         # A trap, which has one page under many addresses, has one title, too.
-        is_of_most = 2 * equal[leader.id] > self._pages[owner] >= _FEWEST_PAGES
+        is_of_most = 2 * equal[leader.id] > self._pages[owner] >= FEWEST_PAGES
         is_short = content.sketch.tokens < 2 * self.settings.short_tokens and owner == owner_of(leader.key)
         return (is_of_most or is_short) and are_other_titles(content.title, leader.title)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dedup.rules.documents import LONGEST_TITLE, Content, Document, StoredDocument
+from dedup.rules.documents import Content, Document, StoredDocument, title_in_line
 from dedup.rules.other_fields import other_fields
 from dedup.rules.scope import host_of
 from dedup.signature.normalise import clean
@@ -228,13 +228,8 @@ def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content |
     return Content(
         *(source.text_digest, source.fingerprint, source.sketch, lambda: words),
         key=document.key,
-        title=_one_line(document.title) or (same_bytes.title if same_bytes else ""),
+        title=title_in_line(document.title) or (same_bytes.title if same_bytes else ""),
         fields=document.fields,
         body_digest=document.body_digest,
         text_bytes=text_bytes,
     )
-
-
-def _one_line(title: str) -> str:
-    # Sites write titles of a megabyte.
-    return " ".join(clean(title[: 4 * LONGEST_TITLE]).split())[:LONGEST_TITLE]

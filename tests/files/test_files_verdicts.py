@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -27,6 +28,7 @@ from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import MINIMA, Sketch, digest
 from dedup.signature.signing import make_signature
 from dedup.store.deduplicator import Deduplicator
+from tests.deciding import Crawl
 from tests.texts import answered, chinese, chinese_words, document, edited, extended
 
 Content = str | bytes
@@ -152,6 +154,36 @@ def test_other_signs_beside_the_same_words_are_similar_as_in_a_crawl(tmp_path: P
         ("0", Rule.JACCARD),
         ("1", Rule.JACCARD),
     ]
+
+
+def test_pages_of_a_site_with_other_titles_are_no_copies_by_a_few_words_as_in_a_crawl(tmp_path: Path) -> None:
+    few, more, other = document(30, "few"), document(300, "more"), document(300, "other")
+    shown = [
+        *(("a", few, "Red shoes - Shop"), ("a", few, "Blue bags - Shop"), ("a", few, "Red shoes - Shop")),
+        *(("b", few, "Green hats - Store"), ("b", more, "News"), ("b", more, "News")),
+        *(("b", edited(more, 2), "News"), ("c", edited(few, 1), "Toys - Market"), ("c", few, "Games - Market")),
+        # What most pages of a site have is not their own text.
+        *(("d", other, f"{name} - Town") for name in ("Parks", "Pools", "Schools", "Roads", "Taxes", "Waste")),
+    ]
+    pages = [
+        (f"http://{host}.example/{number}", f"<title>{title}</title><article><p>{text}</p></article>".encode())
+        for number, (host, text, title) in enumerate(shown)
+    ]
+    found = list(decide_texts(pages, DedupSettings(), tmp_path))
+    with closing(Crawl(f"sqlite:///{tmp_path}/crawl.db")) as crawl:
+        documents = [crawled_page(key, html, title) for (key, html), (*_, title) in zip(pages, shown, strict=True)]
+        decisions = crawl.see_all(documents)
+    few_words = (Verdict.SIMILAR, Rule.SAME_SHORT_TEXT)
+    assert [(each.verdict, each.rule) for each in found[:9]] == [(each.verdict, each.rule) for each in decisions[:9]]
+    assert [number for number, each in enumerate(found[:9]) if (each.verdict, each.rule) == few_words] == [1]
+    # A crawl sees that only once it has seen five of them.
+    assert [(each.verdict, each.rule) for each in found[10:]] == [few_words] * 5
+    assert [(each.verdict, each.rule) for each in decisions[-2:] if each] == [few_words] * 2
+
+
+def crawled_page(key: str, html: bytes, title: str) -> Document:
+    text, signature_ = analyse_html(html, find_scheme("words"))
+    return Document(key, signature_, len(text.encode()), digest(html), title=title)
 
 
 sketches = st.builds(

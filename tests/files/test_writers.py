@@ -24,7 +24,9 @@ from dedup.files.readers.files import find_files
 from dedup.files.readers.portions import read_documents
 from dedup.files.readers.streams import load_zstd
 from dedup.files.writing import CLUSTERS, KEPT, RELATED, common_schema
+from tests.commands import run_dedup
 from tests.files.test_reading import warc_record
+from tests.texts import document
 
 zstd = load_zstd("test")
 
@@ -176,3 +178,28 @@ def test_what_is_discarded_leaves_nothing(suffix: str, tmp_path: Path) -> None:
     writer.write({"leader": "a", "keys": []})
     writer.discard()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_that_name_columns_are_columns(tmp_path: Path) -> None:
+    for number, folder in enumerate(["lang=de/year=2024", "lang=zh%2FTW/year=__HIVE_DEFAULT_PARTITION__"]):
+        (tmp_path / "in" / folder).mkdir(parents=True)
+        table = pa.table({"text": [document(60, number), document(60, "same")], "n": [1, 2]})
+        pq.write_table(table, tmp_path / "in" / folder / "part.parquet")
+    for suffix in ("parquet", "jsonl"):
+        done = run_dedup("files", "in", "--kept", f"kept.{suffix}", "--key-field", "lang", folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    kept = pq.read_table(tmp_path / "kept.parquet").to_pylist()
+    assert [(row["n"], row["lang"], row["year"]) for row in kept] == [
+        (1, "de", "2024"),
+        (2, "de", "2024"),
+        (1, "zh/TW", None),
+    ]
+    lines = (tmp_path / "kept.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == kept
+    # A file's own column is not hidden by its folder.
+    pq.write_table(
+        table.append_column("lang", pa.array(["own", "own"])), tmp_path / "in/lang=de/year=2024/part.parquet"
+    )
+    run_dedup("files", "in", "--kept", "own.jsonl", folder=tmp_path)
+    first = json.loads((tmp_path / "own.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert (first["lang"], first["year"]) == ("own", "2024")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from dedup.errors import InputError
 from dedup.fields import actual_name, inside
@@ -29,6 +30,8 @@ from dedup.files.readers.streams import RemoteFile, first_line, is_url, load_pya
 
 _BATCH_BYTES = 16 * MEGABYTE
 _MOST_ROWS = 10_000
+# The name of a folder in the place of a value that is null, as Hive and Spark write it.
+_NULL = "__HIVE_DEFAULT_PARTITION__"
 # Stand for a value that cannot be decoded, and for one that Python has no value for.
 _NOT_UTF8, _NO_VALUE = object(), frozenset[str]()
 
@@ -59,7 +62,8 @@ def _read(source: Any, file: CorpusFile, number: int, options: ReadOptions) -> I
     try:
         # Without pre-buffering: otherwise all of a row group is in memory at once.
         table = arrow.parquet.ParquetFile(source, pre_buffer=False, buffer_size=MEGABYTE)
-        columns = _used_columns(arrow, table.schema_arrow, options)
+        folders = _folder_columns(file.name, table.schema_arrow.names)
+        columns = _used_columns(arrow, _extended(arrow, table.schema_arrow, folders), options)
     except parquet_damage(arrow) as error:
         reason = str(error) if isinstance(error, BadRecordError) else why_damaged(error)
         yield Rejected(file.name, Position(number, 0, file.size), reason)
@@ -71,7 +75,8 @@ def _read(source: Any, file: CorpusFile, number: int, options: ReadOptions) -> I
             offset = file.size * (group + 1) // table.num_row_groups
             ordinal = first
             try:
-                for batch in _batches(table, group):
+                for read in _batches(table, group):
+                    batch = _with_columns(arrow, read, folders)
                     for index, fields in enumerate(_fields(batch, columns)):
                         ordinal += 1
                         position = Position(number, ordinal, offset)
@@ -91,6 +96,39 @@ def arrow_source(path: str) -> Iterator[Any]:
         return
     with BufferedReader(RemoteFile(path, MEGABYTE), MEGABYTE) as source:
         yield source
+
+
+def schema_of(file: CorpusFile) -> Any:
+    """Return the columns of a file, a `pyarrow.Schema`, with those of its folders."""
+    arrow = load_pyarrow(file.name)
+    with arrow_source(file.path) as source:
+        schema = arrow.parquet.read_schema(source)
+    return _extended(arrow, schema, _folder_columns(file.name, schema.names))
+
+
+def _folder_columns(name: str, names: Sequence[str]) -> dict[str, str | None]:
+    """Return the columns that the folders of a file name, such as `lang=de`, with their values.
+
+    Args:
+        name: the path of the file as it was given.
+        names: the columns that the file has itself, which are not hidden.
+    """
+    found = (folder.partition("=") for folder in name.split("/")[:-1] if "=" in folder)
+    values = {unquote(column): unquote(value) for column, _, value in found if column}
+    return {column: None if value == _NULL else value for column, value in values.items() if column not in names}
+
+
+def _extended(arrow: Any, schema: Any, folders: Mapping[str, str | None]) -> Any:
+    for column in folders:
+        schema = schema.append(arrow.field(column, arrow.string()))
+    return schema
+
+
+def _with_columns(arrow: Any, batch: Any, folders: Mapping[str, str | None]) -> Any:
+    if not folders:
+        return batch
+    added = [arrow.repeat(arrow.scalar(value, arrow.string()), len(batch)) for value in folders.values()]
+    return arrow.RecordBatch.from_arrays([*batch.columns, *added], schema=_extended(arrow, batch.schema, folders))
 
 
 class _Column(NamedTuple):
