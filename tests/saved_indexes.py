@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dedup.files.chains import leaders_of
+from dedup.files.decisions import leaders_of
 from dedup.files.index import SavedIndex
 from dedup.files.index_writing import blocks_of, save
 from dedup.files.texts import decide_parts, read_texts

@@ -17,45 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.files.decisions import DECISION, EXACT, IS_DUPLICATE, PLACE_OF_RULE, PLACE_OF_VERDICT, leaders_of, row_of
 from dedup.files.pairing import estimate, sketches_of
 from dedup.files.parts import NULL, Parts
-from dedup.rules.decisions import Answer, Decision, decision_of
-from dedup.rules.documents import Match, StoredDocument, Verdict
+from dedup.files.templates import Chains, Template
+from dedup.rules.decisions import Answer, decision_of
+from dedup.rules.documents import Verdict
 from dedup.rules.matcher import Matcher
 from dedup.rules.scope import FEWEST_PAGES, are_other_titles, owner_of
 from dedup.rules.settings import RuleSettings
 from dedup.rules.table import Rule
-from dedup.rules.word_comparison import LostText
-
-DECISION = np.dtype(
-    [
-        ("number", "<i8"),
-        ("original", "<i8"),
-        ("matched", "<i8"),
-        ("second", "<i8"),
-        ("similarity", "<f8"),
-        ("lost_bytes", "<i8"),
-        ("lost", "<i4"),
-        ("places", "<i4"),
-        ("distance", "u1"),
-        ("verdict", "u1"),
-        ("rule", "u1"),
-    ]
-)
-"""A document that is a copy, or similar to one: its number; those of the leader of the cluster that it belongs to, or
-resembles, of the member that it was found by, and of a second leader that it is a copy of, `NULL` if there is none;
-verdict and rule by their places among all."""
 
 PAIRS = "pairs.npy"
 """The file of the pairs, in the folder of a job, chain behind chain."""
-
-_VERDICTS, _RULES = tuple(Verdict), tuple(Rule)
-_PLACE_OF_VERDICT = {verdict: place for place, verdict in enumerate(_VERDICTS)}
-_PLACE_OF_RULE = {rule: place for place, rule in enumerate(_RULES)}
-IS_DUPLICATE = np.array([verdict.is_duplicate for verdict in _VERDICTS])
-"""Of each verdict by its place, whether it is that on a copy."""
-EXACT = _PLACE_OF_VERDICT[Verdict.EXACT_DUPLICATE]
-"""The place of that verdict."""
 
 _TASK = 2_000
 
@@ -88,37 +62,6 @@ def _first_of_chain(ours: NDArray[np.int64], theirs: NDArray[np.int64], count: i
     return firsts
 
 
-class _Chains:
-    """What the matcher asks for: documents, and who belongs to whom so far.
-
-    Args:
-        parts: the documents.
-    """
-
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._leaders: dict[int, int] = {}
-
-    def leader_of(self, number: int) -> int:
-        leader = self._leader(number)
-        return number if leader == NULL else leader
-
-    def match(self, number: int) -> Match:
-        leader = self._leader(number)
-        member = self._parts.stored(number, leader)
-        return Match(member if leader == NULL else self._parts.stored(leader, NULL), member)
-
-    def words(self, document: StoredDocument) -> bytes:
-        return self._parts.words(document.id)
-
-    def note(self, number: int, leader: int) -> None:
-        """Have a document belong to the cluster of a leader."""
-        self._leaders[number] = leader
-
-    def _leader(self, number: int) -> int:
-        return self._leaders[number] if number in self._leaders else int(self._parts.rows["leader"][number])
-
-
 # A process maps them once.
 _parts_in = lru_cache(1)(Parts)
 
@@ -136,17 +79,26 @@ def decide(folder: Path, start: int, end: int, settings: RuleSettings) -> NDArra
         Those that are copies, or similar to others, of the type `DECISION`.
     """
     parts, matcher = _parts_in(folder), Matcher(settings)
-    chains = _Chains(parts)
+    chains = Chains(parts)
     decided = []
     pairs = np.load(folder / PAIRS, mmap_mode="r")[start:end].tolist()
-    for number, some in groupby(pairs, itemgetter(0)):
+    candidates = {number: [each for _, each in some] for number, some in groupby(pairs, itemgetter(0))}
+    for number, some in candidates.items():
         content = parts.content(number)
-        answer = matcher.find_among(content, [candidate for _, candidate in some], chains)
+        answer = matcher.find_among(content, some, chains)
         if answer.original is not None:
             chains.note(number, answer.original.id)
         if answer.match is not None:
-            decided.append(_row(number, decision_of(Verdict.NEW, content, answer), answer.match))
-    return np.array(decided, DECISION)
+            decided.append(row_of(number, decision_of(Verdict.NEW, content, answer), answer.match))
+    found = np.array(decided, DECISION)
+    copies = np.flatnonzero(IS_DUPLICATE[found["verdict"]])
+    copies = copies[np.argsort(found["original"][copies], kind="stable")]
+    leaders = found["original"][copies]
+    for of_cluster in np.split(copies, np.flatnonzero(leaders[1:] != leaders[:-1]) + 1):
+        if len(of_cluster):
+            template = Template(chains, parts, settings, int(found["original"][of_cluster[0]]))
+            found[of_cluster] = template.divide(found[of_cluster], candidates)
+    return found
 
 
 def decide_by_paper(parts: Parts, pairs: Iterator[tuple[int, int]]) -> NDArray[Any]:
@@ -156,30 +108,13 @@ def decide_by_paper(parts: Parts, pairs: Iterator[tuple[int, int]]) -> NDArray[A
         parts: the documents.
         pairs: what `dedup.files.pairing.closest_of` yields.
     """
-    chains = _Chains(parts)
+    chains = Chains(parts)
     decided = []
     for number, closest in pairs:
         match = chains.match(closest)
         decision = decision_of(Verdict.NEW, parts.content(number), Answer(match, Rule.PAPER))
-        decided.append(_row(number, decision, match))
+        decided.append(row_of(number, decision, match))
     return np.array(decided, DECISION)
-
-
-def _row(number: int, decision: Decision, match: Match) -> tuple[object, ...]:
-    assert decision.rule is not None
-    return (
-        number,
-        match.leader.id,
-        match.member.id,
-        NULL if match.second is None else match.second.id,
-        decision.similarity,
-        decision.lost.bytes,
-        decision.lost.words,
-        decision.lost.places,
-        decision.distance,
-        _PLACE_OF_VERDICT[decision.verdict],
-        _PLACE_OF_RULE[decision.rule],
-    )
 
 
 def with_copies(parts: Parts, decided: NDArray[Any], settings: RuleSettings) -> NDArray[Any]:
@@ -202,12 +137,12 @@ def with_copies(parts: Parts, decided: NDArray[Any], settings: RuleSettings) -> 
     sketches = sketches_of(rows, numbers[is_led]), sketches_of(rows, original[is_led])
     copies["similarity"][is_led], _ = estimate(*sketches, settings.limits)
     copies["distance"] = np.bitwise_count(rows["fingerprint"][numbers] ^ rows["fingerprint"][original])
-    copies["verdict"] = np.where(is_led, _PLACE_OF_VERDICT[Verdict.NEAR_DUPLICATE], EXACT)
+    copies["verdict"] = np.where(is_led, PLACE_OF_VERDICT[Verdict.NEAR_DUPLICATE], EXACT)
     has_words = rows["tokens"][numbers] > 0
-    copies["rule"] = np.where(has_words, _PLACE_OF_RULE[Rule.SAME_TEXT], _PLACE_OF_RULE[Rule.SAME_BYTES])
+    copies["rule"] = np.where(has_words, PLACE_OF_RULE[Rule.SAME_TEXT], PLACE_OF_RULE[Rule.SAME_BYTES])
     others = _of_other_pages(parts, copies, settings)
-    copies["verdict"][others] = _PLACE_OF_VERDICT[Rule.SAME_SHORT_TEXT.verdict]
-    copies["rule"][others] = _PLACE_OF_RULE[Rule.SAME_SHORT_TEXT]
+    copies["verdict"][others] = PLACE_OF_VERDICT[Rule.SAME_SHORT_TEXT.verdict]
+    copies["rule"][others] = PLACE_OF_RULE[Rule.SAME_SHORT_TEXT]
     found = np.concatenate([decided, copies])
     return found[np.argsort(found["number"], kind="stable")]
 
@@ -236,32 +171,3 @@ def _of_other_pages(parts: Parts, copies: NDArray[Any], settings: RuleSettings) 
         if rows["tokens"][number] < 2 * settings.short_tokens
         or 2 * equal[owners[number], original] > pages[owners[number]] >= FEWEST_PAGES
     ]
-
-
-def leaders_of(known: NDArray[np.int64], decided: NDArray[Any]) -> NDArray[np.int64]:
-    """Return of each document the number of its leader, `NULL` where it leads itself.
-
-    Args:
-        known: the leaders of those that came with an index, `NULL` of all others.
-        decided: of the type `DECISION`.
-    """
-    leaders = np.array(known)
-    is_copy = IS_DUPLICATE[decided["verdict"]]
-    leaders[decided["number"][is_copy]] = decided["original"][is_copy]
-    return leaders
-
-
-def decision_in(row: Any, parts: Parts) -> Decision:
-    """Return the decision that a row of the type `DECISION` holds."""
-    return Decision(
-        _VERDICTS[row["verdict"]],
-        original=parts.key(row["original"]),
-        matched=parts.key(row["matched"]),
-        distance=int(row["distance"]),
-        similarity=float(row["similarity"]),
-        rule=_RULES[row["rule"]],
-        text_bytes=int(parts.rows["size"][row["number"]]),
-        lost=LostText(int(row["lost"]), int(row["lost_bytes"]), places=int(row["places"])),
-        second=None if row["second"] == NULL else parts.key(row["second"]),
-        key=parts.key(row["number"]),
-    )

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from dedup.atomic_files import replace_file
 from dedup.console import Progress
 from dedup.files import chains
-from dedup.files.chains import leaders_of, with_copies
+from dedup.files.chains import with_copies
+from dedup.files.decisions import DECISION, leaders_of
 from dedup.files.index import SavedIndex
 from dedup.files.index_writing import blocks_of, save
 from dedup.files.job import Job, Result, is_same_index
@@ -199,7 +200,7 @@ class _Steps:
     async def _decide_chains(self, tasks: list[tuple[int, int]]) -> NDArray[Any]:
         """Decide chains on all cores; one that takes a worker too long in this process, beside them."""
         total = tasks[-1][-1] if tasks else 0
-        found = [np.empty(0, chains.DECISION)]
+        found = [np.empty(0, DECISION)]
         under_way: list[asyncio.Future[Any]] = []
         with Progress("deciding", total, self._stream) as progress:
             for start, end in tasks:

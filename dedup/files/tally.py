@@ -81,7 +81,7 @@ class Tally:
         """Count documents that are dropped.
 
         Args:
-            near: the near-duplicates among them, of the type `dedup.files.chains.DECISION`.
+            near: the near-duplicates among them, of the type `dedup.files.decisions.DECISION`.
             dropped: how many are dropped.
             tokens: how many tokens each of these has.
             sizes: the size of the text of each in UTF-8.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.files import chains
+from dedup.files.decisions import decision_in
 from dedup.files.pairing import closest_of, pairs_of
 from dedup.files.parts import Parts, RowsFile
 from dedup.files.portion import Wanted, write_portion
@@ -43,7 +44,7 @@ def decide_texts(texts: Iterable[tuple[str, str | bytes]], settings: RuleSetting
     row = next(left, None)
     for number in range(len(parts)):
         if row is not None and row["number"] == number:
-            yield chains.decision_in(row, parts)
+            yield decision_in(row, parts)
             row = next(left, None)
         else:
             yield Decision(Verdict.NEW, text_bytes=int(parts.rows["size"][number]), key=parts.key(number))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.errors import InputError
-from dedup.files.chains import EXACT, IS_DUPLICATE, decision_in, leaders_of
+from dedup.files.decisions import EXACT, IS_DUPLICATE, decision_in, leaders_of
 from dedup.files.job import Job
 from dedup.files.outputs import Output, extended, has_columns, open_output, to_json, with_columns
 from dedup.files.parts import NULL, Column, Parts
@@ -103,7 +103,7 @@ class Clusters:
 
     Args:
         parts: the documents.
-        decided: of the type `dedup.files.chains.DECISION`, by rising numbers.
+        decided: of the type `dedup.files.decisions.DECISION`, by rising numbers.
 
     Attributes:
         joined: by leaders whose clusters are counted as one the first of these.
@@ -174,7 +174,7 @@ class Writer:
         """Write everything.
 
         Args:
-            decided: what is a copy, or similar to another document, of the type `dedup.files.chains.DECISION`, by
+            decided: what is a copy, or similar to another document, of the type `dedup.files.decisions.DECISION`, by
                 rising numbers.
             clusters: who belongs to whom.
 

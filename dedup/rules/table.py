@@ -152,6 +152,7 @@ class Rule(Enum):
     NEW_TEXT = Row(
         *(SIMILAR, "it has a passage found nowhere else", lambda p: p.may_lose_text), lambda p: p.lost.is_long
     )
+    OWN_WORDS = Row(SIMILAR, "words of its own where others of its cluster have theirs", _of_none, _always)
     MOVED = Row(Verdict.UPDATED, "an earlier run has seen it at another address of its site", _of_none, _always)
     SAME_BYTES = Row(EXACT, "the same file", _of_equal, lambda p: not p.has_text)
     SAME_TEXT = Row(EXACT, "the same text", _of_equal, _always)

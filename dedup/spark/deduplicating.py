@@ -28,6 +28,7 @@ from pyspark.sql import functions as f
 
 from dedup.errors import InputError
 from dedup.files import chains
+from dedup.files.decisions import decision_in
 from dedup.files.index import rows_of
 from dedup.files.pairing import PAIR
 from dedup.files.parts import DOCUMENT, NULL, Columns, Parts, RowsFile, part_path, write_part
@@ -364,7 +365,7 @@ class _Task:
             np.save(self._folder / chains.PAIRS, pairs)
             decided = chains.decide(self._folder, 0, len(pairs), self._settings)
         for row in decided:
-            decision, second = chains.decision_in(row, parts), int(row["second"])
+            decision, second = decision_in(row, parts), int(row["second"])
             yield {
                 "id": int(ids[row["number"]]),
                 **related_row(decision.key, decision),
