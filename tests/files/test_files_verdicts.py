@@ -156,7 +156,7 @@ def test_other_signs_beside_the_same_words_are_similar_as_in_a_crawl(tmp_path: P
     ]
 
 
-def test_pages_of_a_site_with_other_titles_are_no_copies_by_a_few_words_as_in_a_crawl(tmp_path: Path) -> None:
+def test_pages_with_other_titles_are_no_copies_by_a_few_words_as_in_a_crawl(tmp_path: Path) -> None:
     few, more, other = document(30, "few"), document(300, "more"), document(300, "other")
     shown = [
         *(("a", few, "Red shoes - Shop"), ("a", few, "Blue bags - Shop"), ("a", few, "Red shoes - Shop")),

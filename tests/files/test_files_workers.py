@@ -122,7 +122,7 @@ def fail(*_: object) -> None:
 
 
 @pytest.mark.parametrize("processes", [0, 1])
-def test_what_fails_while_documents_are_decided_is_raised_and_nothing_more_is_said(
+def test_what_fails_while_documents_are_decided_is_raised_and_nothing_else_said(
     processes: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(chains, "_TASK", 1)
