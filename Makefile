@@ -92,7 +92,7 @@ test-lowest: $(VENV)/release
 		-e '.[scrapy,postgresql,cluster,corpus,remote,javascript]' \
 		$$(grep -hE '^(aiohttp|hypothesis|psutil|pydantic|pytest|pytest-xdist)==' requirements/*.txt | sort -u)
 	$(VENV)-lowest/bin/python -m pytest -n auto --dist loadscope -m "not thorough" \
-		tests/cli tests/files tests/keys tests/projects tests/report tests/rules tests/signature tests/stage tests/store tests/workers $(ARGS)
+		tests/cli tests/corpus tests/keys tests/projects tests/report tests/rules tests/signature tests/stage tests/store tests/workers $(ARGS)
 
 dist: $(VENV)/release
 	rm -rf dist

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from benchmarks.published import SCHEMES
 from dedup.evaluation import LabelledDocument, LabelledSet, analyse_documents, read_set
-from dedup.files.readers.documents import CorpusDocument
-from dedup.files.readers.portions import read_documents
+from dedup.readers.documents import CorpusDocument
+from dedup.readers.portions import read_documents
 from dedup.signature.analysis import sign_texts
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.schemes import SCHEMES as OWN

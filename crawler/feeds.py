@@ -45,7 +45,7 @@ from crawler.spider.site import SiteSpider
 from crawler.warc.recording import find_target, is_warc, note_going_on
 from dedup.atomic_files import replace_file
 from dedup.errors import DatabaseError, DedupError, SettingsError
-from dedup.files.readers.streams import load_pyarrow
+from dedup.readers.streams import load_pyarrow
 from dedup.report.render import csv_cell
 from dedup.rules.documents import Verdict
 from dedup.stage.outages import mark_failed, outages_of

@@ -351,7 +351,7 @@ def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decisio
     )
     with tempfile.TemporaryDirectory(prefix="dedup-") as folder:
         if native and isinstance(texts, Sized) and len(texts) >= _MANY:
-            from dedup.files.texts import decide_texts
+            from dedup.corpus.texts import decide_texts
 
             yield from decide_texts(pairs, rules, Path(folder))
             return

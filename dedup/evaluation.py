@@ -18,9 +18,9 @@ from typing import Any, Protocol, Self
 
 from dedup.console import Line, plain, shortened, track
 from dedup.errors import InputError
-from dedup.files.readers.documents import BadRecordError
-from dedup.files.readers.jsonl import fields_of
-from dedup.files.readers.streams import BYTE_ORDER_MARK
+from dedup.readers.documents import BadRecordError
+from dedup.readers.jsonl import fields_of
+from dedup.readers.streams import BYTE_ORDER_MARK
 from dedup.report.texts import find_texts
 from dedup.report.words import are_too_long, diff_words, place_line, tokens_of
 from dedup.rules.settings import RuleSettings

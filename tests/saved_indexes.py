@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dedup.files.decisions import leaders_of
-from dedup.files.index import SavedIndex
-from dedup.files.index_writing import blocks_of, save
-from dedup.files.texts import decide_parts, read_texts
+from dedup.corpus.decisions import leaders_of
+from dedup.corpus.index import SavedIndex
+from dedup.corpus.index_writing import blocks_of, save
+from dedup.corpus.texts import decide_parts, read_texts
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signing import bands_of_words

@@ -12,7 +12,7 @@ from scrapy.responsetypes import responsetypes
 
 from crawler.request_meta import CUT_OFF, ROBOTS_TXT
 from crawler.warc.replaying import FLAG
-from dedup.files.readers.responses import BadBodyError, TooLargeError, decode_body, is_html, is_success, media_type
+from dedup.readers.responses import BadBodyError, TooLargeError, decode_body, is_html, is_success, media_type
 
 
 class CompressionMiddleware(HttpCompressionMiddleware):

@@ -14,7 +14,7 @@ from crawler.runtime import Workers
 from crawler.settings import JavaScript
 from crawler.spider.browser import Browser, RenderingError
 from crawler.warc.replaying import FLAG
-from dedup.files.readers.responses import ONLY_BEGINNING
+from dedup.readers.responses import ONLY_BEGINNING
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import digest

@@ -60,7 +60,7 @@ from dedup.addresses.evidence import MOST_SEEN
 from dedup.addresses.learning import AddressRules
 from dedup.console import plain
 from dedup.errors import SettingsError
-from dedup.files.readers.responses import NOT_HTML
+from dedup.readers.responses import NOT_HTML
 from dedup.rules.decisions import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme

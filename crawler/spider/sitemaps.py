@@ -22,7 +22,7 @@ from crawler.pages.extraction import MAX_URL_CHARACTERS, LinkRules
 from crawler.request_meta import CUT_OFF
 from crawler.runtime import Workers
 from dedup.console import counted
-from dedup.files.readers.responses import ONLY_BEGINNING, decode_body
+from dedup.readers.responses import ONLY_BEGINNING, decode_body
 from dedup.rules.scope import domain_of
 from dedup.signature.normalise import clean
 from dedup.workers.pool import WorkerDiedError

@@ -24,9 +24,9 @@ from warcio.warcwriter import WARCWriter
 from crawler.page import Exchange, Pairs
 from crawler.request_meta import LAST_VISIT
 from dedup.errors import DedupError, InputError, SettingsError
-from dedup.files.readers.documents import BadRecordError
-from dedup.files.readers.files import check_file
-from dedup.files.readers.warc import find_records
+from dedup.readers.documents import BadRecordError
+from dedup.readers.files import check_file
+from dedup.readers.warc import find_records
 
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"

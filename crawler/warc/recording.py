@@ -30,7 +30,7 @@ from crawler.warc.file import (
     read_exchange,
 )
 from dedup.errors import SettingsError
-from dedup.files.readers.responses import is_success
+from dedup.readers.responses import is_success
 from dedup.rules.decisions import Decision
 from dedup.stage.outages import CrawlStopper
 from dedup.stage.project import settings_of

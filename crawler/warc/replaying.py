@@ -23,11 +23,11 @@ from crawler.request_meta import CUT_OFF, FETCHED, RECORD, ROW
 from crawler.warc.file import MOST_PAYLOADS
 from dedup.console import counted, plain
 from dedup.errors import InputError, SettingsError
-from dedup.files.readers.documents import BadRecordError, CorpusFile, storable
-from dedup.files.readers.files import find_files
-from dedup.files.readers.responses import is_success
-from dedup.files.readers.streams import is_url
-from dedup.files.readers.warc import (
+from dedup.readers.documents import BadRecordError, CorpusFile, storable
+from dedup.readers.files import find_files
+from dedup.readers.responses import is_success
+from dedup.readers.streams import is_url
+from dedup.readers.warc import (
     Found,
     body_of,
     find_records,

@@ -16,7 +16,7 @@ from dedup.cli.settings_options import (
 )
 from dedup.console import plain, print_answer, shortened
 from dedup.errors import InputError
-from dedup.files.readers.files import require_one_document
+from dedup.readers.files import require_one_document
 from dedup.report.explanation import Explanation, as_object, explain, explain_dropped, lines
 from dedup.report.texts import TEXT_PREFIX, MadeWith, Material, Origin, Side, find_dropped, find_page, read_named
 from dedup.rules.settings import RuleSettings

@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.compiled import require_compiled
 from dedup.console import print_answer, print_message, program
+from dedup.corpus.outputs import FORMATS
 from dedup.errors import InputError
-from dedup.files.outputs import FORMATS
-from dedup.files.readers.documents import DATE_FIELD, Keep, ReadOptions
-from dedup.files.readers.files import KNOWN, FoundFiles, find_files, preloads
-from dedup.files.readers.streams import is_url
+from dedup.readers.documents import DATE_FIELD, Keep, ReadOptions
+from dedup.readers.files import KNOWN, FoundFiles, find_files, preloads
+from dedup.readers.streams import is_url
 from dedup.workers.loading import keep_freed_memory, without_collections
 from dedup.workers.pool import load_ahead
 
 if TYPE_CHECKING:
     # Takes a quarter of a second to load.
-    from dedup.files.tally import Tally
+    from dedup.corpus.tally import Tally
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
 
@@ -270,8 +270,8 @@ def _deduplicate(
         files: the same as files.
     """
     with without_collections():
-        from dedup.files.job import Job, require_writable, summary_lines, summary_object  # noqa: PLC0415
-        from dedup.files.run import run_job  # noqa: PLC0415
+        from dedup.corpus.job import Job, require_writable, summary_lines, summary_object  # noqa: PLC0415
+        from dedup.corpus.run import run_job  # noqa: PLC0415
     settings = rule_settings(options)
     if found.ignored:
         print_message("files", f"skipped {len(found.ignored):,} files of unknown format, such as {found.ignored[0]}")

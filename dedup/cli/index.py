@@ -33,15 +33,15 @@ from dedup.console import (
     similarity,
     table,
 )
+from dedup.corpus.index import SavedIndex
+from dedup.corpus.index_database import add_crawled, load
+from dedup.corpus.index_tools import Contents, Hit, IndexQuery, find_near, read_contents
+from dedup.corpus.index_writing import new_index, require_free
+from dedup.corpus.tally import about_settings
 from dedup.errors import InputError
-from dedup.files.index import SavedIndex
-from dedup.files.index_database import add_crawled, load
-from dedup.files.index_tools import Contents, Hit, IndexQuery, find_near, read_contents
-from dedup.files.index_writing import new_index, require_free
-from dedup.files.readers.documents import CorpusDocument, Keep, Rejected
-from dedup.files.readers.files import holds_records
-from dedup.files.readers.portions import read_files
-from dedup.files.tally import about_settings
+from dedup.readers.documents import CorpusDocument, Keep, Rejected
+from dedup.readers.files import holds_records
+from dedup.readers.portions import read_files
 from dedup.report.texts import TEXT_PREFIX, Material, Origin, read_made_with, read_named
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme

@@ -112,9 +112,9 @@ def _fingerprints(names: Sequence[str]) -> Fingerprints:
     found = [signature.fingerprint for signature in signatures]
     if files := [name for name in names if not Path(name, "pairs.jsonl").is_file()]:
         # Files of all kinds need packages that random fingerprints do not.
-        from dedup.files.readers.documents import CorpusDocument  # noqa: PLC0415
-        from dedup.files.readers.portions import gather, read_documents  # noqa: PLC0415
-        from dedup.files.signing import sign  # noqa: PLC0415
+        from dedup.corpus.signing import sign  # noqa: PLC0415
+        from dedup.readers.documents import CorpusDocument  # noqa: PLC0415
+        from dedup.readers.portions import gather, read_documents  # noqa: PLC0415
 
         for items in gather(read_documents(files)):
             documents = [each for each in items if isinstance(each, CorpusDocument)]

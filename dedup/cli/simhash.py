@@ -14,7 +14,7 @@ from dedup.cli.lookups import whole
 from dedup.cli.settings_options import add_encoding_argument
 from dedup.console import counted, plain, print_answer, shortened, similarity
 from dedup.errors import InputError
-from dedup.files.readers.files import require_one_document
+from dedup.readers.files import require_one_document
 from dedup.report.texts import TEXT_PREFIX, Origin, read_named
 from dedup.simhash import HASHES, MOST_BITS, bigrams, cosine, distance, fingerprint_of, hashed, keywords, sums, words
 

@@ -23,9 +23,9 @@ from dedup.cli.files import (
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.compiled import require_compiled
 from dedup.console import plain, print_answer, print_message
+from dedup.corpus.job import summary_lines, summary_object
 from dedup.errors import InputError
-from dedup.files.job import summary_lines, summary_object
-from dedup.files.readers.files import KNOWN
+from dedup.readers.files import KNOWN
 
 _INTERRUPTED = 130
 

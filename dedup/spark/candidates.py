@@ -1,7 +1,7 @@
 """The candidates of documents: a join on the keys, of which the crowded ones are read to a bound.
 
 Equal texts come first: of each content the first document is compared, the others are copies of it. What is found is
-what `dedup.files.pairing` finds. No step costs more than so many rows a document: it has 34 keys, of each of which
+what `dedup.corpus.pairing` finds. No step costs more than so many rows a document: it has 34 keys, of each of which
 the earliest 16 documents are read, and of all of these 64 are compared.
 
 A key is one long here: its number and value, mixed. Two of a billion documents' may be the same by chance; such a
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from dedup.corpus import index
+from dedup.corpus.pairing import SKETCH, estimate
 from dedup.errors import InputError
-from dedup.files import index
-from dedup.files.pairing import SKETCH, estimate
 from dedup.keys import Keys, choose
 from dedup.rules.settings import LIMITS, Caution, Limits, Mode, RuleSettings
 from dedup.spark.session import Steps

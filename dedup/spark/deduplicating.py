@@ -26,14 +26,14 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from dedup.corpus import chains
+from dedup.corpus.decisions import decision_in
+from dedup.corpus.index import rows_of
+from dedup.corpus.pairing import PAIR
+from dedup.corpus.parts import DOCUMENT, NULL, Columns, Parts, RowsFile, part_path, write_part
+from dedup.corpus.tally import about_settings
+from dedup.corpus.writing import RELATED, related_row
 from dedup.errors import InputError
-from dedup.files import chains
-from dedup.files.decisions import decision_in
-from dedup.files.index import rows_of
-from dedup.files.pairing import PAIR
-from dedup.files.parts import DOCUMENT, NULL, Columns, Parts, RowsFile, part_path, write_part
-from dedup.files.tally import about_settings
-from dedup.files.writing import RELATED, related_row
 from dedup.rules.documents import DUPLICATES, Verdict
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.table import Rule

@@ -1,4 +1,4 @@
-"""A saved index on Spark: the folder of `dedup.files.index` as a DataFrame, written, added to and read."""
+"""A saved index on Spark: the folder of `dedup.corpus.index` as a DataFrame, written, added to and read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from dedup.corpus import index
+from dedup.corpus.tally import require_made_with
 from dedup.errors import InputError
-from dedup.files import index
-from dedup.files.tally import require_made_with
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.signature.deflating import deflate
 from dedup.spark import reading

@@ -17,14 +17,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from dedup.corpus.index import ROWS
+from dedup.corpus.job import Result
+from dedup.corpus.report import name_of, report_of, row_of, write_report
+from dedup.corpus.tally import NAMED, Tally, nothing_read
 from dedup.errors import InputError
-from dedup.files.index import ROWS
-from dedup.files.job import Result
-from dedup.files.readers.documents import CorpusFile, ReadOptions
-from dedup.files.readers.files import find_files
-from dedup.files.readers.streams import is_url
-from dedup.files.report import name_of, report_of, row_of, write_report
-from dedup.files.tally import NAMED, Tally, nothing_read
+from dedup.readers.documents import CorpusFile, ReadOptions
+from dedup.readers.files import find_files
+from dedup.readers.streams import is_url
 from dedup.report.contents import LeftOut, Row
 from dedup.report.html.model import MOST_ROWS
 from dedup.report.texts import differences_of

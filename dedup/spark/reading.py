@@ -16,12 +16,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
+from dedup.corpus.portion import general_row
+from dedup.corpus.signing import page_identity
 from dedup.errors import InputError, reason_of
-from dedup.files.portion import general_row
-from dedup.files.readers.documents import CorpusDocument, CorpusFile, Item, ReadOptions, Rejected, Skipped
-from dedup.files.readers.jsonl import LineRange, find_line_ranges
-from dedup.files.readers.portions import has_ranges, read_file
-from dedup.files.signing import page_identity
+from dedup.readers.documents import CorpusDocument, CorpusFile, Item, ReadOptions, Rejected, Skipped
+from dedup.readers.jsonl import LineRange, find_line_ranges
+from dedup.readers.portions import has_ranges, read_file
 from dedup.signature.signature import digest, encoded
 from dedup.spark.signing import ddl_of, packed
 

@@ -23,8 +23,8 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from dedup.corpus.tally import differing_settings
 from dedup.errors import DedupError, InputError
-from dedup.files.tally import differing_settings
 from dedup.spark import reading
 
 _ABOUT, _STEPS = "about", "steps"

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from dedup.files.index import COLUMNS, byte_strings, columns_of
-from dedup.files.signing import Signatures, sign
+from dedup.corpus.index import COLUMNS, byte_strings, columns_of
+from dedup.corpus.signing import Signatures, sign
 from dedup.rules.settings import RuleSettings
 from dedup.signature import dictionaries
 
@@ -99,7 +99,7 @@ def _sign(batches: Batches, scheme_name: str) -> Iterator[pa.RecordBatch]:
 
 
 def _identify(signatures: Signatures, identities: pa.Array) -> None:
-    """Have identities stand for texts without words; see `dedup.files.signing.identity_of`."""
+    """Have identities stand for texts without words; see `dedup.corpus.signing.identity_of`."""
     rows, unanalysed = signatures.rows, signatures.unanalysed
     for place, identity in enumerate(identities.to_pylist()):
         if identity is not None and not rows["tokens"][place] and place not in unanalysed:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dedup import DedupSettings, make_signature
-from dedup.files import index as saving
-from dedup.files.index import SavedIndex
-from dedup.files.index_tools import find_near
+from dedup.corpus import index as saving
+from dedup.corpus.index import SavedIndex
+from dedup.corpus.index_tools import find_near
 from dedup.keys import MOST_READ, Keys, choose
 from dedup.rules.documents import Document
 from dedup.signature.signature import digest, distance

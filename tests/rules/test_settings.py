@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from dedup.corpus.tally import about_settings
 from dedup.errors import SettingsError
-from dedup.files.tally import about_settings
 from dedup.keys import TableDesign
 from dedup.rules.scope import Scope
 from dedup.rules.settings import (

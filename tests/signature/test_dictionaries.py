@@ -28,7 +28,7 @@ from dedup import (
     make_signature,
 )
 from dedup.cli.main import main
-from dedup.files.index import SavedIndex
+from dedup.corpus.index import SavedIndex
 from dedup.signature.dictionaries import (
     JIEBA,
     Vocabulary,

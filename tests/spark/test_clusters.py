@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.files.test_files_verdicts import corpus
+from tests.corpus.test_files_verdicts import corpus
 from tests.spark.cluster_job import DOCUMENTS, ROOT
 from tests.spark.test_verdicts import ALIKE, CHAIN, JOINED, key_of, of_files
 from tests.texts import CHINESE, ENGLISH

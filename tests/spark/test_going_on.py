@@ -14,7 +14,7 @@ import pytest
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
-from tests.files.test_files_verdicts import corpus
+from tests.corpus.test_files_verdicts import corpus
 from tests.spark.test_spark_command import command, environment, rows, run_spark
 from tests.spark.test_verdicts import related
 from tests.waiting import HANG, wait_until

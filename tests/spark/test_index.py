@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from dedup.corpus.index import SavedIndex
 from dedup.errors import IndexFileError, InputError
-from dedup.files.index import SavedIndex
 from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
-from tests.files.test_files_verdicts import corpus
+from tests.corpus.test_files_verdicts import corpus
 from tests.saved_indexes import change_about, held, read_whole
 from tests.saved_indexes import save_index as make_index
 from tests.spark.test_verdicts import SPREAD, set_in

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from dedup.errors import InputError
-from dedup.files.readers.documents import ReadOptions
+from dedup.readers.documents import ReadOptions
 from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
-from tests.files.test_files_verdicts import corpus
-from tests.files.test_reading import warc_record
+from tests.corpus.test_files_verdicts import corpus
+from tests.readers.test_reading import warc_record
 from tests.report.renderings import data_in, keys_of
 from tests.spark.test_spark_command import rows
 from tests.texts import document

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dedup.files.readers.documents import CorpusDocument, Position, Rejected
+from dedup.readers.documents import CorpusDocument, Position, Rejected
 from dedup.report.contents import Row
 from dedup.rules.documents import Verdict
 from dedup.rules.table import Rule
@@ -15,7 +15,7 @@ from dedup.signature import extraction
 
 
 def test_spark_orders_and_flags_rows_as_a_page_does(spark: Any) -> None:
-    from dedup.files.report import row_of
+    from dedup.corpus.report import row_of
     from dedup.spark.job import with_review_order
 
     random = Random(1)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.commands import run_dedup
-from tests.files.test_files_verdicts import corpus
+from tests.corpus.test_files_verdicts import corpus
 from tests.report.renderings import data_in
 from tests.spark.properties import PROPERTIES
 from tests.texts import ENGLISH, document

@@ -14,7 +14,7 @@ import pytest
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
-from tests.files.test_files_verdicts import corpus
+from tests.corpus.test_files_verdicts import corpus
 from tests.store.test_second_original import STORIES
 from tests.texts import CHINESE, ENGLISH, document, edited
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.files.texts import decide_texts
+from dedup.corpus.texts import decide_texts
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.rules.documents import Verdict, join_clusters

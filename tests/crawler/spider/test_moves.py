@@ -8,7 +8,7 @@ from pathlib import Path
 import brotli
 import pytest
 
-from dedup.files.readers.responses import ONLY_BEGINNING
+from dedup.readers.responses import ONLY_BEGINNING
 from tests.crawling import Outcome, crawl_site_here
 from tests.localsite import HTML, LocalSite, Page, Reply, article
 from tests.texts import document

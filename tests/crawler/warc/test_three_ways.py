@@ -13,9 +13,9 @@ import pytest
 
 from crawler.request_meta import CUT_OFF
 from crawler.spider.compression import CompressionMiddleware
-from dedup.files.readers.documents import CorpusDocument, Skipped
-from dedup.files.readers.portions import read_documents
-from dedup.files.readers.streams import load_zstd
+from dedup.readers.documents import CorpusDocument, Skipped
+from dedup.readers.portions import read_documents
+from dedup.readers.streams import load_zstd
 from dedup.signature.extraction import text_of
 from tests.crawling import crawl_site_here
 from tests.localsite import HTML, LocalSite, Reply, article

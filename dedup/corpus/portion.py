@@ -1,0 +1,203 @@
+"""A portion of a corpus: read, signed and written into a part, in a worker process where it is lines of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import groupby
+from operator import or_
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.corpus.outputs import to_json
+from dedup.corpus.parts import DOCUMENT, NULL, Columns, part_path, write_part
+from dedup.corpus.signing import Signatures, contents_of, sign
+from dedup.corpus.sorting import Ranks
+from dedup.readers.documents import (
+    DATE_FIELD,
+    CorpusDocument,
+    Item,
+    Keep,
+    Page,
+    ParquetRow,
+    Position,
+    Rejected,
+    Skipped,
+)
+from dedup.readers.jsonl import LineRange
+from dedup.readers.streams import load_pyarrow
+from dedup.rules.settings import Mode, RuleSettings
+from dedup.signature.charsets import decode_html
+from dedup.signature.deflating import deflate
+from dedup.signature.signature import SIGNATURE
+
+
+class Wanted(NamedTuple):
+    """What of documents the steps behind need.
+
+    Attributes:
+        scheme: how signatures are made.
+        fewest_tokens: words are wanted of texts of so many; 0: of none.
+        fewest_indexed: texts of so many are found by their keys.
+        deflated: whether words are.
+        records: whether documents are written as they came.
+        columns: whether that is as rows of Parquet.
+        texts: whether it is in columns that all have.
+        keep: which of a group of copies is kept.
+        date_field: the field that says when a document was made.
+    """
+
+    scheme: str
+    fewest_tokens: int
+    fewest_indexed: int
+    deflated: bool = False
+    records: bool = False
+    columns: bool = False
+    texts: bool = False
+    keep: Keep = Keep.FIRST
+    date_field: str = DATE_FIELD
+
+    @classmethod
+    def of_words(cls, settings: RuleSettings, **values: Any) -> Wanted:
+        """Return what deciding takes; `values` say what else is wanted."""
+        fewest = settings.fewest_tokens
+        return cls(settings.scheme, 0 if settings.mode is Mode.PAPER else fewest, fewest, **values)
+
+
+class Portion(NamedTuple):
+    """What is known of a portion that was read.
+
+    Attributes:
+        rows: its documents, of the type `DOCUMENT`.
+        rejected: what between them could not be read as a document.
+        skipped: what between them is none, and is all right.
+        end: where the last of all stands; None: there is nothing.
+        unanalysed: why the analysis of a document failed, by its place.
+        fields: which fields named for the text any of them has, see `CorpusDocument.parts`.
+        ranks: by what they are sorted.
+    """
+
+    rows: NDArray[Any]
+    rejected: list[Rejected]
+    skipped: list[Skipped]
+    end: Position | None
+    unanalysed: dict[int, str]
+    fields: int
+    ranks: Ranks
+
+
+def read_lines(lines: LineRange, folder: Path, number: int, wanted: Wanted) -> Portion:
+    """Read and sign a range of lines, and write the part of this number."""
+    items = list(lines.read())
+    return write_portion(items, sign(contents_of(items), wanted.scheme), folder, number, wanted)
+
+
+def write_portion(items: Sequence[Item], signed: Signatures, folder: Path, number: int, wanted: Wanted) -> Portion:
+    """Write the documents of a portion into the part of a number.
+
+    Args:
+        items: what was read.
+        signed: the signatures of the documents among it.
+        folder: that of the job.
+        number: that of the part.
+        wanted: what of them is stored.
+    """
+    documents = [item for item in items if isinstance(item, CorpusDocument)]
+    problems = {place: each.problem for place, each in enumerate(documents) if each.problem}
+    unanalysed = signed.unanalysed | problems
+    rows = np.zeros(len(documents), DOCUMENT)
+    for name in SIGNATURE.names or ():
+        rows[name] = signed.rows[name]
+    rows[list(problems)] = np.zeros(1, DOCUMENT)
+    rows["leader"], rows["size"], rows["deflated"] = NULL, signed.text_bytes, wanted.deflated
+    rows["file"] = [each.position.file for each in documents]
+    rows["ordinal"] = [each.position.ordinal for each in documents]
+    rows["part"], rows["row"] = number, np.arange(len(rows))
+    rows["indexed"] = rows["tokens"] >= wanted.fewest_indexed
+    rows["unanalysed"][list(unanalysed)] = True
+    rows["titled"] = [bool(signed.titles.get(place)) for place in range(len(rows))]
+    has_words = (rows["tokens"] >= wanted.fewest_tokens) & (wanted.fewest_tokens > 0)
+    words = [each if is_wanted else b"" for each, is_wanted in zip(signed.words, has_words.tolist(), strict=True)]
+    mains = [signed.pages.get(place) for place in range(len(documents))]
+    write_part(
+        part_path(folder, number),
+        Columns(
+            [each.key.encode() for each in documents],
+            [deflate(each) if each else each for each in words] if wanted.deflated else words,
+            [record_of(*each) + b"\n" for each in zip(documents, mains, strict=True)] if wanted.records else (),
+            [_text_of(*each).encode() for each in zip(documents, mains, strict=True)] if wanted.texts else (),
+            [signed.titles.get(place, "").encode() for place in range(len(documents))] if signed.titles else (),
+        ),
+    )
+    if wanted.columns:
+        _write_rows(folder, number, documents)
+    return Portion(
+        rows,
+        [item for item in items if isinstance(item, Rejected)],
+        [item for item in items if isinstance(item, Skipped)],
+        items[-1].position if items else None,
+        unanalysed,
+        reduce(or_, (document.parts for document in documents), 0),
+        Ranks.of(documents, signed.text_bytes, wanted.keep, wanted.date_field),
+    )
+
+
+def record_of(document: CorpusDocument, text: str | None) -> bytes:
+    """Return a document as it is written to JSONL, without the end of the line.
+
+    A line of JSONL is the same to the byte, rows and text files are objects, pages objects with their fields and the
+    main text.
+
+    Args:
+        document: as it was read.
+        text: the main text of its page, if it is one; None: the page itself is written.
+    """
+    record = document.record
+    if isinstance(record, Page):
+        own = {"html": decode_html(document.html or b"").text} if text is None else {"text": text}
+        record = {**record.fields, **own}
+    return record if isinstance(record, bytes) else to_json(record)
+
+
+def general_row(document: CorpusDocument, text: str | None) -> dict[str, Any]:
+    """Return a document as a row of columns that all have: key, text, source, and the record as JSON.
+
+    Args:
+        document: as it was read.
+        text: the main text of its page, if it is one.
+    """
+    return {
+        "key": document.key,
+        "text": document.text if text is None else text,
+        "source": document.source,
+        "record": record_of(document, text).decode(),
+    }
+
+
+def _text_of(document: CorpusDocument, text: str | None) -> str:
+    return (document.text or "") if text is None else text
+
+
+def rows_path(folder: Path, number: int) -> Path:
+    """Return where the rows of Parquet of a part stand, a stream of Arrow."""
+    return folder / f"{number:08}.arrow"
+
+
+def _write_rows(folder: Path, number: int, documents: Sequence[CorpusDocument]) -> None:
+    arrow = load_pyarrow("")
+    if not documents:
+        return
+    records = [each.record for each in documents]
+    assert all(isinstance(each, ParquetRow) for each in records)
+    batches = [some[0].batch.take([each.index for each in some]) for some in _runs(records)]
+    table = arrow.Table.from_batches(batches).combine_chunks()
+    with arrow.OSFile(str(rows_path(folder, number)), "wb") as file, arrow.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+def _runs(records: Sequence[Any]) -> Iterator[list[ParquetRow]]:
+    for _, some in groupby(records, lambda each: id(each.batch)):
+        yield list(some)
