@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
@@ -31,6 +31,8 @@ SKETCH = np.dtype([("minima", "<u8", 8), ("shingles", "<u4"), ("tokens", "<u4")]
 """The sketch of a text, without its numbers, as a row of an array."""
 
 _AT_ONCE = 1 << 14
+# Each sorts a key at a time, which takes some 60 bytes a document.
+_THREADS = min(4, os.cpu_count() or 1)
 _LOWEST_BITS = np.uint64(0x1111111111111111)
 _HALF = np.uint64(32)
 _LATER_HALF = np.uint64((1 << 32) - 1)
@@ -54,24 +56,30 @@ class _Shared(NamedTuple):
     is_band: bool
 
 
-def pairs_of(parts: Parts, settings: RuleSettings) -> NDArray[Any]:
+def pairs_of(parts: Parts, settings: RuleSettings, tell: Callable[[float], object] | None = None) -> NDArray[Any]:
     """Return which documents have to be compared with which.
 
     Args:
         parts: the documents.
         settings: how they are compared.
+        tell: is given the share of the work that is done, now and then.
 
     Returns:
         Of the type `PAIR`, by rising numbers; the candidates of each the most similar first, then the earliest.
     """
+    tell = tell or (lambda _: None)
     keys, rows, compared = settings.keys, parts.rows, parts.compared()
     fingerprints = np.ascontiguousarray(rows["fingerprint"][compared])
     start = int(np.searchsorted(compared, parts.known))
     found: list[NDArray[Any]] = [np.empty(0, PAIR)]
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        shared = list(threads.map(partial(_shared, rows, compared, fingerprints, keys), range(keys.count)))
-        ranges = [range(each, min(each + _AT_ONCE, len(compared))) for each in range(start, len(compared), _AT_ONCE)]
+    ranges = [range(each, min(each + _AT_ONCE, len(compared))) for each in range(start, len(compared), _AT_ONCE)]
+    shared: list[_Shared] = []
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for each in threads.map(partial(_shared, rows, compared, fingerprints, keys), range(keys.count)):
+            shared.append(each)
+            tell(len(shared) / keys.count / 2)
         for places, others in threads.map(partial(_candidates, shared, fingerprints), ranges):
+            tell((1 + places[-1] / len(compared)) / 2 if len(places) else 0.5)
             numbers, candidates = compared[places], compared[others]
             sketches = sketches_of(rows, numbers), sketches_of(rows, candidates)
             similarities, may_be = estimate(*sketches, settings.limits)

@@ -11,6 +11,7 @@ from dedup.workers.loading import keep_freed_memory, keep_single_threaded, witho
 keep_single_threaded()
 keep_freed_memory()
 with without_collections():
+    import dedup.corpus.chains  # noqa: F401 -- what the same workers do behind it
     from dedup.corpus.portion import Wanted, read_lines
     from dedup.readers.documents import ReadOptions
     from dedup.readers.files import find_files

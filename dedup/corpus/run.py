@@ -67,7 +67,7 @@ def run_job(job: Job, stream: TextIO) -> Result:
     started = time.monotonic()
     with _work_folder(job) as folder:
         schema = common_schema(job.files) if "kept" in job.outputs else None
-        steps = _Steps(job, folder, schema, stream)
+        steps = Steps(job, folder, schema, stream)
         with steps.workers():
             corpus = steps.read()
             parts = Parts(folder)
@@ -114,7 +114,7 @@ def _work_folder(job: Job) -> Iterator[Path]:
             shutil.rmtree(job.folder)
 
 
-class _Steps:
+class Steps:
     """The steps of a job; what each has made stays in the folder, so that it is made once.
 
     Args:
@@ -170,22 +170,23 @@ class _Steps:
             reader = Reader(self._job, self._folder, self._pool, self._wanted, self._stream)
             return self._runner.run(reader.read())
 
-        return self._once("read", read)
+        return self.once("read", read)
 
     def pair(self, parts: Parts) -> list[tuple[int, int]]:
         """Find out which documents may be copies of which; return where the pairs begin and end of whole chains."""
-        return self._once("paired", lambda: self._pair(parts))
+        return self.once("paired", lambda: self._pair(parts))
 
     def decide(self, parts: Parts) -> NDArray[Any]:
         """Return what is a copy, or similar to another document."""
-        return self._once("decided", lambda: self._decide(parts))
+        return self.once("decided", lambda: self._decide(parts))
 
     def _pair(self, parts: Parts) -> list[tuple[int, int]]:
         """Write the pairs; return where those begin and end that are decided at once."""
         settings = self._job.settings
         if settings.mode is Mode.PAPER:
             return []
-        pairs, tasks = chains.by_chains(pairs_of(parts, settings))
+        with Progress("pairing", 1.0, self._stream) as progress:
+            pairs, tasks = chains.by_chains(pairs_of(parts, settings, progress.show))
         np.save(self._folder / chains.PAIRS, pairs)
         return tasks
 
@@ -220,7 +221,7 @@ class _Steps:
                 await asyncio.gather(*under_way, return_exceptions=True)
         return np.concatenate(found)
 
-    def _once(self, name: str, make: Callable[[], T]) -> T:
+    def once(self, name: str, make: Callable[[], T]) -> T:
         """Return what a step has made, now or in a run that was killed."""
         path = self._folder / f"{name}.done"
         if path.exists():

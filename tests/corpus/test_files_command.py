@@ -345,14 +345,14 @@ run_and_exit()
 KILLED = """
 import os, sys
 from dedup.cli.main import run_and_exit
-from dedup.corpus.run import _Steps
+from dedup.corpus.run import Steps
 
 name, is_there = sys.argv.pop(1).split()
 
 def kill(*arguments):
     os._exit(9)
 
-once = _Steps._once
+once = Steps.once
 
 def once_and_die(self, step, make):
     if is_there == "done" and step == name:
@@ -362,7 +362,7 @@ def once_and_die(self, step, make):
         kill()
     return value
 
-_Steps._once = once_and_die
+Steps.once = once_and_die
 run_and_exit()
 """
 
