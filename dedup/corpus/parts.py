@@ -51,7 +51,8 @@ whether it is a page with a title."""
 DOCUMENTS = "documents"
 """The file of the rows, in the folder of a job."""
 
-_OPEN = 256
+# Some systems let a process have 256 files open.
+_OPEN = 128
 _WAITING = 1 << 20
 
 
@@ -107,13 +108,17 @@ class Part:
         # Whoever looks at many parts lets go of those that were looked at first.
         weakref.finalize(self, os.close, self._file)
         self._count = int.from_bytes(os.pread(self._file, 8, 0), "little")
-        size = 8 * len(Column) * self._count
-        self._bounds = np.append(0, np.frombuffer(os.pread(self._file, size, 8), "<i8")) + 8 + size
+        self._start = 8 + 8 * len(Column) * self._count
 
     def span(self, column: Column, first: int, end: int) -> bytes:
         """Return the byte strings of documents that follow each other, as one."""
-        start, stop = self._bounds[[column * self._count + first, column * self._count + end]].tolist()
-        return os.pread(self._file, stop - start, start)
+        place = column * self._count
+        start, stop = self._end_of(place + first - 1), self._end_of(place + end - 1)
+        return os.pread(self._file, stop - start, self._start + start)
+
+    def _end_of(self, place: int) -> int:
+        """Return where the byte string at a place ends; of that before the first 0."""
+        return int.from_bytes(os.pread(self._file, 8, 8 + 8 * place), "little") if place >= 0 else 0
 
 
 class Parts:
