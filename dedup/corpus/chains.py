@@ -7,7 +7,7 @@ its chain alone, so chains are decided beside each other, on all cores.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -18,20 +18,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.decisions import DECISION, EXACT, IS_DUPLICATE, PLACE_OF_RULE, PLACE_OF_VERDICT, leaders_of, row_of
-from dedup.corpus.pairing import estimate, sketches_of
-from dedup.corpus.parts import NULL, Parts
+from dedup.corpus.pairing import closest_of, estimate, pairs_of, sketches_of
+from dedup.corpus.parts import NULL, Parts, starts_of_runs
 from dedup.corpus.templates import Chains, Template
 from dedup.rules.decisions import Answer, decision_of
 from dedup.rules.documents import Verdict
 from dedup.rules.matcher import Matcher
 from dedup.rules.scope import FEWEST_PAGES, are_other_titles, owner_of
-from dedup.rules.settings import RuleSettings
+from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.table import Rule
 
 PAIRS = "pairs.npy"
 """The file of the pairs, in the folder of a job, chain behind chain."""
 
 _TASK = 2_000
+
+
+def pair(parts: Parts, settings: RuleSettings, tell: Callable[[float], object] | None = None) -> list[tuple[int, int]]:
+    """Write the pairs of documents that have to be compared; return where whole chains begin and end.
+
+    Args:
+        parts: the documents.
+        settings: how they are compared; in the paper's mode there are no pairs.
+        tell: see `dedup.corpus.pairing.pairs_of`.
+    """
+    if settings.mode is Mode.PAPER:
+        return []
+    pairs, tasks = by_chains(pairs_of(parts, settings, tell))
+    np.save(parts.folder / PAIRS, pairs)
+    return tasks
 
 
 def by_chains(pairs: NDArray[Any]) -> tuple[NDArray[Any], list[tuple[int, int]]]:
@@ -44,7 +59,7 @@ def by_chains(pairs: NDArray[Any]) -> tuple[NDArray[Any], list[tuple[int, int]]]
     ours, theirs = np.split(places, 2)
     chains = _first_of_chain(ours, theirs, len(numbers))[ours]
     order = np.argsort(chains, kind="stable")
-    starts = np.flatnonzero(np.diff(chains[order], prepend=-1))
+    starts = starts_of_runs(chains[order])
     # The last chain that begins before so many pairs more ends a task.
     tasks = np.unique(np.append(starts[np.unique(starts // _TASK, return_index=True)[1]], len(pairs)))
     return pairs[order], list(zip(tasks[:-1].tolist(), tasks[1:].tolist(), strict=True))
@@ -94,7 +109,7 @@ def decide(folder: Path, start: int, end: int, settings: RuleSettings) -> NDArra
     copies = np.flatnonzero(IS_DUPLICATE[found["verdict"]])
     copies = copies[np.argsort(found["original"][copies], kind="stable")]
     leaders = found["original"][copies]
-    for of_cluster in np.split(copies, np.flatnonzero(leaders[1:] != leaders[:-1]) + 1):
+    for of_cluster in np.split(copies, starts_of_runs(leaders)[1:]):
         if len(of_cluster):
             template = Template(chains, parts, settings, int(found["original"][of_cluster[0]]))
             found[of_cluster] = template.divide(found[of_cluster], candidates)
@@ -117,14 +132,19 @@ def decide_by_paper(parts: Parts, pairs: Iterator[tuple[int, int]]) -> NDArray[A
     return np.array(decided, DECISION)
 
 
-def with_copies(parts: Parts, decided: NDArray[Any], settings: RuleSettings) -> NDArray[Any]:
+def complete(parts: Parts, found: Sequence[NDArray[Any]], settings: RuleSettings) -> NDArray[Any]:
     """Return decisions and those on copies of one text, by rising numbers.
 
     Args:
         parts: the documents.
-        decided: the decisions on those that are the first of their text.
+        found: the decisions on chains; in the paper's mode, in which who is compared with whom depends on earlier ones,
+            all are made here.
         settings: how documents are compared.
     """
+    if settings.mode is Mode.PAPER:
+        decided = decide_by_paper(parts, closest_of(parts, settings))
+    else:
+        decided = np.concatenate([np.empty(0, DECISION), *found])
     rows, firsts = parts.rows, parts.firsts
     leaders = leaders_of(rows["leader"], decided)
     numbers = np.flatnonzero(firsts != np.arange(len(firsts)))
@@ -143,8 +163,8 @@ def with_copies(parts: Parts, decided: NDArray[Any], settings: RuleSettings) -> 
     others = _of_other_pages(parts, copies, settings)
     copies["verdict"][others] = PLACE_OF_VERDICT[Rule.SAME_SHORT_TEXT.verdict]
     copies["rule"][others] = PLACE_OF_RULE[Rule.SAME_SHORT_TEXT]
-    found = np.concatenate([decided, copies])
-    return found[np.argsort(found["number"], kind="stable")]
+    every: NDArray[Any] = np.concatenate([decided, copies])
+    return every[np.argsort(every["number"], kind="stable")]
 
 
 def _of_other_pages(parts: Parts, copies: NDArray[Any], settings: RuleSettings) -> list[int]:

@@ -25,7 +25,7 @@ from dedup.corpus.index import (
     is_index,
     write_about,
 )
-from dedup.corpus.parts import DOCUMENT, NULL, Column, Columns, Parts, RowsFile, part_path, write_part
+from dedup.corpus.parts import DOCUMENT, NULL, Column, Columns, Parts, RowsFile, write_part
 from dedup.corpus.tally import locked
 from dedup.errors import InputError
 from dedup.readers.streams import load_pyarrow
@@ -99,9 +99,9 @@ class NewIndex:
 
     def _write(self) -> None:
         rows, keys, words = self._waiting
-        rows["part"], rows["row"] = self._part, np.arange(AT_ONCE)
-        write_part(part_path(self._folder, self._part), Columns(keys, words))
-        self._rows.add(rows[: len(keys)])
+        rows = rows[: len(keys)]
+        write_part(self._folder, self._part, rows, Columns(keys, words))
+        self._rows.add(rows)
         self._part += 1
         keys.clear()
         words.clear()

@@ -104,14 +104,12 @@ class Result:
     Attributes:
         tally: what became of the documents.
         largest: the leaders of the largest clusters, with their numbers of duplicates.
-        memory_bytes: what the known documents took in memory at the end; None: that is not known.
-        known: how many there were; None likewise.
+        known: how many documents of different contents are known at the end; None: that is not known.
         empty_fields: those named for the text in which no document had any.
     """
 
     tally: Tally
     largest: list[tuple[str, int]] = field(default_factory=list)
-    memory_bytes: int | None = None
     known: int | None = None
     empty_fields: tuple[str, ...] = ()
 
@@ -167,7 +165,6 @@ def summary_object(result: Result, seconds: float) -> dict[str, Any]:
         **asdict(result.tally),
         "seconds": seconds,
         "known": result.known,
-        "memory_bytes": result.memory_bytes,
         "largest_clusters": [{"leader": leader, "duplicates": count} for leader, count in result.largest],
     }
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.corpus.parts import Parts
+from dedup.corpus.parts import Parts, places_in_runs, starts_of_runs
 from dedup.keys import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
 from dedup.rules.measures import may_be_alike
 from dedup.rules.settings import Limits, RuleSettings
@@ -101,11 +101,11 @@ def _shared(
         values = rows["bands"][:, number - keys.tables][compared]
     order = np.argsort(values, kind="stable").astype(np.uint32)
     values = values[order]
-    starts = np.flatnonzero(np.append(len(values) > 0, values[1:] != values[:-1]))
+    starts = starts_of_runs(values)
     sizes = np.diff(np.append(starts, len(values)))
     is_shared = sizes > 1
     starts, sizes = starts[is_shared], sizes[is_shared]
-    before = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    before = places_in_runs(sizes)
     places = order[np.repeat(starts, sizes) + before]
     read = np.minimum(sizes, MOST_READ)
     heads = np.repeat(np.cumsum(read) - read, sizes)
@@ -131,15 +131,14 @@ def _candidates(
     for each in shared:
         some = slice(*np.searchsorted(each.places, [places.start, places.stop]).tolist())
         before = each.before[some].astype(np.int64)
-        nth = np.arange(before.sum()) - np.repeat(np.cumsum(before) - before, before)
-        others = each.earliest[np.repeat(each.heads[some], before) + nth]
+        others = each.earliest[np.repeat(each.heads[some], before) + places_in_runs(before)]
         joined.append(np.repeat(each.places[some].astype(np.uint64) << _HALF, before) | others)
         # The lowest bit says whether a band is shared.
         weights.append(np.repeat(rarities[before] << 1 | each.is_band, before))
     pairs, weight = np.concatenate(joined), np.concatenate(weights)
     order = np.argsort(pairs, kind="stable")
     pairs, weight = pairs[order], weight[order]
-    starts = np.flatnonzero(np.append(len(pairs) > 0, pairs[1:] != pairs[:-1]))
+    starts = starts_of_runs(pairs)
     if not len(starts):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     pairs = pairs[starts]
@@ -147,8 +146,7 @@ def _candidates(
     order = np.lexsort((others, -np.add.reduceat(weight >> 1, starts), own))
     own, others = own[order], others[order]
     shares_band = np.bitwise_or.reduceat(weight & 1, starts).astype(np.bool_)[order]
-    firsts = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
-    rank = np.arange(len(own)) - np.repeat(firsts, np.diff(np.append(firsts, len(own))))
+    rank = places_in_runs(np.diff(np.append(starts_of_runs(own), len(own))))
     is_near = shares_band | (np.bitwise_count(fingerprints[own] ^ fingerprints[others]) <= RADIUS)
     chosen = (rank < MOST_RANKED) & is_near
     return own[chosen], others[chosen]

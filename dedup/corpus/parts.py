@@ -80,16 +80,26 @@ class Columns(NamedTuple):
     titles: Sequence[bytes] = ()
 
 
-def write_part(path: Path, columns: Columns) -> None:
-    """Write a part.
+def rows_of_signatures(signed: NDArray[Any]) -> NDArray[Any]:
+    """Return signatures, of the type `SIGNATURE`, as rows of the type `DOCUMENT`, each of which leads itself."""
+    rows = np.zeros(len(signed), DOCUMENT)
+    for name in SIGNATURE.names or ():
+        rows[name] = signed[name]
+    rows["leader"] = NULL
+    return rows
+
+
+def write_part(folder: Path, number: int, rows: NDArray[Any], columns: Columns) -> None:
+    """Write the part of a number, and note in the rows of its documents that they stand there.
 
     Raises:
         OSError: the disk does not take it.
     """
+    rows["part"], rows["row"] = number, np.arange(len(rows))
     count = len(columns.keys)
     given = [each or [b""] * count for each in columns]
     lengths = np.fromiter(map(len, chain.from_iterable(given)), np.int64, count * len(given))
-    with path.open("wb") as file:
+    with _part_path(folder, number).open("wb") as file:
         file.write(count.to_bytes(8, "little"))
         np.cumsum(lengths, dtype="<i8").tofile(file)
         for each in given:
@@ -136,7 +146,7 @@ class Parts:
         self.folder = folder
         path = folder / DOCUMENTS
         self.rows: NDArray[Any] = np.memmap(path, DOCUMENT, "r") if path.stat().st_size else np.empty(0, DOCUMENT)
-        self._part = lru_cache(_OPEN)(lambda number: Part(part_path(folder, number)))
+        self._part = lru_cache(_OPEN)(lambda number: Part(_part_path(folder, number)))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -213,8 +223,7 @@ class Parts:
             yield self._part(part).span(column, first, last + 1)
 
 
-def part_path(folder: Path, number: int) -> Path:
-    """Return where a part stands."""
+def _part_path(folder: Path, number: int) -> Path:
     return folder / f"{number:08}.part"
 
 
@@ -283,11 +292,21 @@ def first_of_text(rows: NDArray[Any]) -> NDArray[np.int64]:
     low, high = (np.ascontiguousarray(rows["digest"][:, half]) for half in (0, 1))
     firsts = np.arange(len(rows))
     order = np.lexsort((high, low))
-    is_other = (low[order][1:] != low[order][:-1]) | (high[order][1:] != high[order][:-1])
-    starts = np.flatnonzero(np.append(len(rows) > 0, is_other))
+    starts = starts_of_runs(low[order], high[order])
     sizes = np.diff(np.append(starts, len(rows)))
     # The sort is stable: the first of equal ones stands first.
     firsts[order] = np.repeat(order[starts], sizes)
     nothing = (low | high) == 0
     firsts[nothing] = np.flatnonzero(nothing)
     return firsts
+
+
+def starts_of_runs(*columns: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where runs of equal neighbours begin, in columns of the same length that are equal together."""
+    is_other = [each[1:] != each[:-1] for each in columns]
+    return np.flatnonzero(np.append(len(columns[0]) > 0, np.logical_or.reduce(is_other)))
+
+
+def places_in_runs(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return of each element of runs of some sizes how many of its run come before it."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.outputs import to_json
-from dedup.corpus.parts import DOCUMENT, NULL, Columns, part_path, write_part
+from dedup.corpus.parts import Columns, rows_of_signatures, write_part
 from dedup.corpus.signing import Signatures, contents_of, sign
 from dedup.corpus.sorting import Ranks
 from dedup.readers.documents import (
@@ -40,8 +40,8 @@ class Wanted(NamedTuple):
 
     Attributes:
         scheme: how signatures are made.
-        fewest_tokens: words are wanted of texts of so many; 0: of none.
-        fewest_indexed: texts of so many are found by their keys.
+        fewest_tokens: texts of so many are found by their keys.
+        words: whether the words of these are wanted.
         deflated: whether words are.
         records: whether documents are written as they came.
         columns: whether that is as rows of Parquet.
@@ -52,7 +52,7 @@ class Wanted(NamedTuple):
 
     scheme: str
     fewest_tokens: int
-    fewest_indexed: int
+    words: bool
     deflated: bool = False
     records: bool = False
     columns: bool = False
@@ -63,8 +63,7 @@ class Wanted(NamedTuple):
     @classmethod
     def of_words(cls, settings: RuleSettings, **values: Any) -> Wanted:
         """Return what deciding takes; `values` say what else is wanted."""
-        fewest = settings.fewest_tokens
-        return cls(settings.scheme, 0 if settings.mode is Mode.PAPER else fewest, fewest, **values)
+        return cls(settings.scheme, settings.fewest_tokens, settings.mode is not Mode.PAPER, **values)
 
 
 class Portion(NamedTuple):
@@ -108,22 +107,22 @@ def write_portion(items: Sequence[Item], signed: Signatures, folder: Path, numbe
     documents = [item for item in items if isinstance(item, CorpusDocument)]
     problems = {place: each.problem for place, each in enumerate(documents) if each.problem}
     unanalysed = signed.unanalysed | problems
-    rows = np.zeros(len(documents), DOCUMENT)
-    for name in SIGNATURE.names or ():
-        rows[name] = signed.rows[name]
-    rows[list(problems)] = np.zeros(1, DOCUMENT)
-    rows["leader"], rows["size"], rows["deflated"] = NULL, signed.text_bytes, wanted.deflated
+    signatures = signed.rows.copy()
+    signatures[list(problems)] = np.zeros(1, SIGNATURE)
+    rows = rows_of_signatures(signatures)
+    rows["size"], rows["deflated"] = signed.text_bytes, wanted.deflated
     rows["file"] = [each.position.file for each in documents]
     rows["ordinal"] = [each.position.ordinal for each in documents]
-    rows["part"], rows["row"] = number, np.arange(len(rows))
-    rows["indexed"] = rows["tokens"] >= wanted.fewest_indexed
+    rows["indexed"] = rows["tokens"] >= wanted.fewest_tokens
     rows["unanalysed"][list(unanalysed)] = True
     rows["titled"] = [bool(signed.titles.get(place)) for place in range(len(rows))]
-    has_words = (rows["tokens"] >= wanted.fewest_tokens) & (wanted.fewest_tokens > 0)
-    words = [each if is_wanted else b"" for each, is_wanted in zip(signed.words, has_words.tolist(), strict=True)]
+    has_words = (rows["indexed"] & wanted.words).tolist()
+    words = [each if is_wanted else b"" for each, is_wanted in zip(signed.words, has_words, strict=True)]
     mains = [signed.pages.get(place) for place in range(len(documents))]
     write_part(
-        part_path(folder, number),
+        folder,
+        number,
+        rows,
         Columns(
             [each.key.encode() for each in documents],
             [deflate(each) if each else each for each in words] if wanted.deflated else words,

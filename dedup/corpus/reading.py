@@ -18,18 +18,13 @@ from dedup.console import Progress, counted, plain
 from dedup.corpus.index import SavedIndex
 from dedup.corpus.job import Job
 from dedup.corpus.outputs import to_json
-from dedup.corpus.parts import Columns, RowsFile, part_path, reorder, write_part
+from dedup.corpus.parts import Columns, RowsFile, reorder, write_part
 from dedup.corpus.portion import Portion, Wanted, read_lines, write_portion
 from dedup.corpus.signing import contents_of, sign_safely
 from dedup.corpus.sorting import UNDATED, Ranks
 from dedup.corpus.tally import Tally, require_made_with
 from dedup.errors import InputError
-from dedup.readers.documents import (
-    Item,
-    Keep,
-    Position,
-    Rejected,
-)
+from dedup.readers.documents import Item, Keep, Position, Rejected
 from dedup.readers.jsonl import LineRange
 from dedup.readers.portions import first_documents, gather, read_files, read_portions
 from dedup.workers.pool import WorkerDiedError, WorkerPool
@@ -47,13 +42,11 @@ class Corpus:
 
     Attributes:
         tally: the counts.
-        known: how many documents come first that a saved index knows.
         unanalysed: why the analysis of a document failed, by its number.
         fields: which fields named for the text any document has, see `CorpusDocument.parts`.
     """
 
     tally: Tally = field(default_factory=Tally)
-    known: int = 0
     unanalysed: dict[int, str] = field(default_factory=dict)
     fields: int = 0
 
@@ -84,7 +77,7 @@ class Reader:
         Raises:
             InputError: something cannot be read, no document has a date, or the index was made otherwise.
         """
-        corpus = self._corpus
+        corpus, known = self._corpus, 0
         with (
             closing(RowsFile(self._folder)) as rows,
             (self._folder / REJECTED).open("wb") as rejected,
@@ -92,17 +85,17 @@ class Reader:
         ):
             for some in self._known():
                 rows.add(some)
-                corpus.known += len(some)
-            end = corpus.known
+                known += len(some)
+            end = known
             async with aclosing(self._portions()) as portions:
                 async for portion in portions:
                     rows.add(portion.rows)
                     rejected.writelines(self._note(portion))
                     corpus.unanalysed |= {end + place: why for place, why in portion.unanalysed.items()}
                     end += len(portion.rows)
-                    progress.show(self._bytes(portion.end), f"{end - corpus.known:,} documents")
+                    progress.show(self._bytes(portion.end), f"{end - known:,} documents")
         if self._job.keep is not Keep.FIRST:
-            self._sort()
+            self._sort(known)
         return corpus
 
     def _known(self) -> Iterator[NDArray[Any]]:
@@ -117,8 +110,7 @@ class Reader:
             for block in saved.blocks():
                 rows = block.rows
                 rows["deflated"] = rows["known"] = True
-                rows["part"], rows["row"] = self._part, np.arange(len(rows))
-                write_part(part_path(self._folder, self._part), Columns(block.keys, block.words))
+                write_part(self._folder, self._part, rows, Columns(block.keys, block.words))
                 self._part += 1
                 loaded += len(rows)
                 progress.show(loaded)
@@ -186,9 +178,9 @@ class Reader:
             self._stream.write(f"dedup files: {plain(rejected.source)}: {plain(why)}\n")
             self._stream.flush()
 
-    def _sort(self) -> None:
-        """Bring the documents into the order that says which is kept."""
-        job, known = self._job, self._corpus.known
+    def _sort(self, known: int) -> None:
+        """Bring the documents into the order that says which is kept, behind so many that are known."""
+        job = self._job
         ranks = Ranks.joined(self._ranks)
         undated = int(np.count_nonzero(ranks == UNDATED))
         if undated and undated == len(ranks):

@@ -22,26 +22,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dedup.atomic_files import replace_file
 from dedup.console import Progress
 from dedup.corpus import chains
-from dedup.corpus.chains import with_copies
-from dedup.corpus.decisions import DECISION, leaders_of
+from dedup.corpus.decisions import leaders_of
 from dedup.corpus.index import SavedIndex
 from dedup.corpus.index_writing import blocks_of, save
 from dedup.corpus.job import Job, Result, is_same_index
 from dedup.corpus.outputs import has_columns
-from dedup.corpus.pairing import closest_of, pairs_of
 from dedup.corpus.parts import Parts
 from dedup.corpus.portion import Wanted
 from dedup.corpus.reading import Corpus, Reader
 from dedup.corpus.tally import about_settings, locked, nothing_read
-from dedup.corpus.writing import Clusters, Writer, common_schema
+from dedup.corpus.writing import Clusters, Outputs, Writer, common_schema, count_all
 from dedup.readers.files import preloads
-from dedup.rules.settings import Mode
 from dedup.workers.pool import WorkerPool
 
 T = TypeVar("T")
@@ -68,20 +64,20 @@ def run_job(job: Job, stream: TextIO) -> Result:
     with _work_folder(job) as folder:
         schema = common_schema(job.files) if "kept" in job.outputs else None
         steps = Steps(job, folder, schema, stream)
-        with steps.workers():
-            corpus = steps.read()
-            parts = Parts(folder)
-            if corpus.tally.rejected and len(parts) == corpus.known:
-                raise nothing_read(corpus.tally.first_rejected[0], corpus.tally.rejected - 1)
-            steps.pair(parts)
-            decided = steps.decide(parts)
-        with closing(Writer(job, folder, parts, corpus, schema)) as writer:
-            clusters = Clusters(parts, decided)
-            writer.write(decided, clusters)
-            tally = corpus.tally
+        with closing(Outputs(job, folder, schema)) as outputs:
+            with steps.workers():
+                corpus = steps.read()
+                parts, tally = Parts(folder), corpus.tally
+                if tally.rejected and len(parts) == parts.known:
+                    raise nothing_read(tally.first_rejected[0], tally.rejected - 1)
+                steps.pair(parts)
+                decided = steps.decide(parts)
+            count_all(job, parts, corpus, decided)
             tally.require_few_dropped(job.max_dropped)
             if is_same_index(job.against, job.save_index):
                 tally.require_new(job.against)
+            clusters = Clusters(parts, decided)
+            Writer(job, folder, parts, outputs, has_rows=schema is not None).write(decided, clusters)
             contents = parts.contents()
             if job.save_index is not None:
                 blocks = blocks_of(parts, contents, leaders_of(parts.rows["leader"], decided), job.settings.mode)
@@ -91,12 +87,11 @@ def run_job(job: Job, stream: TextIO) -> Result:
                 from dedup.corpus.report import write_report_of_files  # noqa: PLC0415
 
                 write_report_of_files(job, tally, folder, parts, contents)
-            writer.name_outputs()
+            outputs.name_all(tally.rejected)
         tally.seconds = time.monotonic() - started
         names = job.options.text_fields
         empty_fields = tuple(name for number, name in enumerate(names) if not corpus.fields >> number & 1)
-        nbytes = parts.rows.nbytes + decided.nbytes
-        return Result(tally, clusters.largest(_LARGEST), nbytes, len(contents), empty_fields)
+        return Result(tally, clusters.largest(_LARGEST), len(contents), empty_fields)
 
 
 @contextmanager
@@ -137,16 +132,15 @@ class Steps:
             keep=job.keep,
             date_field=job.date_field,
         )
-        about = folder / "about.json"
-        if not about.exists() or about.read_text(encoding="utf-8") != self._about:
-            for path in folder.iterdir():
-                if path.name != "lock":
-                    path.unlink()
-            about.write_text(self._about, encoding="utf-8")
+        path, about = folder / "about.json", self._about()
+        if not path.exists() or path.read_text(encoding="utf-8") != about:
+            for left in folder.iterdir():
+                if left.name != "lock":
+                    left.unlink()
+            path.write_text(about, encoding="utf-8")
 
-    @property
     def _about(self) -> str:
-        """What must be the same for a job to go on with what an earlier one has left."""
+        """Return what must be the same for a job to go on with what an earlier one has left."""
         job = self._job
         against = None if job.against is None else SavedIndex(job.against).identity.hex()
         values = [version("scrapy-neardup"), about_settings(job.settings), against, job.limit, *self._wanted]
@@ -181,27 +175,17 @@ class Steps:
         return self.once("decided", lambda: self._decide(parts))
 
     def _pair(self, parts: Parts) -> list[tuple[int, int]]:
-        """Write the pairs; return where those begin and end that are decided at once."""
-        settings = self._job.settings
-        if settings.mode is Mode.PAPER:
-            return []
         with Progress("pairing", 1.0, self._stream) as progress:
-            pairs, tasks = chains.by_chains(pairs_of(parts, settings, progress.show))
-        np.save(self._folder / chains.PAIRS, pairs)
-        return tasks
+            return chains.pair(parts, self._job.settings, progress.show)
 
     def _decide(self, parts: Parts) -> NDArray[Any]:
-        settings = self._job.settings
-        if settings.mode is Mode.PAPER:
-            decided = chains.decide_by_paper(parts, closest_of(parts, settings))
-        else:
-            decided = self._runner.run(self._decide_chains(self.pair(parts)))
-        return with_copies(parts, decided, settings)
+        found = self._runner.run(self._decide_chains(self.pair(parts)))
+        return chains.complete(parts, found, self._job.settings)
 
-    async def _decide_chains(self, tasks: list[tuple[int, int]]) -> NDArray[Any]:
+    async def _decide_chains(self, tasks: list[tuple[int, int]]) -> list[NDArray[Any]]:
         """Decide chains on all cores; one that takes a worker too long in this process, beside them."""
         total = tasks[-1][-1] if tasks else 0
-        found = [np.empty(0, DECISION)]
+        found: list[NDArray[Any]] = []
         under_way: list[asyncio.Future[Any]] = []
         with Progress("deciding", total, self._stream) as progress:
             for start, end in tasks:
@@ -219,7 +203,7 @@ class Steps:
                 for task in under_way:
                     task.cancel()
                 await asyncio.gather(*under_way, return_exceptions=True)
-        return np.concatenate(found)
+        return found
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """Return what a step has made, now or in a run that was killed."""

@@ -12,7 +12,7 @@ from dedup.corpus.decisions import PLACE_OF_RULE, PLACE_OF_VERDICT, row_of
 from dedup.corpus.parts import NULL, Parts
 from dedup.rules.decisions import Answer, decision_of
 from dedup.rules.documents import Match, StoredDocument, Verdict
-from dedup.rules.own_words import FEWEST_DOCUMENTS, MOST_LOOKED_AT, are_alike, find_places, words_at
+from dedup.rules.own_words import FEWEST_DOCUMENTS, MOST_LOOKED_AT, Aligned, are_alike, find_places, words_at
 from dedup.rules.pair import Pair
 from dedup.rules.settings import RuleSettings
 from dedup.rules.table import Rule, decide
@@ -81,14 +81,16 @@ class Template:
         """
         numbers = members["number"].tolist()
         known = {each for number in numbers for each in candidates[number] if self._parts.rows["known"][each]}
-        others = list(filter(self._is_compared, [*sorted(known - {self._leader}), *numbers]))[: MOST_LOOKED_AT - 1]
-        if len(others) + 1 < FEWEST_DOCUMENTS or not self._is_compared(self._leader):
+        compared = list(filter(self._is_compared, [*sorted(known - {self._leader}), *numbers]))
+        if len(compared) + 1 < FEWEST_DOCUMENTS or not self._is_compared(self._leader):
             return members
-        self._places = find_places(self._tokens, [self._tokens_of(each) for each in others])
+        aligned = {number: self._align(number) for number in compared[: MOST_LOOKED_AT - 1]}
+        self._places = find_places(self._tokens, list(aligned.values()))
         if not self._places:
             return members
-        for number in (self._leader, *known):
-            self._words[number] = words_at(self._places, self._tokens, self._tokens_of(number))
+        for number in (self._leader, *compared):
+            other = aligned.get(number) or self._align(number)
+            self._words[number] = words_at(self._places, self._tokens, other)
         for place, number in enumerate(numbers):
             if self._is_compared(number):
                 self._look_at(members[place : place + 1], number, candidates[number])
@@ -96,7 +98,7 @@ class Template:
 
     def _look_at(self, row: NDArray[Any], number: int, candidates: Sequence[int]) -> None:
         """Change the decision on a copy, if it is none of the leader."""
-        own = self._words[number] = words_at(self._places, self._tokens, self._tokens_of(number))
+        own = self._words[number]
         if are_alike(own, self._words[self._leader]):
             return
         self._chains.note(number, NULL)
@@ -113,6 +115,9 @@ class Template:
                 return
         row["verdict"], row["rule"] = PLACE_OF_VERDICT[Rule.OWN_WORDS.verdict], PLACE_OF_RULE[Rule.OWN_WORDS]
         row["second"], row["lost"], row["lost_bytes"], row["places"] = NULL, 0, 0, 0
+
+    def _align(self, number: int) -> Aligned:
+        return Aligned.of(self._tokens, self._tokens_of(number))
 
     def _tokens_of(self, number: int) -> list[bytes]:
         return without_signs(self._parts.words(number)).split(b"\n")

@@ -8,19 +8,17 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus import chains
 from dedup.corpus.decisions import decision_in
-from dedup.corpus.pairing import closest_of, pairs_of
 from dedup.corpus.parts import Parts, RowsFile
 from dedup.corpus.portion import Wanted, write_portion
 from dedup.corpus.signing import contents_of, sign
 from dedup.readers.documents import CorpusDocument, Position, storable
 from dedup.rules.decisions import Decision
 from dedup.rules.documents import Verdict
-from dedup.rules.settings import Mode, RuleSettings
+from dedup.rules.settings import RuleSettings
 
 _AT_ONCE = 1000
 
@@ -65,14 +63,9 @@ def read_texts(
 
 
 def decide_parts(parts: Parts, settings: RuleSettings) -> NDArray[Any]:
-    """Decide documents; see `dedup.corpus.chains.with_copies`."""
-    if settings.mode is Mode.PAPER:
-        decided = chains.decide_by_paper(parts, closest_of(parts, settings))
-    else:
-        pairs, _ = chains.by_chains(pairs_of(parts, settings))
-        np.save(parts.folder / chains.PAIRS, pairs)
-        decided = chains.decide(parts.folder, 0, len(pairs), settings)
-    return chains.with_copies(parts, decided, settings)
+    """Decide documents; see `dedup.corpus.chains.complete`."""
+    tasks = chains.pair(parts, settings)
+    return chains.complete(parts, [chains.decide(parts.folder, *task, settings) for task in tasks], settings)
 
 
 def _document(key: str, content: str | bytes) -> CorpusDocument:

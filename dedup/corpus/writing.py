@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dedup.corpus.decisions import EXACT, IS_DUPLICATE, decision_in, leaders_of
 from dedup.corpus.job import Job
-from dedup.corpus.outputs import Output, extended, has_columns, open_output, to_json, with_columns
+from dedup.corpus.outputs import Output, Row, extended, has_columns, open_output, to_json, with_columns
 from dedup.corpus.parts import NULL, Column, Parts
 from dedup.corpus.portion import rows_path
 from dedup.corpus.reading import REJECTED, Corpus
@@ -138,25 +138,24 @@ class Clusters:
             start += size
 
 
-class Writer:
-    """Writes the outputs of a job.
+class Outputs:
+    """The outputs of a job, open from its beginning: what cannot be written is said before anything is read.
 
     Args:
-        job: its outputs.
+        job: names them.
         folder: that of the job.
-        parts: the documents.
-        corpus: what was read besides.
-        schema: the columns of all that was read, where it is Parquet of one kind.
+        schema: the columns of all that is read, where it is Parquet of one kind.
+
+    Attributes:
+        files: those that are open, by what goes into them.
 
     Raises:
         InputError: an output cannot be written.
     """
 
-    def __init__(self, job: Job, folder: Path, parts: Parts, corpus: Corpus, schema: Any) -> None:
-        self._job, self._folder, self._parts, self._corpus = job, folder, parts, corpus
-        self._outputs: dict[str, Output] = {}
-        self._is_general = schema is None and has_columns(job.outputs.get("kept", Path()))
-        self._rows_of = lru_cache(8)(self._open_rows)
+    def __init__(self, job: Job, folder: Path, schema: Any) -> None:
+        self._paths = job.outputs
+        self.files: dict[str, Output] = {}
         columns = dict(_COLUMNS)
         if schema is not None:
             columns["kept"] = schema
@@ -166,9 +165,79 @@ class Writer:
         paths = job.outputs | ({"report": folder / REPORTED} if "report" in job.outputs else {})
         with ExitStack() as stack:
             for name in (each for each in columns if each in paths):
-                self._outputs[name] = open_output(paths[name], columns[name])
-                stack.callback(self._outputs[name].discard)
+                self.files[name] = open_output(paths[name], columns[name])
+                stack.callback(self.files[name].discard)
             self._open = stack.pop_all()
+
+    def write(self, name: str, row: Row) -> None:
+        """Write a row, if there is an output of the name."""
+        if name in self.files:
+            self.files[name].write(row)
+
+    def name_all(self, rejected: int) -> None:
+        """Give the outputs their names; a file of what was rejected is there only where anything was."""
+        for output in self.files.values():
+            output.close()
+        if "rejected" in self._paths and not rejected:
+            self._paths["rejected"].unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close all files; outputs that are not whole are removed."""
+        self._open.close()
+
+
+def count_all(job: Job, parts: Parts, corpus: Corpus, decided: NDArray[Any]) -> None:
+    """Count what became of the documents.
+
+    Args:
+        job: names their files.
+        parts: the documents.
+        corpus: has the tally.
+        decided: what is a copy, or similar to another document, of the type `dedup.corpus.decisions.DECISION`.
+    """
+    tally, rows = corpus.tally, parts.rows
+    for number, reason in corpus.unanalysed.items():
+        tally.count_unanalysed(_source_of(job, parts, number), reason)
+    is_copy = IS_DUPLICATE[decided["verdict"]]
+    dropped = decided[is_copy]
+    tally.similar = len(decided) - len(dropped)
+    near = dropped[dropped["verdict"] != EXACT]
+    numbers = dropped["number"]
+    is_dropped = np.zeros(len(rows), np.bool_)
+    is_dropped[numbers] = True
+    read = ~rows["known"]
+    is_new = read & ~is_dropped & ~rows["unanalysed"]
+    tally.count_new(
+        int(np.count_nonzero(is_new)),
+        int(np.count_nonzero(is_new & (rows["tokens"] == 0))),
+        int(rows["size"][is_new].sum()),
+    )
+    tally.count_dropped(near, len(dropped), rows["tokens"][numbers], rows["size"][numbers])
+    of_index = dropped[dropped["matched"] < parts.known]
+    same_text = (rows["digest"][of_index["number"]] == rows["digest"][of_index["matched"]]).all(axis=1)
+    pairs = of_index[same_text][["number", "matched"]].tolist()
+    tally.recurred = sum(parts.key(number) == parts.key(first) for number, first in pairs)
+    counts = np.zeros((len(job.files), 2), np.int64)
+    for column, chosen in enumerate((read, is_dropped)):
+        counts[:, column] = np.bincount(rows["file"][chosen], minlength=len(counts))
+    tally.count_sources([file.name for file in job.files], counts)
+
+
+class Writer:
+    """Writes what was decided into the outputs of a job.
+
+    Args:
+        job: what is to be done.
+        folder: that of the job.
+        parts: the documents.
+        outputs: those of the job.
+        has_rows: whether all documents are rows of Parquet of one kind.
+    """
+
+    def __init__(self, job: Job, folder: Path, parts: Parts, outputs: Outputs, *, has_rows: bool) -> None:
+        self._job, self._folder, self._parts, self._outputs = job, folder, parts, outputs
+        self._has_rows = has_rows
+        self._rows_of = lru_cache(8)(self._open_rows)
 
     def write(self, decided: NDArray[Any], clusters: Clusters) -> None:
         """Write everything.
@@ -183,89 +252,40 @@ class Writer:
         """
         self._write_rejected()
         self._write_related(decided)
-        self._count(decided)
         is_kept = ~self._parts.rows["known"]
         is_kept[decided["number"][IS_DUPLICATE[decided["verdict"]]]] = False
-        if "kept" in self._outputs:
+        if "kept" in self._outputs.files:
             numbers = np.flatnonzero(is_kept)
             if self._job.cluster_fields:
                 self._write_with_clusters(numbers, decided, clusters)
             else:
                 self._write_kept(numbers)
-        if "clusters" in self._outputs:
+        if "clusters" in self._outputs.files:
             for row in clusters.rows():
-                self._outputs["clusters"].write(row)
-        if "report" in self._outputs:
-            self._outputs.pop("report").close()
-
-    def name_outputs(self) -> None:
-        """Give the outputs their names; a file of what was rejected is there only where anything was."""
-        for output in self._outputs.values():
-            output.close()
-        if "rejected" in self._job.outputs and not self._corpus.tally.rejected:
-            self._job.outputs["rejected"].unlink(missing_ok=True)
-
-    def close(self) -> None:
-        """Close all files; outputs that are not whole are removed."""
-        self._open.close()
+                self._outputs.write("clusters", row)
+        if "report" in self._outputs.files:
+            self._outputs.files.pop("report").close()
 
     def _write_rejected(self) -> None:
-        if "rejected" in self._outputs:
+        if "rejected" in self._outputs.files:
             with (self._folder / REJECTED).open("rb") as lines:
                 for line in lines:
-                    self._outputs["rejected"].write(line.removesuffix(b"\n"))
+                    self._outputs.write("rejected", line.removesuffix(b"\n"))
 
     def _write_related(self, decided: NDArray[Any]) -> None:
-        if not self._outputs.keys() & {"dropped", "similar", "pairs", "report"}:
+        if not self._outputs.files.keys() & {"dropped", "similar", "pairs", "report"}:
             return
         for each in decided:
             number, decision = int(each["number"]), decision_in(each, self._parts)
             key = self._parts.key(number)
-            row = {**related_row(key, decision), "source": self._source_of(number)}
-            self._write("report", row)
-            self._write("pairs", {"a": decision.original, "b": key, **decision.columns()})
-            self._write("dropped" if decision.is_dropped else "similar", row)
-
-    def _count(self, decided: NDArray[Any]) -> None:
-        """Count what became of the documents."""
-        tally, rows, corpus = self._corpus.tally, self._parts.rows, self._corpus
-        for number, reason in corpus.unanalysed.items():
-            tally.count_unanalysed(self._source_of(number), reason)
-        is_copy = IS_DUPLICATE[decided["verdict"]]
-        dropped = decided[is_copy]
-        tally.similar = len(decided) - len(dropped)
-        near = dropped[dropped["verdict"] != EXACT]
-        numbers = dropped["number"]
-        is_dropped = np.zeros(len(rows), np.bool_)
-        is_dropped[numbers] = True
-        read = ~rows["known"]
-        is_new = read & ~is_dropped & ~rows["unanalysed"]
-        tally.count_new(
-            int(np.count_nonzero(is_new)),
-            int(np.count_nonzero(is_new & (rows["tokens"] == 0))),
-            int(rows["size"][is_new].sum()),
-        )
-        tally.count_dropped(near, len(dropped), rows["tokens"][numbers], rows["size"][numbers])
-        of_index = dropped[dropped["matched"] < corpus.known]
-        same_text = (rows["digest"][of_index["number"]] == rows["digest"][of_index["matched"]]).all(axis=1)
-        pairs = of_index[same_text][["number", "matched"]].tolist()
-        tally.recurred = sum(self._parts.key(number) == self._parts.key(first) for number, first in pairs)
-        counts = np.zeros((len(self._job.files), 2), np.int64)
-        for column, chosen in enumerate((read, is_dropped)):
-            counts[:, column] = np.bincount(rows["file"][chosen], minlength=len(counts))
-        tally.count_sources([file.name for file in self._job.files], counts)
-
-    def _write(self, name: str, row: dict[str, Any]) -> None:
-        if name in self._outputs:
-            self._outputs[name].write(row)
-
-    def _source_of(self, number: int) -> str:
-        position = self._parts.position(number)
-        return source_of(self._job.files[position.file].name, position)
+            row = {**related_row(key, decision), "source": _source_of(self._job, self._parts, number)}
+            self._outputs.write("report", row)
+            self._outputs.write("pairs", {"a": decision.original, "b": key, **decision.columns()})
+            self._outputs.write("dropped" if decision.is_dropped else "similar", row)
 
     def _write_kept(self, numbers: NDArray[np.int64]) -> None:
         """Write documents as they came; to Parquet as rows that all have, where not all of them come from there."""
-        output = self._outputs["kept"]
+        output = self._outputs.files["kept"]
         if has_columns(output.path):
             for number in numbers.tolist():
                 output.write(self._columns_of(number))
@@ -275,14 +295,14 @@ class Writer:
 
     def _write_with_clusters(self, numbers: NDArray[np.int64], decided: NDArray[Any], clusters: Clusters) -> None:
         """Write documents with the fields of their clusters."""
-        output = self._outputs["kept"]
+        output = self._outputs.files["kept"]
         fields = self._cluster_fields(numbers, decided, clusters)
         if not has_columns(output.path):
             for number in numbers.tolist():
                 line = self._parts.value(number, Column.RECORD)
                 self._require_without(fields_of(line), number)
                 output.write(line.rstrip()[:-1] + b", " + to_json(next(fields))[1:])
-        elif self._is_general:
+        elif not self._has_rows:
             for number in numbers.tolist():
                 output.write(self._columns_of(number) | next(fields))
         else:
@@ -313,13 +333,13 @@ class Writer:
         """
         for name in CLUSTER_FIELDS:
             if name in fields:
-                source = self._source_of(number)
+                source = _source_of(self._job, self._parts, number)
                 raise InputError(f"--cluster-fields: {source} has a field {name!r} already; leave it out")
 
     def _columns_of(self, number: int) -> Any:
         """Return a document as a row of Parquet."""
         parts = self._parts
-        if not self._is_general:
+        if self._has_rows:
             row = parts.rows[number]
             return ParquetRow(self._rows_of(int(row["part"])), int(row["row"]))
         text = parts.value(number, Column.TEXT).decode()
@@ -327,7 +347,7 @@ class Writer:
             "key": parts.key(number),
             # Of a page that could not be analysed there is none.
             "text": text or (None if parts.rows["unanalysed"][number] else ""),
-            "source": self._source_of(number),
+            "source": _source_of(self._job, self._parts, number),
             "record": parts.value(number, Column.RECORD)[:-1].decode(),
         }
 
@@ -335,3 +355,9 @@ class Writer:
         arrow = load_pyarrow("")
         with arrow.memory_map(str(rows_path(self._folder, part))) as file:
             return arrow.ipc.open_file(file).get_batch(0)
+
+
+def _source_of(job: Job, parts: Parts, number: int) -> str:
+    """Return file and line of a document."""
+    position = parts.position(number)
+    return source_of(job.files[position.file].name, position)

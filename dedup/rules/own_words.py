@@ -10,6 +10,7 @@ Texts are their tokens, as `dedup.signature.signature.without_signs` returns the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from dedup.rules.word_comparison import TokenChange, find_rewritten
 
@@ -28,35 +29,50 @@ _LARGEST_SHARE = 0.34
 _FEWEST_WORDS = 5
 
 
-def find_places(leader: Tokens, others: Sequence[Tokens]) -> list[Place]:
+class Aligned(NamedTuple):
+    """A document of a cluster beside its leader.
+
+    Attributes:
+        tokens: its own.
+        changes: what became of those of the leader.
+    """
+
+    tokens: Tokens
+    changes: Sequence[TokenChange]
+
+    @classmethod
+    def of(cls, leader: Tokens, tokens: Tokens) -> Aligned:
+        """Align a document with its leader, by the tokens of both."""
+        return cls(tokens, [each for each in find_rewritten(leader, tokens) if _is_own(each)])
+
+
+def find_places(leader: Tokens, others: Sequence[Aligned]) -> list[Place]:
     """Return the places of a leader at which the documents of its cluster have words of their own.
 
     At a place at least `FEWEST_DOCUMENTS` have other words, and no words are those of more than a third of all.
 
     Args:
         leader: the tokens of the leader.
-        others: those of other documents of the cluster, few.
+        others: other documents of the cluster, few.
     """
-    changes = [find_rewritten(leader, other) for other in others]
     places: list[Place] = []
-    for start, end in sorted((each.a_start, each.a_end) for some in changes for each in some if _is_own(each)):
+    for start, end in sorted((change.a_start, change.a_end) for other in others for change in other.changes):
         if places and start <= places[-1][1]:
             places[-1] = places[-1][0], max(places[-1][1], end)
         else:
             places.append((start, end))
-    return [place for place in places if _is_of_template(place, leader, others, changes)]
+    return [place for place in places if _is_of_template(place, leader, others)]
 
 
-def words_at(places: Sequence[Place], leader: Tokens, other: Tokens) -> list[frozenset[bytes]]:
+def words_at(places: Sequence[Place], leader: Tokens, other: Aligned) -> list[frozenset[bytes]]:
     """Return the words that a document has at places of its leader.
 
     Args:
         places: what `find_places` returned.
         leader: the tokens of the leader.
-        other: those of the document.
+        other: the document.
     """
-    changes = find_rewritten(leader, other)
-    return [_words_at(place, leader, other, changes) for place in places]
+    return [_words_at(place, leader, other) for place in places]
 
 
 def are_alike(ours: Sequence[frozenset[bytes]], theirs: Sequence[frozenset[bytes]]) -> bool:
@@ -64,11 +80,9 @@ def are_alike(ours: Sequence[frozenset[bytes]], theirs: Sequence[frozenset[bytes
     return all(map(_are_alike, ours, theirs))
 
 
-def _is_of_template(
-    place: Place, leader: Tokens, others: Sequence[Tokens], changes: Sequence[Sequence[TokenChange]]
-) -> bool:
+def _is_of_template(place: Place, leader: Tokens, others: Sequence[Aligned]) -> bool:
     groups: list[tuple[frozenset[bytes], list[int]]] = []
-    found = [_words_at(place, leader, *each) for each in zip(others, changes, strict=True)]
+    found = [_words_at(place, leader, each) for each in others]
     for number, words in enumerate([frozenset(leader[slice(*place)]), *found]):
         group = next((numbers for theirs, numbers in groups if _are_alike(words, theirs)), None)
         if group is None:
@@ -80,12 +94,12 @@ def _is_of_template(
     return with_words >= FEWEST_DOCUMENTS and most <= max(1, _LARGEST_SHARE * (len(others) + 1))
 
 
-def _words_at(place: Place, leader: Tokens, other: Tokens, changes: Sequence[TokenChange]) -> frozenset[bytes]:
+def _words_at(place: Place, leader: Tokens, other: Aligned) -> frozenset[bytes]:
     start, end = place
-    there = [each for each in changes if _is_own(each) and start <= each.a_end and each.a_start <= end]
+    there = [each for each in other.changes if start <= each.a_end and each.a_start <= end]
     if not there:
         return frozenset(leader[start:end])
-    return frozenset(token for each in there for token in other[each.b_start : each.b_end])
+    return frozenset(token for each in there for token in other.tokens[each.b_start : each.b_end])
 
 
 def _is_own(change: TokenChange) -> bool:

@@ -30,14 +30,13 @@ from dedup.corpus import chains
 from dedup.corpus.decisions import decision_in
 from dedup.corpus.index import rows_of
 from dedup.corpus.pairing import PAIR
-from dedup.corpus.parts import DOCUMENT, NULL, Columns, Parts, RowsFile, part_path, write_part
+from dedup.corpus.parts import NULL, Columns, Parts, RowsFile, rows_of_signatures, write_part
 from dedup.corpus.tally import about_settings
 from dedup.corpus.writing import RELATED, related_row
 from dedup.errors import InputError
 from dedup.rules.documents import DUPLICATES, Verdict
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.table import Rule
-from dedup.signature.signature import SIGNATURE
 from dedup.spark.candidates import DIGEST, PriorIndex, candidates_of, contents_of, semi_join
 from dedup.spark.session import Steps, Telling
 from dedup.spark.signing import ddl_of, packed, sign_documents, signatures_of, with_word_lists
@@ -344,10 +343,8 @@ class _Task:
         for number, candidates in enumerate(batch.column("candidates").to_pylist(), len(self._ids)):
             self._pairs.extend(chain.from_iterable((number, each) for each in candidates or ()))
         self._ids.extend(batch.column("id").to_pylist())
-        rows = np.zeros(len(batch), DOCUMENT)
-        for name in SIGNATURE.names or ():
-            rows[name] = signed.rows[name]
-        rows["leader"], rows["indexed"] = NULL, True
+        rows = rows_of_signatures(signed.rows)
+        rows["indexed"] = True
         self._write(rows, batch.column("key"), signed.words)
 
     def close(self) -> None:
@@ -375,8 +372,8 @@ class _Task:
             }
 
     def _write(self, rows: NDArray[Any], keys: pa.Array, words: Sequence[bytes]) -> None:
-        rows["part"], rows["row"] = self._part, np.arange(len(rows))
-        write_part(part_path(self._folder, self._part), Columns([key.encode() for key in keys.to_pylist()], words))
+        columns = Columns([key.encode() for key in keys.to_pylist()], words)
+        write_part(self._folder, self._part, rows, columns)
         self._rows.add(rows)
         self._part += 1
 

@@ -22,7 +22,9 @@ from tests.texts import document, edited
 COMMANDS = [
     pytest.param(["index", "load", "copy", "new"], id="load"),
     pytest.param(["index", "query", "copy", "text.txt"], id="query"),
-    pytest.param(["files", "text.txt", "--kept", "new", "--against", "copy"], id="against", marks=pytest.mark.slow),
+    pytest.param(
+        ["files", "text.txt", "--kept", "new.jsonl", "--against", "copy"], id="against", marks=pytest.mark.slow
+    ),
 ]
 
 

@@ -251,6 +251,15 @@ def test_what_cannot_be_done_is_said_in_a_line(
     assert not list(tmp_path.glob(".*"))
 
 
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    # Whoever reads it first says that nothing could be read.
+    write(tmp_path / "in.jsonl", [{"words": TEXT}])
+    done = dedup("in.jsonl", "--kept", "kept.txt", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: kept.txt: unknown output format")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
 @pytest.mark.slow
 def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
     write(tmp_path / "old.jsonl", LINES[:1])

@@ -18,7 +18,6 @@ from dedup.corpus.parts import (
     Parts,
     RowsFile,
     first_of_text,
-    part_path,
     reorder,
     write_part,
 )
@@ -31,9 +30,8 @@ def written(folder: Path, parts: list[list[tuple[str, bytes, bytes, bytes]]]) ->
         for number, some in enumerate(parts):
             columns = zip(*some, strict=True) if some else ([], [], [], [])
             keys, words, records, texts = map(list, columns)
-            write_part(part_path(folder, number), Columns([key.encode() for key in keys], words, records, texts))
             rows = np.zeros(len(some), DOCUMENT)
-            rows["part"], rows["row"] = number, np.arange(len(some))
+            write_part(folder, number, rows, Columns([key.encode() for key in keys], words, records, texts))
             file.add(rows)
     return Parts(folder)
 

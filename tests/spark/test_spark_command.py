@@ -20,7 +20,7 @@ from tests.spark.properties import PROPERTIES
 from tests.texts import ENGLISH, document
 from tests.waiting import HANG
 
-UNTOLD = {"seconds", "known", "memory_bytes"}
+UNTOLD = {"seconds", "known"}
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 
 
