@@ -88,9 +88,7 @@ class Template:
         self._places = find_places(self._tokens, list(aligned.values()))
         if not self._places:
             return members
-        for number in (self._leader, *compared):
-            other = aligned.get(number) or self._align(number)
-            self._words[number] = words_at(self._places, self._tokens, other)
+        self._words = {number: words_at(self._places, self._tokens, other) for number, other in aligned.items()}
         for place, number in enumerate(numbers):
             if self._is_compared(number):
                 self._look_at(members[place : place + 1], number, candidates[number])
@@ -98,15 +96,16 @@ class Template:
 
     def _look_at(self, row: NDArray[Any], number: int, candidates: Sequence[int]) -> None:
         """Change the decision on a copy, if it is none of the leader."""
-        own = self._words[number]
-        if are_alike(own, self._words[self._leader]):
+        own = self._words_of(number)
+        if are_alike(own, self._words_of(self._leader)):
             return
         self._chains.note(number, NULL)
         content = self._parts.content(number)
         for candidate in candidates:
             match = self._chains.match(candidate)
-            theirs = self._words.get(candidate)
-            if theirs is None or match.leader.id == self._leader or not are_alike(own, theirs):
+            # Others may have been kept before, and so are in no cluster.
+            is_other = match.leader.id != self._leader and self._is_compared(candidate)
+            if not is_other or not are_alike(own, self._words_of(candidate)):
                 continue
             rule = decide(Pair(content, match, self._settings, self._chains.words))
             if rule.is_duplicate:
@@ -115,6 +114,12 @@ class Template:
                 return
         row["verdict"], row["rule"] = PLACE_OF_VERDICT[Rule.OWN_WORDS.verdict], PLACE_OF_RULE[Rule.OWN_WORDS]
         row["second"], row["lost"], row["lost_bytes"], row["places"] = NULL, 0, 0, 0
+
+    def _words_of(self, number: int) -> list[frozenset[bytes]]:
+        """Return the words that a document has at the places of the template."""
+        if number not in self._words:
+            self._words[number] = words_at(self._places, self._tokens, self._align(number))
+        return self._words[number]
 
     def _align(self, number: int) -> Aligned:
         return Aligned.of(self._tokens, self._tokens_of(number))

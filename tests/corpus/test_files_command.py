@@ -376,12 +376,11 @@ run_and_exit()
 """
 
 
-@pytest.mark.parametrize("keep", ["first", "longest"])
 @pytest.mark.slow
-def test_a_run_that_was_killed_goes_on_with_the_step_that_was_not_done(keep: str, tmp_path: Path) -> None:
-    write(tmp_path / "in.jsonl", [*many(300, keep), {"id": 7, "text": "a b"}])
+def test_a_run_that_was_killed_goes_on_with_the_step_that_was_not_done(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [*many(300, "longest"), {"id": 7, "text": "a b"}])
     (tmp_path / "in.csv").write_text(f"id,text\nc,{TEXT}\nd\n", encoding="utf-8")
-    arguments = ("files", "in.jsonl", "in.csv", "--keep", keep, "--allow-rejects", "--processes", "1", "-o")
+    arguments = ("files", "in.jsonl", "in.csv", "--keep", "longest", "--allow-rejects", "--processes", "1", "-o")
     assert run_in_process("-m", "dedup", *arguments, "wanted", cwd=tmp_path).returncode == 0
     for name in ("read", "paired", "decided"):
         for is_there in ("new", "done"):
@@ -391,15 +390,12 @@ def test_a_run_that_was_killed_goes_on_with_the_step_that_was_not_done(keep: str
             assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
             (tmp_path / "out" / path.name).unlink()
         assert list((tmp_path / "out").iterdir()) == []
-        # Of other options, or other files, nothing is taken over.
-        done = run_in_process("-c", KILLED, f"{name} new", *arguments, "out", cwd=tmp_path)
-        assert done.returncode == 9
-        write(tmp_path / "in.jsonl", rows_of(tmp_path / "in.jsonl"))
-        done = run_in_process("-c", KILLED, f"{name} done", *arguments, "out", cwd=tmp_path)
-        assert done.returncode == 9
-        assert run_in_process("-m", "dedup", *arguments, "out", "--force", cwd=tmp_path).returncode == 0
-        for path in (tmp_path / "out").iterdir():
-            path.unlink()
+    # Of other files, or other options, nothing is taken over.
+    for more in ((), ("--limit", "200")):
+        assert run_in_process("-c", KILLED, "read new", *arguments, "out", cwd=tmp_path).returncode == 9
+        if not more:
+            write(tmp_path / "in.jsonl", [*rows_of(tmp_path / "in.jsonl"), {"id": "more", "text": OTHER}])
+        assert run_in_process("-c", KILLED, "read done", *arguments, "out", *more, cwd=tmp_path).returncode == 9
 
 
 def test_standard_input_is_read_and_what_is_written_is_compressed_by_its_name(tmp_path: Path) -> None:
