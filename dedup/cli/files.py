@@ -17,7 +17,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.compiled import require_compiled
@@ -32,14 +32,17 @@ from dedup.workers.pool import load_ahead
 
 if TYPE_CHECKING:
     # Takes a quarter of a second to load.
+    from dedup.corpus.job import Result
     from dedup.corpus.tally import Tally
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
 
+_ON_SPARK = "parquet"
+
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
 
-REJECTED, _INTERRUPTED = 3, 130
+REJECTED, INTERRUPTED = 3, 130
 # A source of which more goes is warned of: it may be made by a template. So many are named.
 _MUCH, _NAMED = 0.5, 5
 _PAGERS = {".gz": "zless", ".zst": "zstdless"}
@@ -52,23 +55,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s INPUT ... -o DIR [options]"
     parser.add_argument("inputs", nargs="+", type=path_or_url, metavar="INPUT", help=INPUTS_HELP)
     parser.add_argument(
-        "-o", "--output", type=local, metavar="DIR", help="write kept, dropped, similar, clusters and rejected into DIR"
+        "-o", "--output", metavar="DIR", help="write kept, dropped, similar, clusters and rejected there"
     )
-    parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="of the files in DIR; default: jsonl")
+    parser.add_argument(
+        "--format", choices=FORMATS, help=f"of the files in DIR; default: {FORMATS[0]}, on Spark {_ON_SPARK}"
+    )
     parser.add_argument(
         "--kept",
-        type=local,
         metavar="FILE",
         help=f"write kept documents as they came: .{', .'.join(FORMATS)}, or - for JSON lines on standard output, as "
         "all outputs may be",
     )
-    parser.add_argument(
-        "--dropped", type=local, metavar="FILE", help="write dropped ones, with original and similarity"
-    )
-    parser.add_argument("--similar", type=local, metavar="FILE", help="write kept ones that are similar to others")
-    parser.add_argument("--clusters", type=local, metavar="FILE", help="write clusters: leader and keys")
-    parser.add_argument("--pairs", type=local, metavar="FILE", help="write each copy or similar one with its original")
-    parser.add_argument("--rejected", type=local, metavar="FILE", help="write what could not be read, and why")
+    parser.add_argument("--dropped", metavar="FILE", help="write dropped ones, with original and similarity")
+    parser.add_argument("--similar", metavar="FILE", help="write kept ones that are similar to others")
+    parser.add_argument("--clusters", metavar="FILE", help="write clusters: leader and keys")
+    parser.add_argument("--pairs", metavar="FILE", help="write each copy or similar one with its original")
+    parser.add_argument("--rejected", metavar="FILE", help="write what could not be read, and why")
     parser.add_argument("--report", type=local, metavar="FILE", help="write a report as an HTML page; .html")
     parser.add_argument(
         "--cluster-fields",
@@ -77,8 +79,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "copy of it; and cluster, the key of the leader of its cluster",
     )
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
-    parser.add_argument("--force", action="store_true", help="overwrite outputs")
-    add_max_dropped_argument(parser)
+    parser.add_argument("--force", action="store_true", help="overwrite outputs; on Spark, forget a job that failed")
+    parser.add_argument(
+        "--max-dropped",
+        type=_share,
+        metavar="SHARE",
+        help="write nothing if more than this share, such as .5, of a source of 100 documents or more is dropped",
+    )
     add_reading_arguments(parser)
     parser.add_argument(
         "--keep",
@@ -87,12 +94,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which of a group of copies; longest and newest read all before they decide",
     )
     parser.add_argument("--date-field", metavar="NAME", help="of the date, for --keep newest; default: date")
-    parser.add_argument("--against", type=local, metavar="INDEX", help="compare with the documents of this index, too")
+    parser.add_argument("--against", metavar="INDEX", help="compare with the documents of this index, too")
     parser.add_argument(
         "--save-index",
-        type=local,
         metavar="INDEX",
         help="save all documents for a later --against; the index of --against is updated",
+    )
+    parser.add_argument(
+        "--on", choices=["spark"], help="do it by a job of Spark, on one machine or a cluster; outputs are folders then"
+    )
+    parser.add_argument(
+        "--conf", action="append", default=[], metavar="NAME=VALUE", help="a property of Spark; may be given again"
     )
     parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
     add_settings_arguments(parser)
@@ -103,25 +115,15 @@ def path_or_url(text: str) -> Path | str:
     return text if is_url(text) else Path(text)
 
 
-def local(text: str) -> Path:
+def local(text: str | Path) -> Path:
     """Return where something is written, or an index is read.
 
     Raises:
         InputError: it is no place of this machine.
     """
-    if is_url(text):
+    if is_url(str(text)):
         raise InputError(f"{text}: outputs and indexes are files of this machine; name a path, and copy it from there")
     return Path(text)
-
-
-def add_max_dropped_argument(parser: argparse.ArgumentParser) -> None:
-    """Add `--max-dropped`."""
-    parser.add_argument(
-        "--max-dropped",
-        type=_share,
-        metavar="SHARE",
-        help="write nothing if more than this share, such as .5, of a source of 100 documents or more is dropped",
-    )
 
 
 def _share(text: str) -> float:
@@ -159,32 +161,23 @@ def read_options(options: argparse.Namespace) -> ReadOptions:
     return ReadOptions(tuple(options.text_field), options.html_field, options.key_field, options.max_bytes)
 
 
-def print_warnings(command: str, tally: Tally) -> None:
-    """Warn of documents that the index was made of, and of sources of which most is dropped."""
-    if recurrence := tally.recurrence:
-        print_message(command, recurrence)
-    for source in tally.mostly_dropped(_MUCH)[:_NAMED]:
-        print_message(command, f"{source}; look at them before you use what is kept")
-
-
-def status_of(command: str, rejected: int, path: object, *, are_allowed: bool) -> int:
+def _status_of(options: argparse.Namespace, rejected: int, path: object) -> int:
     """Name the file of what was rejected, if anything was; return the exit status.
 
     Args:
-        command: the name of the command.
+        options: those of the command.
         rejected: how many lines, rows, records and rests of files.
         path: the file or folder; None: there is none.
-        are_allowed: whether the status is 0 all the same.
     """
     if not rejected:
         return 0
     where = f"{path} says which and why" if path is not None else "--rejected FILE writes which and why"
-    way_out = "" if are_allowed else "; --allow-rejects ends with status 0"
-    print_message(command, f"{rejected:,} rejected: {where}{way_out}")
-    return 0 if are_allowed else REJECTED
+    way_out = "" if options.allow_rejects else "; --allow-rejects ends with status 0"
+    print_message(options.command, f"{rejected:,} rejected: {where}{way_out}")
+    return 0 if options.allow_rejects else REJECTED
 
 
-def next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[str, Path | str]) -> str:
+def _next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[str, Path | str]) -> str:
     """Return the command that shows what was rejected, else what was dropped, or the index; empty without any of these.
 
     Args:
@@ -195,7 +188,7 @@ def next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[str
     wanted = "rejected" if tally.rejected else "dropped" if tally.exact + tally.near else ""
     # The same command again would find the index there, or in it what it has just read. Spark's may be a URL.
     is_written = bool({wanted, "report"} & outputs.keys())
-    if options.save_index and options.command != "spark" and not is_written:
+    if options.save_index and options.on is None and not is_written:
         return shlex.join([program("dedup"), "index", "info", str(options.save_index)])
     path = str(outputs.get(wanted, ""))
     # Nor is standard input there again.
@@ -222,8 +215,22 @@ def run(options: argparse.Namespace) -> int:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected more than 0")
     if options.date_field is not None and options.keep != Keep.NEWEST:
         raise InputError("--date-field goes with --keep newest")
+    if options.on is not None:
+        # Few have pyspark.
+        from dedup.cli.spark import run_on_spark  # noqa: PLC0415
+
+        return run_on_spark(options)
+    if options.conf:
+        raise InputError("--conf goes with --on spark")
     with input_files(options.inputs) as found:
-        outputs = _outputs(options)
+        outputs = {
+            name: local(path) for name, path in named_outputs(options, f".{options.format or FORMATS[0]}").items()
+        }
+        if options.output is not None:
+            folder = local(options.output)
+            if folder.is_file():
+                raise InputError(f"-o {folder}: is a file; name a folder")
+            folder.mkdir(parents=True, exist_ok=True)
         require_compiled()
         keep_freed_memory()
         # Both take most of a second: what the workers need is loaded while this process loads the rest.
@@ -270,26 +277,19 @@ def _deduplicate(
         files: the same as files.
     """
     with without_collections():
-        from dedup.corpus.job import Job, require_writable, summary_lines, summary_object  # noqa: PLC0415
+        from dedup.corpus.job import Job, require_writable  # noqa: PLC0415
         from dedup.corpus.run import run_job  # noqa: PLC0415
-    settings = rule_settings(options)
-    if found.ignored:
-        print_message("files", f"skipped {len(found.ignored):,} files of unknown format, such as {found.ignored[0]}")
-    require_writable(files, options.save_index, options.against, found.files, force=options.force)
+    print_ignored(options, found)
+    against, save_index = (each and local(each) for each in (options.against, options.save_index))
     job = Job(
         files=found.files,
-        options=read_options(options),
-        settings=settings,
         outputs=files,
         processes=options.processes or os.cpu_count() or 1,
-        limit=options.limit,
-        against=options.against,
-        save_index=options.save_index,
-        keep=Keep(options.keep),
-        date_field=options.date_field or DATE_FIELD,
-        cluster_fields=options.cluster_fields,
-        max_dropped=options.max_dropped,
+        against=against,
+        save_index=save_index,
+        **shared_options(options),
     )
+    require_writable(files, job.save_index, job.against, found.files, force=options.force)
     # What was loaded stays: a look through all of it for what can be thrown away takes a tenth of a second.
     gc.freeze()
     started = time.monotonic()
@@ -297,31 +297,81 @@ def _deduplicate(
         result = run_job(job, sys.stderr)
     except KeyboardInterrupt:
         print_message("files", "interrupted; nothing was written")
-        return _INTERRUPTED
-    if not result.tally.documents:
-        print_message("files", "no documents in the inputs; the outputs are empty")
+        return INTERRUPTED
+    written = {name: path for name, path in outputs.items() if name != "rejected" or result.tally.rejected}
+    is_piped = Path(STANDARD_OUTPUT) in outputs.values()
+    with redirect_stdout(sys.stderr if is_piped else sys.stdout):
+        return print_result(options, result, written, time.monotonic() - started, is_piped=is_piped)
+
+
+def print_ignored(options: argparse.Namespace, found: FoundFiles) -> None:
+    """Say which files are not read, if any are not."""
+    if found.ignored:
+        said = f"skipped {len(found.ignored):,} files of unknown format, such as {found.ignored[0]}"
+        print_message(options.command, said)
+
+
+def shared_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what a job is given wherever it is done, see `dedup.corpus.job.Job`."""
+    return {
+        "options": read_options(options),
+        "settings": rule_settings(options),
+        "limit": options.limit,
+        "keep": Keep(options.keep),
+        "date_field": options.date_field or DATE_FIELD,
+        "cluster_fields": options.cluster_fields,
+        "max_dropped": options.max_dropped,
+    }
+
+
+def print_result(
+    options: argparse.Namespace,
+    result: Result,
+    outputs: Mapping[str, Path | str],
+    seconds: float,
+    *,
+    went_on: bool = False,
+    is_piped: bool = False,
+) -> int:
+    """Print the report on a job, and what there is to be told beside it; return the exit status, see `run`.
+
+    Args:
+        options: those of the command.
+        result: what was found.
+        outputs: what was written, by what went into it.
+        seconds: how long it took.
+        went_on: whether some of it had been done before.
+        is_piped: whether standard output has documents.
+    """
+    from dedup.corpus.job import summary_lines, summary_object  # noqa: PLC0415 -- loads NumPy
+
+    tally, name = result.tally, options.command
+    if not tally.documents:
+        print_message(name, "no documents in the inputs; the outputs are empty")
     elif result.empty_fields:
         fields = ", ".join(map(repr, result.empty_fields))
-        print_message("files", f"--text-field: no document has a text in {fields}; see how the fields are spelled")
-    print_warnings("files", result.tally)
-    seconds = time.monotonic() - started
-    rejected = result.tally.rejected
+        print_message(name, f"--text-field: no document has a text in {fields}; see how the fields are spelled")
+    if recurrence := tally.recurrence:
+        print_message(name, recurrence)
+    for source in tally.mostly_dropped(_MUCH)[:_NAMED]:
+        print_message(name, f"{source}; look at them before you use what is kept")
     # On a terminal the command to give next shall be the last line.
-    status = status_of("files", rejected, outputs.get("rejected"), are_allowed=options.allow_rejects)
-    written = [path for name, path in outputs.items() if name != "rejected" or rejected]
-    written += [job.save_index] if job.save_index else []
-    is_piped = Path(STANDARD_OUTPUT) in outputs.values()
-    command = "" if is_piped else next_command(options, result.tally, outputs)
-    documents = result.tally.documents
-    lines = summary_lines(result, len(job.files), written, seconds, documents, command=command)
-    with redirect_stdout(sys.stderr if is_piped else sys.stdout):
-        print_answer(summary_object(result, seconds), lines, as_json=options.json)
+    status = _status_of(options, tally.rejected, outputs.get("rejected"))
+    written = [*outputs.values(), *([options.save_index] if options.save_index else [])]
+    command = "" if is_piped else _next_command(options, tally, outputs)
+    documents = 0 if went_on else tally.documents
+    lines = summary_lines(result, result.files, written, seconds, documents, command=command)
+    print_answer(summary_object(result, seconds), lines, as_json=options.json)
     return status
 
 
-def _outputs(options: argparse.Namespace) -> dict[str, Path]:
-    """Return the files that are to be written, by what goes into them."""
-    named = {name: path for name in (*OUTPUTS, "pairs", "report") if (path := getattr(options, name)) is not None}
+def named_outputs(options: argparse.Namespace, suffix: str) -> dict[str, str]:
+    """Return what is to be written, by what goes into it; suffix: of what is written into a folder.
+
+    Raises:
+        InputError: nothing is to be written, and that was not asked for, or a report is no page.
+    """
+    named = {name: str(path) for name in (*OUTPUTS, "pairs", "report") if (path := getattr(options, name)) is not None}
     if "report" in named:
         require_page(options.report)
     if options.dry_run:
@@ -329,10 +379,7 @@ def _outputs(options: argparse.Namespace) -> dict[str, Path]:
             raise InputError("--dry-run writes nothing: omit the outputs, or --dry-run")
         return {}
     if options.output is not None:
-        named = {name: options.output / f"{name}.{options.format}" for name in OUTPUTS} | named
-        if options.output.is_file():
-            raise InputError(f"-o {options.output}: is a file; name a folder")
-        options.output.mkdir(parents=True, exist_ok=True)
+        named = {name: f"{options.output.rstrip('/')}/{name}{suffix}" for name in OUTPUTS} | named
     if not named and options.save_index is None:
         raise InputError(
             "nothing to write: give -o DIR or files, such as --kept and --dropped, or --dry-run for a report alone"

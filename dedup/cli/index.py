@@ -116,6 +116,7 @@ def _build_of_files(options: argparse.Namespace) -> int:
     """Do what `dedup files --save-index` does without other outputs."""
     outputs = {"output": None, "format": "jsonl", "report": None, "dry_run": False, **dict.fromkeys(files.OUTPUTS)}
     outputs |= {"keep": Keep.FIRST, "date_field": None, "pairs": None, "cluster_fields": False, "max_dropped": None}
+    outputs |= {"command": "files", "on": None, "conf": []}
     outputs["rejected"] = options.output.with_name(f"{options.output.name}.rejected.jsonl")
     return files.run(argparse.Namespace(**{**vars(options), **outputs, "save_index": options.output}))
 

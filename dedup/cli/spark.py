@@ -1,4 +1,4 @@
-"""`dedup spark INPUT... -o DIR`: keep one document of each group of near-duplicates, by a job of Spark."""
+"""`dedup spark INPUT... -o DIR`: what `dedup files --on spark` does."""
 
 from __future__ import annotations
 
@@ -8,142 +8,95 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
-from typing import Any
 
-from dedup.cli.files import (
-    add_field_arguments,
-    add_max_dropped_argument,
-    next_command,
-    print_warnings,
-    read_options,
-    require_page,
-    status_of,
-)
-from dedup.cli.settings_options import add_settings_arguments, rule_settings
+from dedup.cli import files
 from dedup.compiled import require_compiled
-from dedup.console import plain, print_answer, print_message
-from dedup.corpus.job import summary_lines, summary_object
+from dedup.console import plain, print_message
+from dedup.corpus.job import Job
 from dedup.errors import InputError
-from dedup.readers.files import KNOWN
+from dedup.readers.files import find_files
 
-_INTERRUPTED = 130
-
-_OF_FILES_ALONE = (
-    *("--cluster-fields", "--clusters", "--date-field", "--dropped", "--dry-run", "--format", "--keep", "--kept"),
-    *("--limit", "--pairs", "--processes", "--rejected", "--similar"),
-)
-
-_INSTEAD = "DIR has all outputs, as Parquet, and the first of a group is kept, with the fields of its cluster"
+_FORMAT = "parquet"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.description = (
-        "Keep one document of each group of near-duplicates, by a job of Spark: the same ones as `dedup files`. It "
-        "writes Parquet. With `spark-submit`, on many machines: all of them need the same paths, or URLs of inputs "
-        "that fsspec reads and of outputs that Spark writes."
-    )
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where it is written, a folder or its URL")
-    parser.add_argument("--against", metavar="INDEX", help="what this index knows counts as earlier documents")
-    parser.add_argument(
-        "--save-index",
-        metavar="INDEX",
-        help="write what is known then; where it is the index of --against, only what is new is added to it",
-    )
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write a report as an HTML page; .html")
-    parser.add_argument(
-        "--force", action="store_true", help="overwrite what is there, and forget a job that did not end"
-    )
-    add_max_dropped_argument(parser)
-    parser.add_argument(
-        "--conf", action="append", default=[], metavar="NAME=VALUE", help="a property of Spark; may be given again"
-    )
-    add_field_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
-    add_settings_arguments(parser)
-    # The start of an option may be that of one that there is not.
-    parser.allow_abbrev = False
-    for name in _OF_FILES_ALONE:
-        parser.add_argument(name, nargs="?", action=_Missing, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-
-
-class _Missing(argparse.Action):
-    """An option that only `dedup files` has."""
-
-    # The names and types are those of the base class.
-    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
-        parser.error(f"there is no {option_string} here, only in `dedup files`; {_INSTEAD}")
+    files.add_arguments(parser)
+    parser.set_defaults(on="spark")
 
 
 def run(options: argparse.Namespace) -> int:
     """Deduplicate and print the report."""
-    settings = rule_settings(options)
+    return files.run(options)
+
+
+def run_on_spark(options: argparse.Namespace) -> int:
+    """Do what `dedup files` does by a job of Spark; return the exit status, see `dedup.cli.files.run`."""
     conf = dict(_properties(options.conf))
+    _require_of_spark(options)
     try:
         # Few have pyspark.
-        from dedup.spark.job import OUTPUTS, SparkJob, run_job  # noqa: PLC0415
+        from dedup.spark.job import require_free_here, run_job  # noqa: PLC0415
         from dedup.spark.session import SparkError, session  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise InputError(f"needs the package {error.name}; pip install 'scrapy-neardup[spark]'") from None
-    fields = read_options(options)
-    job = SparkJob(
-        options.inputs,
-        options.output,
-        fields,
-        settings,
-        options.against,
-        options.save_index,
-        overwrite=options.force,
-        report=_report(options.report),
-        max_dropped=options.max_dropped,
+    outputs = files.named_outputs(options, "")
+    if "report" in outputs and not options.report.parent.is_dir():
+        raise InputError(f"{options.report}: its folder does not exist; create it first")
+    found = find_files(options.inputs)
+    job = Job[str](
+        files=found.files,
+        outputs=outputs,
+        against=options.against,
+        save_index=options.save_index,
+        **files.shared_options(options),
     )
-    job.check()
+    if not options.force:
+        require_free_here(job)
+    files.print_ignored(options, found)
     require_compiled()
     started = time.monotonic()
+    telling = partial(_telling, options.command)
     try:
         with ExitStack() as stack:
-            with _telling("starting Spark"):
+            with telling("starting Spark"):
                 spark = stack.enter_context(session(conf))
-            done = run_job(spark, job, partial(print_message, "spark"), _telling)
+            tell = partial(print_message, options.command)
+            result, went_on = run_job(spark, job, tell, telling, overwrite=options.force)
     except KeyboardInterrupt:
-        print_message("spark", "stopped; rerun the same command to resume after the last finished step")
-        return _INTERRUPTED
+        print_message(options.command, "stopped; rerun the same command to resume after the last finished step")
+        return files.INTERRUPTED
     except SparkError as error:
         raise SparkError(f"{error}; rerun the same command to resume, or pass --force to start over") from None
-    seconds = time.monotonic() - started
-    paths = {name: f"{options.output.rstrip('/')}/{name}" for name in OUTPUTS}
-    # As in `dedup files`.
-    print_warnings("spark", done.result.tally)
-    status = status_of("spark", done.result.tally.rejected, paths["rejected"], are_allowed=options.allow_rejects)
-    written = [*paths.values(), *(str(each) for each in (options.report, options.save_index) if each)]
-    documents = 0 if done.went_on else done.result.tally.documents
-    command = next_command(options, done.result.tally, paths)
-    lines = summary_lines(done.result, done.files, written, seconds, documents, command=command)
-    print_answer(summary_object(done.result, seconds), lines, as_json=options.json)
-    return status
+    return files.print_result(options, result, outputs, time.monotonic() - started, went_on=went_on)
+
+
+def _require_of_spark(options: argparse.Namespace) -> None:
+    """Refuse what a job of Spark cannot do.
+
+    Raises:
+        InputError: that is asked for.
+    """
+    if options.format not in (None, _FORMAT):
+        raise InputError(f"--format {options.format}: Spark writes {_FORMAT}")
+    if options.processes is not None:
+        raise InputError("--processes: on Spark --conf spark.master=local[N], or what the cluster has, says how many")
+    if options.dry_run:
+        raise InputError("--dry-run: Spark keeps what it has done in a folder beside an output; give -o DIR")
+    if files.STANDARD_OUTPUT in (*map(str, options.inputs), *(getattr(options, name) for name in files.OUTPUTS)):
+        raise InputError("-: Spark reads and writes files, not standard input and output; name them")
 
 
 @contextmanager
-def _telling(what: str) -> Iterator[None]:
+def _telling(command: str, what: str) -> Iterator[None]:
     """Print what was done and how long it took; on a terminal also that it is being done."""
     started = time.monotonic()
     if sys.stderr.isatty():
         # The line that says how long it took takes its place.
-        sys.stderr.write(f"dedup spark: {what} ...\r")
+        sys.stderr.write(f"dedup {command}: {what} ...\r")
         sys.stderr.flush()
     yield
-    print_message("spark", f"{what}: {time.monotonic() - started:,.1f} s")
-
-
-def _report(path: Path | None) -> Path | None:
-    """Check, before a job that may take hours, that its report can be written."""
-    if path is not None:
-        require_page(path)
-        if not path.parent.is_dir():
-            raise InputError(f"{path}: its folder does not exist; create it first")
-    return path
+    print_message(command, f"{what}: {time.monotonic() - started:,.1f} s")
 
 
 def _properties(given: list[str]) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ from dedup.corpus.templates import Chains, Template
 from dedup.rules.decisions import Answer, decision_of
 from dedup.rules.documents import Verdict
 from dedup.rules.matcher import Matcher
-from dedup.rules.scope import FEWEST_PAGES, are_other_titles, owner_of
+from dedup.rules.scope import are_other_titles, owner_of, says_too_little
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.table import Rule
 
@@ -44,18 +44,22 @@ def pair(parts: Parts, settings: RuleSettings, tell: Callable[[float], object] |
     """
     if settings.mode is Mode.PAPER:
         return []
-    pairs, tasks = by_chains(pairs_of(parts, settings, tell))
+    pairs, tasks = by_chains(pairs_of(parts, settings, tell), parts.rows["leader"])
     np.save(parts.folder / PAIRS, pairs)
     return tasks
 
 
-def by_chains(pairs: NDArray[Any]) -> tuple[NDArray[Any], list[tuple[int, int]]]:
+def by_chains(pairs: NDArray[Any], leaders: NDArray[np.int64]) -> tuple[NDArray[Any], list[tuple[int, int]]]:
     """Return pairs chain behind chain, and where whole chains begin and end that are decided at once.
 
     Args:
         pairs: of the type `dedup.corpus.pairing.PAIR`, by rising numbers.
+        leaders: of each document the number of its leader, if an index knows one, else `NULL`: two that resemble
+            members of one cluster may be filled in from the same template.
     """
-    numbers, places = np.unique(np.concatenate([pairs["number"], pairs["candidate"]]), return_inverse=True)
+    others = pairs["candidate"]
+    others = np.where(leaders[others] == NULL, others, leaders[others])
+    numbers, places = np.unique(np.concatenate([pairs["number"], others]), return_inverse=True)
     ours, theirs = np.split(places, 2)
     chains = _first_of_chain(ours, theirs, len(numbers))[ours]
     order = np.argsort(chains, kind="stable")
@@ -188,6 +192,7 @@ def _of_other_pages(parts: Parts, copies: NDArray[Any], settings: RuleSettings) 
     return [
         place
         for place, number, original in others
-        if rows["tokens"][number] < 2 * settings.short_tokens
-        or 2 * equal[owners[number], original] > pages[owners[number]] >= FEWEST_PAGES
+        if says_too_little(
+            int(rows["tokens"][number]), equal[owners[number], original], pages[owners[number]], settings.short_tokens
+        )
     ]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from dedup.console import counted, duration, exact_and_near, lost_text, plain, readable, saved_text
 from dedup.corpus.index_writing import require_free
@@ -21,8 +21,12 @@ _MOST_REASONS = 8
 _MOST_SOURCES = 5
 
 
+Place = TypeVar("Place", Path, str)
+"""What is read and written: files of this machine, or names that Spark has for them."""
+
+
 @dataclass(frozen=True)
-class Job:
+class Job(Generic[Place]):
     """The inputs, outputs and options of a run.
 
     Attributes:
@@ -44,21 +48,24 @@ class Job:
     files: list[CorpusFile]
     options: ReadOptions
     settings: RuleSettings
-    outputs: dict[str, Path]
-    processes: int
+    outputs: dict[str, Place]
+    processes: int = 1
     limit: int | None = None
-    against: Path | None = None
-    save_index: Path | None = None
+    against: Place | None = None
+    save_index: Place | None = None
     keep: Keep = Keep.FIRST
     date_field: str = DATE_FIELD
     cluster_fields: bool = False
     max_dropped: float | None = None
 
     @property
-    def folder(self) -> Path | None:
+    def folder(self) -> str | None:
         """Where what does not stand in memory is, hidden beside the first output; None: nothing is written."""
-        first = next(iter([*self.outputs.values(), *([self.save_index] if self.save_index else [])]), None)
-        return None if first is None else first.with_name(f".{first.name}.work")
+        first = next((each for each in (*self.outputs.values(), self.save_index) if each), None)
+        if first is None:
+            return None
+        parent, slash, name = str(first).rstrip("/").rpartition("/")
+        return f"{parent}{slash}.{name}.work"
 
 
 def is_same_index(against: Path | None, save_index: Path | None) -> bool:
@@ -106,12 +113,14 @@ class Result:
         largest: the leaders of the largest clusters, with their numbers of duplicates.
         known: how many documents of different contents are known at the end; None: that is not known.
         empty_fields: those named for the text in which no document had any.
+        files: how many files were read.
     """
 
     tally: Tally
     largest: list[tuple[str, int]] = field(default_factory=list)
     known: int | None = None
     empty_fields: tuple[str, ...] = ()
+    files: int = 0
 
 
 def summary_lines(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import groupby
 from operator import or_
@@ -104,7 +104,16 @@ def write_portion(items: Sequence[Item], signed: Signatures, folder: Path, numbe
         number: that of the part.
         wanted: what of them is stored.
     """
-    documents = [item for item in items if isinstance(item, CorpusDocument)]
+    portion, columns = portion_of(items, signed, wanted)
+    write_part(folder, number, portion.rows, columns)
+    if wanted.columns:
+        _write_rows(folder, number, documents_in(items))
+    return portion
+
+
+def portion_of(items: Sequence[Item], signed: Signatures, wanted: Wanted) -> tuple[Portion, Columns]:
+    """Return what is known of what was read, and what of it is stored; see `write_portion`."""
+    documents = documents_in(items)
     problems = {place: each.problem for place, each in enumerate(documents) if each.problem}
     unanalysed = signed.unanalysed | problems
     signatures = signed.rows.copy()
@@ -119,21 +128,14 @@ def write_portion(items: Sequence[Item], signed: Signatures, folder: Path, numbe
     has_words = (rows["indexed"] & wanted.words).tolist()
     words = [each if is_wanted else b"" for each, is_wanted in zip(signed.words, has_words, strict=True)]
     mains = [signed.pages.get(place) for place in range(len(documents))]
-    write_part(
-        folder,
-        number,
-        rows,
-        Columns(
-            [each.key.encode() for each in documents],
-            [deflate(each) if each else each for each in words] if wanted.deflated else words,
-            [record_of(*each) + b"\n" for each in zip(documents, mains, strict=True)] if wanted.records else (),
-            [_text_of(*each).encode() for each in zip(documents, mains, strict=True)] if wanted.texts else (),
-            [signed.titles.get(place, "").encode() for place in range(len(documents))] if signed.titles else (),
-        ),
+    columns = Columns(
+        [each.key.encode() for each in documents],
+        [deflate(each) if each else each for each in words] if wanted.deflated else words,
+        [record_of(*each) + b"\n" for each in zip(documents, mains, strict=True)] if wanted.records else (),
+        [_text_of(*each).encode() for each in zip(documents, mains, strict=True)] if wanted.texts else (),
+        [signed.titles.get(place, "").encode() for place in range(len(documents))] if signed.titles else (),
     )
-    if wanted.columns:
-        _write_rows(folder, number, documents)
-    return Portion(
+    portion = Portion(
         rows,
         [item for item in items if isinstance(item, Rejected)],
         [item for item in items if isinstance(item, Skipped)],
@@ -142,6 +144,12 @@ def write_portion(items: Sequence[Item], signed: Signatures, folder: Path, numbe
         reduce(or_, (document.parts for document in documents), 0),
         Ranks.of(documents, signed.text_bytes, wanted.keep, wanted.date_field),
     )
+    return portion, columns
+
+
+def documents_in(items: Iterable[Item]) -> list[CorpusDocument]:
+    """Return the documents among what was read."""
+    return [item for item in items if isinstance(item, CorpusDocument)]
 
 
 def record_of(document: CorpusDocument, text: str | None) -> bytes:
@@ -159,21 +167,6 @@ def record_of(document: CorpusDocument, text: str | None) -> bytes:
         own = {"html": decode_html(document.html or b"").text} if text is None else {"text": text}
         record = {**record.fields, **own}
     return record if isinstance(record, bytes) else to_json(record)
-
-
-def general_row(document: CorpusDocument, text: str | None) -> dict[str, Any]:
-    """Return a document as a row of columns that all have: key, text, source, and the record as JSON.
-
-    Args:
-        document: as it was read.
-        text: the main text of its page, if it is one.
-    """
-    return {
-        "key": document.key,
-        "text": document.text if text is None else text,
-        "source": document.source,
-        "record": record_of(document, text).decode(),
-    }
 
 
 def _text_of(document: CorpusDocument, text: str | None) -> str:

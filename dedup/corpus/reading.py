@@ -14,16 +14,15 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.console import Progress, counted, plain
+from dedup.console import Progress, plain
 from dedup.corpus.index import SavedIndex
 from dedup.corpus.job import Job
 from dedup.corpus.outputs import to_json
 from dedup.corpus.parts import Columns, RowsFile, reorder, write_part
 from dedup.corpus.portion import Portion, Wanted, read_lines, write_portion
 from dedup.corpus.signing import contents_of, sign_safely
-from dedup.corpus.sorting import UNDATED, Ranks
+from dedup.corpus.sorting import UNDATED, Ranks, said_of_undated
 from dedup.corpus.tally import Tally, require_made_with
-from dedup.errors import InputError
 from dedup.readers.documents import Item, Keep, Position, Rejected
 from dedup.readers.jsonl import LineRange
 from dedup.readers.portions import first_documents, gather, read_files, read_portions
@@ -62,7 +61,7 @@ class Reader:
         stream: where the progress is shown.
     """
 
-    def __init__(self, job: Job, folder: Path, pool: WorkerPool, wanted: Wanted, stream: TextIO) -> None:
+    def __init__(self, job: Job[Path], folder: Path, pool: WorkerPool, wanted: Wanted, stream: TextIO) -> None:
         self._job, self._folder, self._pool, self._wanted, self._stream = job, folder, pool, wanted, stream
         self._corpus = Corpus()
         self._ends = list(accumulate((file.size for file in job.files), initial=0))
@@ -182,16 +181,8 @@ class Reader:
         """Bring the documents into the order that says which is kept, behind so many that are known."""
         job = self._job
         ranks = Ranks.joined(self._ranks)
-        undated = int(np.count_nonzero(ranks == UNDATED))
-        if undated and undated == len(ranks):
-            raise InputError(
-                f"--keep newest: no document has a date in its field {job.date_field!r}; name the field by --date-field"
-            )
-        if undated:
-            count = counted(undated, "document")
-            self._stream.write(
-                f"dedup files: {count} without a date in the field {job.date_field!r} taken for the oldest\n"
-            )
+        if said := said_of_undated(int(np.count_nonzero(ranks == UNDATED)), len(ranks), job.date_field):
+            self._stream.write(f"dedup files: {said}\n")
         order = np.concatenate([np.arange(known), known + np.argsort(ranks, kind="stable")])
         reorder(self._folder, order)
         places = dict(zip(order.tolist(), range(len(order)), strict=True)) if self._corpus.unanalysed else {}

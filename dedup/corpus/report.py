@@ -25,7 +25,9 @@ from dedup.rules.documents import Verdict
 _FILES_NAMED = 3
 
 
-def write_report_of_files(job: Job, tally: Tally, folder: Path, parts: Parts, contents: NDArray[np.int64]) -> None:
+def write_report_of_files(
+    job: Job[Path], tally: Tally, folder: Path, parts: Parts, contents: NDArray[np.int64]
+) -> None:
     """Write the report that a job wants, once all documents are decided.
 
     Args:

@@ -49,7 +49,7 @@ _PORTION_SECONDS = 120.0
 _MOST_PAIRS = 50_000
 
 
-def run_job(job: Job, stream: TextIO) -> Result:
+def run_job(job: Job[Path], stream: TextIO) -> Result:
     """Do a job; outputs get their names once all of them are written.
 
     Args:
@@ -91,22 +91,23 @@ def run_job(job: Job, stream: TextIO) -> Result:
         tally.seconds = time.monotonic() - started
         names = job.options.text_fields
         empty_fields = tuple(name for number, name in enumerate(names) if not corpus.fields >> number & 1)
-        return Result(tally, clusters.largest(_LARGEST), len(contents), empty_fields)
+        return Result(tally, clusters.largest(_LARGEST), len(contents), empty_fields, len(job.files))
 
 
 @contextmanager
-def _work_folder(job: Job) -> Iterator[Path]:
+def _work_folder(job: Job[Path]) -> Iterator[Path]:
     """Make the folder of a job, which is gone when it ends; a job that was killed leaves it."""
     if job.folder is None:
         with tempfile.TemporaryDirectory(prefix="dedup-") as name:
             yield Path(name)
         return
-    job.folder.mkdir(exist_ok=True)
-    with locked(job.folder):
+    folder = Path(job.folder)
+    folder.mkdir(exist_ok=True)
+    with locked(folder):
         try:
-            yield job.folder
+            yield folder
         finally:
-            shutil.rmtree(job.folder)
+            shutil.rmtree(folder)
 
 
 class Steps:
@@ -119,7 +120,7 @@ class Steps:
         stream: where the progress is shown.
     """
 
-    def __init__(self, job: Job, folder: Path, schema: Any, stream: TextIO) -> None:
+    def __init__(self, job: Job[Path], folder: Path, schema: Any, stream: TextIO) -> None:
         self._job, self._folder, self._stream = job, folder, stream
         kept = job.outputs.get("kept")
         is_table = kept is not None and has_columns(kept)

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.console import counted
+from dedup.errors import InputError
 from dedup.fields import unwrapped, value_at
 from dedup.readers.documents import CorpusDocument, Keep
 from dedup.readers.jsonl import record_fields
@@ -67,6 +69,26 @@ class Ranks(NamedTuple):
         is_day_first = any(each.is_day_first for each in ranks)
         chosen = [each.day_first if is_day_first else each.month_first for each in ranks]
         return np.concatenate([np.empty(0, np.int64), *chosen])
+
+
+def said_of_undated(undated: int, documents: int, date_field: str) -> str:
+    """Return what is said of documents without a date; nothing where all have one.
+
+    Args:
+        undated: how many they are.
+        documents: how many there are in all.
+        date_field: where their dates were looked for.
+
+    Raises:
+        InputError: none has one.
+    """
+    if not undated:
+        return ""
+    if undated == documents:
+        raise InputError(
+            f"--keep newest: no document has a date in its field {date_field!r}; name the field by --date-field"
+        )
+    return f"{counted(undated, 'document')} without a date in the field {date_field!r} taken for the oldest"
 
 
 def _rank(value: object, *, is_day_first: bool) -> int:

@@ -153,7 +153,7 @@ class Outputs:
         InputError: an output cannot be written.
     """
 
-    def __init__(self, job: Job, folder: Path, schema: Any) -> None:
+    def __init__(self, job: Job[Path], folder: Path, schema: Any) -> None:
         self._paths = job.outputs
         self.files: dict[str, Output] = {}
         columns = dict(_COLUMNS)
@@ -186,7 +186,7 @@ class Outputs:
         self._open.close()
 
 
-def count_all(job: Job, parts: Parts, corpus: Corpus, decided: NDArray[Any]) -> None:
+def count_all(job: Job[Path], parts: Parts, corpus: Corpus, decided: NDArray[Any]) -> None:
     """Count what became of the documents.
 
     Args:
@@ -234,7 +234,7 @@ class Writer:
         has_rows: whether all documents are rows of Parquet of one kind.
     """
 
-    def __init__(self, job: Job, folder: Path, parts: Parts, outputs: Outputs, *, has_rows: bool) -> None:
+    def __init__(self, job: Job[Path], folder: Path, parts: Parts, outputs: Outputs, *, has_rows: bool) -> None:
         self._job, self._folder, self._parts, self._outputs = job, folder, parts, outputs
         self._has_rows = has_rows
         self._rows_of = lru_cache(8)(self._open_rows)
@@ -357,7 +357,7 @@ class Writer:
             return arrow.ipc.open_file(file).get_batch(0)
 
 
-def _source_of(job: Job, parts: Parts, number: int) -> str:
+def _source_of(job: Job[Path], parts: Parts, number: int) -> str:
     """Return file and line of a document."""
     position = parts.position(number)
     return source_of(job.files[position.file].name, position)

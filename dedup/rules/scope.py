@@ -283,6 +283,18 @@ FEWEST_PAGES = 5
 """If more than half of so many pages of a site have one text, and other titles, their own was not found."""
 
 
+def says_too_little(tokens: int, equal: int, pages: int, short_tokens: int) -> bool:
+    """Return whether pages of a site that have one text, and other titles, are told apart by these.
+
+    Args:
+        tokens: how many the text has.
+        equal: how many pages of the site have it, and another title than the first that has.
+        pages: how many pages of the site there are.
+        short_tokens: texts of fewer are short.
+    """
+    return tokens < 2 * short_tokens or 2 * equal > pages >= FEWEST_PAGES
+
+
 def are_other_titles(a: str, b: str) -> bool:
     """Return whether two pages of a site have other titles, the names of site and section apart.
 

@@ -38,6 +38,7 @@ COLUMNS = {"id" if name == "number" else name: kind for name, kind in index.COLU
 """Those of a saved index: of each content one document."""
 
 _SHARED = {"id": "int64", "candidate": "int64", "shares_band": "bool"}
+_OF_CONTENT = [name for name in COLUMNS if name not in {*DIGEST, "id", "leader", "words"}]
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _SKETCH = ("minima", "shingles", "tokens")
 _COMPARED = ("fingerprint", *_SKETCH)
@@ -55,13 +56,12 @@ def contents_of(signed: DataFrame, equal: DataFrame) -> DataFrame:
     """Return the first document of each content that is not known; texts without words are copies of nothing.
 
     Args:
-        signed: what `dedup.spark.signing.sign_documents` returns.
-        equal: the known documents with the same contents, see `dedup.spark.candidates`.
+        signed: of the columns `dedup.spark.signing.SIGNED`.
+        equal: the known documents with the same contents, see `PriorIndex.exact_matches`.
     """
     with_words = signed.where((f.col("low") != 0) | (f.col("high") != 0))
     # An aggregate has its part done before documents are moved: equal texts, however many, arrive as one.
-    others = [name for name in signed.columns if name not in (*DIGEST, "id", "reason")]
-    first = f.min(f.struct("id", *others)).alias("first")
+    first = f.min(f.struct("id", *_OF_CONTENT)).alias("first")
     contents = with_words.groupBy(*DIGEST).agg(first).select(*DIGEST, "first.*")
     return contents.join(equal.select(*DIGEST), [*DIGEST], "left_anti")
 
@@ -125,17 +125,15 @@ class PriorIndex:
         ids = [name for name in ("id", "leader") if name in rows.columns]
         return rows.withColumns({name: f.col(name) + self.shift for name in ids})
 
-    def with_leaders(self, needed: DataFrame, steps: Steps) -> DataFrame:
-        """Return known documents with the leaders of their clusters, once for each component that needs them.
+    def leaders_of(self, candidates: DataFrame, steps: Steps) -> DataFrame:
+        """Return the known documents among candidates: `id`, and that of the `leader`, which may be the same.
 
         Args:
-            needed: `component` and `id`.
-            steps: keeps which they are.
+            candidates: their `id`, also of others.
+            steps: keeps what is returned: Spark then knows how few they are.
         """
-        leaders = needed.join(self.rows.select("id", "leader"), "id").where(f.col("leader").isNotNull())
-        ids = needed.union(leaders.select("component", f.col("leader").alias("id"))).distinct()
-        # Kept, so that Spark knows how few they are, and sends them to where the rows are read: their words stay there.
-        return steps.keep("needed", ids).join(self.rows.drop("bands"), "id")
+        known = candidates.where(f.col("id") < self.end).distinct().join(self.rows.select("id", "leader"), "id")
+        return steps.keep("needed", known.select("id", f.coalesce("leader", "id").alias("leader")))
 
     def exact_matches(self, signed: DataFrame, steps: Steps) -> DataFrame:
         """Return the known documents that have the content of a new one, without their words and bands.

@@ -1,53 +1,31 @@
-"""Documents to what is kept, dropped, similar, and to clusters: all steps, one after the other.
-
-The last one has a task for whole components: documents that can have to do with each other, in the order of their ids.
-It writes them into parts and decides them as `dedup files` does.
-"""
+"""Documents to what is kept, dropped, similar, and to clusters: all steps, one after the other."""
 
 from __future__ import annotations
 
-import tempfile
-from array import array
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
-from itertools import chain, count, groupby
-from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from dedup.corpus import chains
-from dedup.corpus.decisions import decision_in
-from dedup.corpus.index import rows_of
-from dedup.corpus.pairing import PAIR
-from dedup.corpus.parts import NULL, Columns, Parts, RowsFile, rows_of_signatures, write_part
 from dedup.corpus.tally import about_settings
-from dedup.corpus.writing import RELATED, related_row
 from dedup.errors import InputError
 from dedup.rules.documents import DUPLICATES, Verdict
-from dedup.rules.settings import Mode, RuleSettings
+from dedup.rules.settings import RuleSettings
 from dedup.rules.table import Rule
 from dedup.spark.candidates import DIGEST, PriorIndex, candidates_of, contents_of, semi_join
+from dedup.spark.chains import DECIDED, components_of, decide
 from dedup.spark.session import Steps, Telling
-from dedup.spark.signing import ddl_of, packed, sign_documents, signatures_of, with_word_lists
+from dedup.spark.signing import sign_documents
+from dedup.spark.titles import with_titles
 
 _CLOSENESS = ("distance", "similarity")
 _FIRST = (*DIGEST, "id", "key", "tokens")
-_IDENTITY = "identity"
 _NEEDED = {"id": "bigint", "key": "string", "text": "string"}
-
-_RELATED = {"id": "int64", **{name: kind for name, kind in RELATED.items() if name != "source"}}
-_DECIDED = {**_RELATED, "leader": "int64", "second": "int64", "second_key": "string"}
+_RELATED = [name for name in DECIDED if name not in {"leader", "second", "second_key"}]
 
 
 @dataclass(frozen=True)
@@ -64,10 +42,10 @@ class Deduplicated:
         similar: kept ones that resemble others, likewise.
         clusters: who belongs to whom, a row a document, the leader itself included, in clusters of two or more:
             `cluster` and `leader`, the leader's id and key, `id` and `key`.
-        signed: what `dedup.spark.signing.sign_documents` returns, of all documents.
+        signed: the signatures of all documents, of the columns `dedup.spark.signing.SIGNED`.
         contents: the first document of each content that is new, for an index: what `signed` has of it, and `leader`,
             the id of the leader of its cluster if that is another one; all ids lie behind those of the earlier index.
-        texts: `id` and `text` of all documents, with the same ids.
+        words: `id` and `words` of all documents, with the same ids.
         recurring: those that the earlier index has with the same key.
     """
 
@@ -77,7 +55,7 @@ class Deduplicated:
     clusters: DataFrame
     signed: DataFrame
     contents: DataFrame
-    texts: DataFrame
+    words: DataFrame
     recurring: DataFrame
 
 
@@ -94,7 +72,7 @@ def deduplicate(
 
     Args:
         documents: `id` (a long of its own for each, which says what comes before what), `key`, `text`, and whatever
-            else goes with them; with `identity`, 16 bytes or null, texts without words are copies where it is the same.
+            else goes with them.
         work: a folder for what is kept between the steps, a path that Spark can write and all executors can read. It
             has to stay until what is returned has been written.
         settings: how they are decided; by default as everywhere.
@@ -114,33 +92,61 @@ def deduplicate(
     steps = Steps.of(documents.sparkSession, work, about_of_job(settings, about), telling)
     signed = steps.keep("signed", sign_documents(documents, settings))
     _require_ids(signed)
+    return decide_signed(signed, documents, settings, against, steps)
+
+
+def decide_signed(
+    signed: DataFrame,
+    documents: DataFrame,
+    settings: RuleSettings,
+    against: DataFrame | None,
+    steps: Steps,
+) -> Deduplicated:
+    """Find the duplicates among documents that have their signatures; see `deduplicate`.
+
+    Args:
+        signed: of the columns `dedup.spark.signing.SIGNED`, each with an id of its own.
+        documents: the same ones with what else goes with them, see `deduplicate`.
+        settings: how they are decided.
+        against: the documents of an earlier index; None: there is none.
+        steps: keeps what is made on the way.
+    """
     prior = PriorIndex.below(against, signed)
     equal = prior.exact_matches(signed, steps)
     contents = steps.keep("contents", contents_of(signed, equal))
     candidates = steps.keep("candidates", candidates_of(contents, prior, settings, steps))
-    decided = steps.keep("decided", decide(documents, candidates, prior, settings, steps))
-    is_copy = f.col("verdict").isin([each.value for each in DUPLICATES])
-    led = decided.where(is_copy).select("id", "key", "leader", f.col("original").alias("leader_key"), *_CLOSENESS)
+    decided = steps.keep("decided", decide(signed, candidates, prior, settings, steps))
+    led = _copies(decided).select("id", "key", "leader", f.col("original").alias("leader_key"), *_CLOSENESS)
     firsts = contents.select(*_FIRST).union(equal.select(*_FIRST))
-    copied = steps.keep("copied", _copied(signed, firsts, led.union(prior.led(equal))))
-    found = decided.select(*_RELATED)
-    further = documents.drop("key", "text", _IDENTITY)
-    dropped = found.where(is_copy).union(copied.select(*_RELATED))
-    similar = found.where(~is_copy)
-    leaders = decided.where(is_copy).select("leader").union(copied.select("leader"))
-    seconds = decided.where(is_copy & f.col("second").isNotNull())
+    copied = _copied(signed, firsts, led.union(prior.led(equal)))
+    copied = steps.keep("copied", with_titles(copied, signed, settings))
+    related = decided.select(*_RELATED).union(copied.select(*_RELATED))
+    dropped = _copies(related)
+    similar = related.where(~_is_copy())
+    further = documents.drop("key", "text")
+    leaders = _copies(decided).select("leader").union(_copies(copied).select("leader"))
+    seconds = _copies(decided).where(f.col("second").isNotNull())
     joined = seconds.select("leader", f.col("original").alias("leader_key"), "second", "second_key")
-    clusters = _clusters(led.select("id", "key", "leader", "leader_key"), copied, joined, steps)
+    clusters = _clusters(led.select("id", "key", "leader", "leader_key"), _copies(copied), joined, steps)
     return Deduplicated(
-        kept=_kept(documents.drop(_IDENTITY), dropped, clusters, leaders),
+        kept=_kept(documents, dropped, clusters, leaders),
         dropped=dropped.join(semi_join(dropped, further), "id"),
         similar=similar.join(semi_join(similar, further), "id"),
         clusters=clusters,
         signed=signed,
         contents=prior.after_prior(contents.join(led.select("id", "leader"), "id", "left")),
-        texts=prior.after_prior(documents.select("id", "text")),
+        words=prior.after_prior(signed.select("id", "words")),
         recurring=signed.join(equal.select(*DIGEST, "key"), [*DIGEST, "key"], "left_semi"),
     )
+
+
+def _is_copy() -> Column:
+    return f.col("verdict").isin([each.value for each in DUPLICATES])
+
+
+def _copies(rows: DataFrame) -> DataFrame:
+    """Return those that are dropped."""
+    return rows.where(_is_copy())
 
 
 def about_of_job(settings: RuleSettings, about: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -176,7 +182,7 @@ def _copied(signed: DataFrame, firsts: DataFrame, led: DataFrame) -> DataFrame:
         led: those of these that are led by another one.
     """
     first = firsts.withColumnsRenamed({"id": "first", "key": "first_key"})
-    copies = signed.select("id", "key", *DIGEST).join(first, [*DIGEST]).where(f.col("id") != f.col("first"))
+    copies = signed.select("id", "key", "title", *DIGEST).join(first, [*DIGEST]).where(f.col("id") != f.col("first"))
     of_first = led.select(f.col("id").alias("first"), "leader", "leader_key", *_CLOSENESS)
     is_leader = f.col("leader").isNull()
     return copies.join(of_first, "first", "left").select(
@@ -192,6 +198,8 @@ def _copied(signed: DataFrame, firsts: DataFrame, led: DataFrame) -> DataFrame:
         f.lit(0).alias("lost_bytes"),
         f.lit(0).alias("places"),
         f.coalesce("leader", "first").alias("leader"),
+        "title",
+        "tokens",
     )
 
 
@@ -223,166 +231,3 @@ def _kept(documents: DataFrame, dropped: DataFrame, clusters: DataFrame, leaders
     return kept.join(copies, "id", "left").withColumns(
         {"cluster": f.coalesce("cluster", "id"), "copies": f.coalesce("copies", f.lit(1).cast("long"))}
     )
-
-
-def components_of(edges: DataFrame, steps: Steps, name: str = "components") -> DataFrame:
-    """Return of each document that has an edge, or is at the end of one, the smallest `id` of its `component`.
-
-    Args:
-        edges: from a document, `id`, to each of those that it has to do with, `other`, which is an earlier one.
-        steps: keeps what each round returns.
-        name: what it is called there.
-    """
-    before, now = None, _mark_of(edges)
-    for number in count(1):
-        if before == now:
-            break
-        edges = steps.keep(f"{name}-{number}", _towards_smallest(_from_all(edges)))
-        before, now = now, _mark_of(edges)
-    members = edges.select("id", f.col("other").alias("component"))
-    first = edges.select(f.col("other").alias("id"), f.col("other").alias("component"))
-    return members.union(first).distinct()
-
-
-def _from_all(edges: DataFrame) -> DataFrame:
-    """Return an edge from each larger neighbour of a document to the smallest, the document included."""
-    both = edges.union(edges.select(f.col("other").alias("id"), f.col("id").alias("other")))
-    smallest = both.groupBy("id").agg(f.least("id", f.min("other")).alias("smallest"))
-    larger = both.where(f.col("other") > f.col("id")).join(smallest, "id")
-    return larger.select(f.col("other").alias("id"), f.col("smallest").alias("other")).distinct()
-
-
-def _towards_smallest(edges: DataFrame) -> DataFrame:
-    """Return an edge from each document and its smaller neighbours to the smallest of them."""
-    smallest = edges.groupBy("id").agg(f.min("other").alias("smallest"))
-    moved = edges.join(smallest, "id").where(f.col("other") != f.col("smallest"))
-    turned = moved.select(f.col("other").alias("id"), f.col("smallest").alias("other"))
-    return turned.union(smallest.select("id", f.col("smallest").alias("other"))).distinct()
-
-
-def _mark_of(edges: DataFrame) -> tuple[int, int | None]:
-    """Return what edges have in common with others only if they are the same."""
-    [found] = edges.agg(f.count("*"), f.bit_xor(f.xxhash64("id", "other"))).collect()
-    return found[0], found[1]
-
-
-def decide(
-    documents: DataFrame, candidates: DataFrame, prior: PriorIndex, settings: RuleSettings, steps: Steps
-) -> DataFrame:
-    """Decide the documents that have candidates.
-
-    Args:
-        documents: id, key and text of each, also of others.
-        candidates: what `dedup.spark.candidates.candidates_of` returns.
-        prior: the documents of an earlier index, which stay what they are.
-        settings: how matches are decided.
-        steps: keeps what is made on the way.
-
-    Returns:
-        Those that are duplicates, or similar to others; of each the ids of `leader` and, of a copy of two, `second`.
-    """
-    edges = candidates.select("id", f.explode("candidates").alias("other"))
-    components = components_of(edges.where(f.col("other") >= prior.end), steps)
-    in_doubt = components.join(candidates, "id", "full_outer")
-    in_doubt = steps.keep("in-doubt", in_doubt.withColumn("component", f.coalesce("component", "id")))
-    needed = in_doubt.select("component", f.explode("candidates").alias("id")).where(f.col("id") < prior.end)
-    texts = semi_join(in_doubt, documents.select("id", "key", "text"))
-    of_new = texts.join(in_doubt, "id").select("component", "id", "key", "text", "candidates")
-    rows = of_new.unionByName(prior.with_leaders(needed, steps), allowMissingColumns=True)
-    # All of a component in one task, whatever Spark makes of the number of tasks.
-    together = rows.repartition("component").sortWithinPartitions("id")
-    return together.drop("component").mapInArrow(with_word_lists(partial(_decide, settings=settings)), ddl_of(_DECIDED))
-
-
-def _decide(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:
-    with tempfile.TemporaryDirectory(prefix="dedup-") as name:
-        task = _Task(settings, Path(name))
-        with closing(task):
-            for batch in batches:
-                is_known = batch.column("text").is_null()
-                task.add_earlier(batch.filter(is_known))
-                task.add(batch.filter(pc.invert(is_known)))
-        yield from packed(task.decide(), _DECIDED)
-
-
-class _Task:
-    """The documents of a task: what they turn out to be, in the order of their ids.
-
-    Args:
-        settings: how they are decided.
-        folder: takes them.
-    """
-
-    def __init__(self, settings: RuleSettings, folder: Path) -> None:
-        self._settings, self._folder = settings, folder
-        self._rows = RowsFile(folder)
-        self._part = 0
-        self._ids = array("q")
-        # Numbers, and the ids of candidates.
-        self._pairs = array("q")
-
-    def add_earlier(self, batch: pa.RecordBatch) -> None:
-        """Add documents of an earlier index, all of which come first."""
-        ids, places = np.unique(batch.column("id").to_numpy(), return_index=True)
-        # Several components may need one.
-        is_new = ~np.isin(ids, self._ids[-1:])
-        if is_new.any():
-            self._ids.extend(ids[is_new].tolist())
-            batch = batch.take(pa.array(places[is_new]))
-            rows = rows_of(batch)
-            leaders = batch.column("leader").to_pylist()
-            rows["leader"] = [NULL if each is None else bisect_left(self._ids, each) for each in leaders]
-            rows["deflated"] = rows["known"] = True
-            self._write(rows, batch.column("key"), [each or b"" for each in batch.column("words").to_pylist()])
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Add documents that are to be decided."""
-        if not len(batch):
-            return
-        signed = signatures_of(batch.column("text"), self._settings.scheme, with_words=True)
-        for number, candidates in enumerate(batch.column("candidates").to_pylist(), len(self._ids)):
-            self._pairs.extend(chain.from_iterable((number, each) for each in candidates or ()))
-        self._ids.extend(batch.column("id").to_pylist())
-        rows = rows_of_signatures(signed.rows)
-        rows["indexed"] = True
-        self._write(rows, batch.column("key"), signed.words)
-
-    def close(self) -> None:
-        """Write what waits to be written."""
-        self._rows.close()
-
-    def decide(self) -> Iterator[dict[str, Any]]:
-        """Yield what documents are, where they are duplicates, or similar to others."""
-        ids, parts = np.frombuffer(self._ids, np.int64), Parts(self._folder)
-        pairs = np.frombuffer(self._pairs, PAIR).copy()
-        pairs["candidate"] = np.searchsorted(ids, pairs["candidate"])
-        if self._settings.mode is Mode.PAPER:
-            decided = chains.decide_by_paper(parts, _closest(parts, pairs))
-        else:
-            np.save(self._folder / chains.PAIRS, pairs)
-            decided = chains.decide(self._folder, 0, len(pairs), self._settings)
-        for row in decided:
-            decision, second = decision_in(row, parts), int(row["second"])
-            yield {
-                "id": int(ids[row["number"]]),
-                **related_row(decision.key, decision),
-                "leader": int(ids[row["original"]]),
-                "second": None if second == NULL else int(ids[second]),
-                "second_key": decision.second,
-            }
-
-    def _write(self, rows: NDArray[Any], keys: pa.Array, words: Sequence[bytes]) -> None:
-        columns = Columns([key.encode() for key in keys.to_pylist()], words)
-        write_part(self._folder, self._part, rows, columns)
-        self._rows.add(rows)
-        self._part += 1
-
-
-def _closest(parts: Parts, pairs: NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """Yield the duplicates of the paper's mode, each with the first candidate that is no duplicate itself."""
-    is_led = parts.rows["leader"] != NULL
-    for number, some in groupby(pairs.tolist(), itemgetter(0)):
-        closest = next((candidate for _, candidate in some if not is_led[candidate]), None)
-        if closest is not None:
-            is_led[number] = True
-            yield number, closest

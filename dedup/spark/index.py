@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -15,10 +12,9 @@ from dedup.corpus import index
 from dedup.corpus.tally import require_made_with
 from dedup.errors import InputError
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.signature.deflating import deflate
 from dedup.spark import reading
 from dedup.spark.candidates import COLUMNS
-from dedup.spark.signing import ddl_of, signatures_of, with_word_lists
+from dedup.spark.signing import ddl_of
 
 if TYPE_CHECKING:
     from dedup.spark.deduplicating import Deduplicated
@@ -53,16 +49,14 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
     is_comparable = f.col("tokens") >= settings.fewest_tokens
     stored = [name for name in COLUMNS if name not in {"id", "indexed", "words"}]
     contents = found.contents.select("id", f.struct(*stored).alias("content"))
-    # Not a join, after which all texts would be moved once more to have them in order.
-    both = contents.unionByName(found.texts, allowMissingColumns=True).repartitionByRange("id").groupBy("id")
-    together = both.agg(*(f.first(name, ignorenulls=True).alias(name) for name in ("content", "text")))
+    # Not a join, after which all words would be moved once more to have them in order.
+    both = contents.unionByName(found.words, allowMissingColumns=True).repartitionByRange("id").groupBy("id")
+    together = both.agg(*(f.first(name, ignorenulls=True).alias(name) for name in ("content", "words")))
     rows = (
         together.where(f.col("content").isNotNull())
-        .select("id", "content.*", "text")
+        .select("id", "content.*", "words")
         .withColumn("indexed", is_comparable & (f.lit(not is_paper) | f.col("leader").isNull()))
-        .withColumn("text", f.when(f.col("indexed") & f.lit(not is_paper), f.col("text")))
         .sortWithinPartitions("id")
-        .mapInArrow(with_word_lists(partial(_with_words, scheme_name=settings.scheme)), ddl_of(COLUMNS))
     )
     _write(rows, found.contents, path, settings)
 
@@ -140,12 +134,3 @@ def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> No
     for name, *_ in reading.stat_of(spark, f"{path}/{index.ROWS}"):
         if not reading.exists(spark, f"{path}/{index.ROWS}/{name}/{index.COMPLETE}"):
             raise index.not_complete(f"{path}/{index.ROWS}/{name}")
-
-
-def _with_words(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        texts = columns.pop("text")
-        kept = [deflate(each) for each in signatures_of(texts, scheme_name, with_words=True).words]
-        columns["words"] = pa.array(kept, pa.binary(), mask=texts.is_null().to_numpy(zero_copy_only=False))
-        yield pa.RecordBatch.from_pydict({name: columns[name] for name in COLUMNS})

@@ -1,4 +1,4 @@
-"""Files of a corpus as a DataFrame: executors read them by the readers of `dedup files`, remote ones by fsspec.
+"""Files of a corpus as a DataFrame: executors read and sign them as `dedup files` does, remote ones by fsspec.
 
 What a job writes lies in the file systems of Spark, and is looked for there.
 """
@@ -6,9 +6,9 @@ What a job writes lies in the file systems of Spark, and is looked for there.
 from __future__ import annotations
 
 import pickle
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,31 +16,34 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from dedup.corpus.portion import general_row
-from dedup.corpus.signing import page_identity
-from dedup.errors import InputError, reason_of
-from dedup.readers.documents import CorpusDocument, CorpusFile, Item, ReadOptions, Rejected, Skipped
+from dedup.corpus.job import Job
+from dedup.corpus.portion import Wanted, documents_in, portion_of
+from dedup.corpus.signing import contents_of, sign
+from dedup.errors import InputError
+from dedup.readers.documents import CorpusFile, Item, ReadOptions
 from dedup.readers.jsonl import LineRange, find_line_ranges
-from dedup.readers.portions import has_ranges, read_file
-from dedup.signature.signature import digest, encoded
-from dedup.spark.signing import ddl_of, packed
+from dedup.readers.portions import first_documents, gather, has_ranges, read_file, read_files
+from dedup.spark.signing import SIGNED, ddl_of, packed, schema_of, signed_columns, with_word_lists
 
 COLUMNS = {
-    "id": "int64",
-    "key": "string",
+    **SIGNED,
     "text": "string",
-    "identity": "binary",
     "record": "string",
     "source": "string",
-    "reason": "string",
+    "file": "int32",
+    "fields": "int64",
+    "month_first": "int64",
+    "day_first": "int64",
+    "is_day_first": "bool",
 }
-ORDINAL_BITS = 40
-"""The bits of an id below the number of the file: no file has as many lines."""
+"""Those of `dedup.spark.signing.SIGNED`; the text and the record as they are written; file and line, and the number of
+the file; which fields named for the text the document has; its `dedup.corpus.sorting.Ranks`."""
 
+_ORDINAL_BITS = 40
 _BYTES_A_TASK = 1 << 26
 _FEWEST_TASKS = 8
 
-_Portion = LineRange | tuple[CorpusFile, int]
+_Portion = LineRange | list[Item] | tuple[CorpusFile, int]
 
 
 def exists(spark: SparkSession, path: str) -> bool:
@@ -87,82 +90,77 @@ def _opened(spark: SparkSession, path: str) -> Iterator[tuple[Any, Any]]:
         raise InputError(f"{path}: {reason}; check the name, and what Spark needs to reach it") from None
 
 
-def read(spark: SparkSession, files: Sequence[CorpusFile], options: ReadOptions) -> DataFrame:
-    """Return the documents of files, and what could not be read as one.
+def read(spark: SparkSession, job: Job[str]) -> DataFrame:
+    """Return the documents of files with their signatures, and what could not be read as one.
 
     Args:
         spark: the session.
-        files: local ones have the same paths on all executors. Of local uncompressed JSONL ranges are read, whose ends
-            are looked for here; any other file is read by one task.
-        options: how documents are found in them.
+        job: names the files and how documents are found in them. Local files have the same paths on all executors. Of
+            local uncompressed JSONL ranges are read, whose ends are looked for here; any other file is read by one
+            task. Where there is a limit, the first documents are read here.
 
     Returns:
-        A row a document: `id`, which rises as files and lines do, `key`, `text`, `source`, and `identity` of a page;
-        `reason` says of a page without text why it could not be analysed. Of what could not be read as a document:
-        `source` and `reason`, and no `id`; of what is skipped `reason`, and how many as `record`.
+        A row a document, of the columns `COLUMNS`; its `id` rises as files and lines do. Of what could not be read as
+        a document `source` and `reason`, and no `id`; of what is skipped `reason`, and how many as `record`.
     """
-    portions = [(pickle.dumps((portion, options)),) for portion in _portions(files, options)]
-    tasks = min(len(portions), max(_FEWEST_TASKS, sum(file.size for file in files) // _BYTES_A_TASK))
-    spread = spark.createDataFrame(portions, "portion binary").repartition(tasks)
-    return spread.mapInArrow(_read, ddl_of(COLUMNS))
+    portions = [(pickle.dumps(portion),) for portion in _portions(job)]
+    tasks = min(len(portions), max(_FEWEST_TASKS, sum(file.size for file in job.files) // _BYTES_A_TASK))
+    spread = spark.createDataFrame(portions, "portion binary").repartition(max(1, tasks))
+    wanted = Wanted.of_words(
+        job.settings, deflated=True, records=True, texts=True, keep=job.keep, date_field=job.date_field
+    )
+    reading = with_word_lists(partial(_read, options=job.options, wanted=wanted))
+    return spread.mapInArrow(reading, ddl_of(COLUMNS))
 
 
-def _portions(files: Sequence[CorpusFile], options: ReadOptions) -> Iterator[_Portion]:
-    for number, file in enumerate(files):
+def _portions(job: Job[str]) -> Iterator[_Portion]:
+    if job.limit is not None:
+        yield from gather(first_documents(read_files(job.files, job.options), job.limit))
+        return
+    for number, file in enumerate(job.files):
         if has_ranges(file):
-            yield from find_line_ranges(file, number, options)
+            yield from find_line_ranges(file, number, job.options)
         else:
             yield file, number
 
 
-def _read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    items = (item for batch in batches for portion in batch.column(0) for item in _items(portion.as_py()))
-    return packed(rows_of_items(items), COLUMNS)
+def _read(batches: Iterable[pa.RecordBatch], options: ReadOptions, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    for pickled in (each.as_py() for batch in batches for each in batch.column(0)):
+        portion: _Portion = pickle.loads(pickled)  # noqa: S301 -- what `read` has pickled
+        for items in _items(portion, options):
+            yield from batches_of(items, wanted)
 
 
-def rows_of_items(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
-    """Yield what was read as rows of `COLUMNS`."""
-    skipped: Counter[str] = Counter()
-    for item in items:
-        if isinstance(item, Skipped):
-            skipped[item.reason] += item.count
-        else:
-            yield _row(item)
-    for reason, count in skipped.items():
-        yield {"reason": reason, "record": str(count)}
-
-
-def _items(pickled: bytes) -> Iterator[Item]:
-    portion, options = pickle.loads(pickled)  # noqa: S301 -- what `read` has pickled
+def _items(portion: _Portion, options: ReadOptions) -> Iterator[list[Item]]:
     if isinstance(portion, LineRange):
-        return portion.read()
-    file, number = portion
-    return read_file(file, number, options)
+        yield list(portion.read())
+    elif isinstance(portion, list):
+        yield portion
+    else:
+        yield from gather(read_file(*portion, options))
 
 
-def _row(item: CorpusDocument | Rejected) -> dict[str, Any]:
-    if not isinstance(item, CorpusDocument):
-        return {"source": item.source, "reason": item.reason}
-    id_ = item.position.file << ORDINAL_BITS | item.position.ordinal
-    text, identity, reason = _content(item)
-    row = general_row(item, None if item.html is None else text)
-    return row | {"id": id_, "text": encoded(text).decode(), "identity": identity, "reason": reason}
-
-
-def _content(item: CorpusDocument) -> tuple[str, bytes | None, str | None]:
-    if item.problem:
-        return "", None, item.problem
-    return (item.text or "", None, None) if item.html is None else _page(item.html)
-
-
-def _page(html: bytes) -> tuple[str, bytes | None, str | None]:
-    # Only the processes that do the work load the parser, where there are pages.
-    from dedup.signature.extraction import text_of  # noqa: PLC0415
-
-    try:
-        text = text_of(html)
-    except MemoryError:
-        raise
-    except Exception as error:  # no page may end a job, whatever parsers raise
-        return "", None, reason_of(error)
-    return text, page_identity(digest(html)), None
+def batches_of(items: list[Item], wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """Sign what was read; yield it as rows of `COLUMNS`."""
+    documents = documents_in(items)
+    portion, columns = portion_of(items, sign(contents_of(items), wanted.scheme), wanted)
+    if documents:
+        ids = [each.position.file << _ORDINAL_BITS | each.position.ordinal for each in documents]
+        texts = (each.decode() for each in columns.texts)
+        # Of a page that could not be analysed there is none.
+        unanalysed = portion.rows["unanalysed"].tolist()
+        values = {
+            **signed_columns(ids, portion, columns),
+            "text": [text or (None if failed else "") for text, failed in zip(texts, unanalysed, strict=True)],
+            "record": [each[:-1].decode() for each in columns.records],
+            "source": [each.source for each in documents],
+            "file": portion.rows["file"],
+            "fields": [each.parts for each in documents],
+            "month_first": portion.ranks.month_first,
+            "day_first": portion.ranks.day_first,
+            "is_day_first": [portion.ranks.is_day_first] * len(documents),
+        }
+        yield pa.RecordBatch.from_pydict(values, schema_of(COLUMNS))
+    others = [{"source": each.source, "reason": each.reason} for each in portion.rejected]
+    others += [{"reason": each.reason, "record": str(each.count)} for each in portion.skipped]
+    yield from packed(others, COLUMNS)

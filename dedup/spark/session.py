@@ -36,6 +36,7 @@ Telling = Callable[[str], AbstractContextManager[object]]
 
 _SAID = {
     "read": "reading documents",
+    "sorted": "sorting documents",
     "signed": "making signatures",
     "equal": "finding texts that are known",
     "contents": "finding equal texts",
@@ -137,16 +138,17 @@ class Steps:
             _require_same(saved, json.loads(json.dumps(about)), folder)
         return cls(f"{folder}/{_STEPS}", reuse=True, telling=telling)
 
-    def keep(self, name: str, frame: DataFrame) -> DataFrame:
+    def keep(self, name: str, frame: DataFrame, what: str = "") -> DataFrame:
         """Have a frame computed and kept, unless it is there already; return it as it is read from there.
 
         Args:
             name: the step.
             frame: what it returns.
+            what: what it is called to the user, if it is not the step.
         """
         path = f"{self._folder}/{name}"
         if not (self._reuse and reading.exists(frame.sparkSession, f"{path}/{_COMPLETE}")):
-            with self._telling(_said(name)):
+            with self._telling(_said(what or name)):
                 frame.write.mode("overwrite").parquet(path)
         return frame.sparkSession.read.schema(frame.schema).parquet(path)
 

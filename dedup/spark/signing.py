@@ -1,30 +1,36 @@
-"""Documents to signatures, in batches of Arrow, by the code that signs files; rows and columns as Arrow has them."""
+"""Documents to rows with their signatures, by the code that signs files; rows and columns as Arrow has them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from dedup.corpus.index import COLUMNS, byte_strings, columns_of
-from dedup.corpus.signing import Signatures, sign
+from dedup.corpus.parts import Columns
+from dedup.corpus.portion import Portion, Wanted, portion_of
+from dedup.corpus.signing import contents_of, sign
+from dedup.readers.documents import CorpusDocument, Position
 from dedup.rules.settings import RuleSettings
 from dedup.signature import dictionaries
 
 Batches = Iterable[pa.RecordBatch]
 
-_SPARK_TYPES = {"int64": "long", "int32": "int", "float64": "double", "bool": "boolean"}
-_NOT_SIGNED = {"number", "leader", "indexed", "words"}
-_SIGNED = {
+SIGNED = {
     "id": "int64",
-    **{name: kind for name, kind in COLUMNS.items() if name not in _NOT_SIGNED},
+    **{name: kind for name, kind in COLUMNS.items() if name not in {"number", "leader"}},
+    "title": "string",
+    "bytes": "int64",
     "reason": "string",
 }
+"""The columns of documents with their signatures: those of a saved index; the title of a page, null of all else; the
+size of the text in UTF-8; why the document could not be analysed, null of nearly all."""
+
+_SPARK_TYPES = {"int64": "long", "int32": "int", "float64": "double", "bool": "boolean"}
 _AT_ONCE = 256
 
 
@@ -59,48 +65,50 @@ def _call(
     return function(batches)
 
 
+def signed_columns(ids: Sequence[int], portion: Portion, columns: Columns) -> dict[str, Any]:
+    """Return the documents of a portion as columns of `SIGNED`.
+
+    Args:
+        ids: those of the documents.
+        portion: what `dedup.corpus.portion.portion_of` returns.
+        columns: likewise; words are deflated.
+    """
+    rows = portion.rows
+    return {
+        "id": ids,
+        "key": [each.decode() for each in columns.keys],
+        **columns_of(rows),
+        "indexed": rows["indexed"].tolist(),
+        "bands": byte_strings(rows["bands"]),
+        "words": [each or None for each in columns.words],
+        "title": [each.decode() or None for each in columns.titles] if columns.titles else [None] * len(rows),
+        "bytes": rows["size"],
+        "reason": [portion.unanalysed.get(place) for place in range(len(rows))],
+    }
+
+
 def sign_documents(documents: DataFrame, settings: RuleSettings) -> DataFrame:
     """Make the signatures of documents.
 
     Args:
-        documents: id, key and text of each. Where there is a column `identity`, texts without words are the same if
-            it is.
-        settings: the scheme.
+        documents: `id`, `key` and `text` of each; a text that is null is an empty one.
+        settings: the scheme, and which documents are compared word by word.
 
     Returns:
-        A row a document: id and key, digest (`low`, `high`; 0 for a text without words), fingerprint, sketch
-        (`minima`, `shingles`, `tokens`) and `bands`, 24 numbers of 64 bits, little-endian;
-        `reason` says why a text could not be analysed.
+        A row a document, of the columns `SIGNED`.
     """
-    wanted = [name for name in ("id", "key", "text", "identity") if name in documents.columns]
-    signing = with_word_lists(partial(_sign, scheme_name=settings.scheme))
-    return documents.select(*wanted).mapInArrow(signing, ddl_of(_SIGNED))
+    wanted = Wanted.of_words(settings, deflated=True)
+    signing = with_word_lists(partial(_sign, wanted=wanted))
+    return documents.select("id", "key", "text").mapInArrow(signing, ddl_of(SIGNED))
 
 
-def signatures_of(texts: pa.Array, scheme_name: str, *, with_words: bool) -> Signatures:
-    """Make the signatures of a column of texts; what is null is an empty text."""
-    return sign([text or "" for text in texts.to_pylist()], scheme_name, with_words=with_words)
-
-
-def _sign(batches: Batches, scheme_name: str) -> Iterator[pa.RecordBatch]:
+def _sign(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        signatures = signatures_of(batch.column("text"), scheme_name, with_words=False)
-        rows: Any = signatures.rows
-        if "identity" in batch.schema.names:
-            _identify(signatures, batch.column("identity"))
-        columns = {
-            "id": batch.column("id"),
-            "key": batch.column("key"),
-            **columns_of(rows),
-            "bands": byte_strings(rows["bands"]),
-            "reason": [signatures.unanalysed.get(place) for place in range(len(rows))],
-        }
-        yield pa.RecordBatch.from_pydict(columns, schema_of(_SIGNED))
-
-
-def _identify(signatures: Signatures, identities: pa.Array) -> None:
-    """Have identities stand for texts without words; see `dedup.corpus.signing.identity_of`."""
-    rows, unanalysed = signatures.rows, signatures.unanalysed
-    for place, identity in enumerate(identities.to_pylist()):
-        if identity is not None and not rows["tokens"][place] and place not in unanalysed:
-            rows["digest"][place] = np.frombuffer(identity, np.uint64)
+        ids, keys, texts = (column.to_pylist() for column in batch.columns)
+        position = Position(0, 0, 0)
+        documents = [
+            CorpusDocument(key or "", text or "", None, "", position, b"")
+            for key, text in zip(keys, texts, strict=True)
+        ]
+        portion, columns = portion_of(documents, sign(contents_of(documents), wanted.scheme), wanted)
+        yield pa.RecordBatch.from_pydict(signed_columns(ids, portion, columns), schema_of(SIGNED))

@@ -140,14 +140,18 @@ def test_options_of_how_documents_are_decided_come_last_and_in_few_lines(command
     ]
 
 
-def test_options_that_only_dedup_files_has_are_refused_with_a_line_that_says_so(tmp_path: Path) -> None:
+def test_spark_has_the_options_of_files_and_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     printed = run_dedup("files", "-h", folder=tmp_path).stdout, run_dedup("spark", "-h", folder=tmp_path).stdout
     of_files, of_spark = (set(re.findall("^  (?:-., )?.*?(--[a-z-]+)", each, re.MULTILINE)) for each in printed)
-    missing = of_files - of_spark
-    assert "--pairs" in missing
-    for name in missing:
-        done = run_dedup("spark", "in.jsonl", "-o", "out", name, folder=tmp_path)
+    assert of_files == of_spark
+    for given, way_out in (
+        (("--format", "jsonl"), "--format jsonl: Spark writes parquet"),
+        (("--processes", "2"), "--conf spark.master=local[N]"),
+        (("--dry-run",), "--dry-run: Spark keeps"),
+        (("--kept", "-"), "-: Spark reads and writes files"),
+    ):
+        done = run_dedup("files", "in.jsonl", "--on", "spark", *given, folder=tmp_path)
         assert done.returncode == 2
-        assert f"there is no {name} here, only in `dedup files`" in done.stderr.splitlines()[-1]
-    done = run_dedup("spark", "in.jsonl", "-o", "out", "--for", folder=tmp_path)
-    assert done.stderr.endswith("did you mean --force?\n")
+        assert way_out in done.stderr.splitlines()[-1]
+    done = run_dedup("files", "in.jsonl", "-o", "out", "--conf", "a=b", folder=tmp_path)
+    assert done.stderr == "error: --conf goes with --on spark\n"

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.corpus import pairing
-from dedup.corpus.pairing import closest_of, pairs_of
+from dedup.corpus.chains import by_chains
+from dedup.corpus.pairing import PAIR, closest_of, pairs_of
 from dedup.corpus.parts import DOCUMENT, NULL, Parts, RowsFile
 from dedup.keys import MOST_RANKED, MOST_READ, RADIUS, Keys, TableDesign, choose
 from dedup.rules.settings import Mode, RuleSettings
@@ -136,3 +137,13 @@ def test_in_the_papers_mode_it_finds_the_closest_of_all_that_are_kept(texts: Tex
         assert found.pop(place, None) == closest
         kept[place] = closest is None
     assert found == {}
+
+
+def test_what_resembles_members_of_one_known_cluster_is_decided_together() -> None:
+    pairs = np.array([(3, 1), (4, 2), (5, 0), (6, 5)], PAIR)
+    leaders = np.array([NULL, NULL, 1, *[NULL] * 4])
+    ordered, tasks = by_chains(pairs, leaders)
+    assert ordered["number"].tolist() == [5, 6, 3, 4]
+    assert tasks == [(0, 4)]
+    ordered, _ = by_chains(pairs[::2], np.full(7, NULL))
+    assert ordered["number"].tolist() == [5, 3]

@@ -32,13 +32,13 @@ def test_a_job_that_was_killed_goes_on(tmp_path: Path) -> None:
             stderr=log,
             start_new_session=True,
         )
-        steps = tmp_path / "out" / "_work" / "steps"
+        steps = tmp_path / "out" / ".kept.work" / "steps"
         try:
-            wait_until(lambda: (steps / "signed" / "_SUCCESS").exists() or job.poll() is not None, HANG * 4)
+            wait_until(lambda: (steps / "read" / "_SUCCESS").exists() or job.poll() is not None, HANG * 4)
         finally:
             os.killpg(job.pid, signal.SIGKILL)
             job.wait()
-    assert (steps / "signed" / "_SUCCESS").exists(), (tmp_path / "log").read_text()
+    assert (steps / "read" / "_SUCCESS").exists(), (tmp_path / "log").read_text()
     assert not (tmp_path / "out" / "kept").exists()
     # What was read is read no more: else the second line would be one that cannot be read.
     changed = (tmp_path / "in.jsonl").stat()
@@ -51,7 +51,7 @@ def test_a_job_that_was_killed_goes_on(tmp_path: Path) -> None:
     assert "reading documents" not in done.stderr
     assert "dedup spark: writing kept: " in done.stderr
     assert f"kept        {len(rows(tmp_path / 'out' / 'kept'))} documents" in done.stdout
-    assert not (tmp_path / "out" / "_work").exists()
+    assert not (tmp_path / "out" / ".kept.work").exists()
     assert rows(tmp_path / "out" / "rejected") == []
     (tmp_path / "in.jsonl").write_bytes(text)
     expected = run_dedup("files", "in.jsonl", "-o", "expected", "--format", "parquet", folder=tmp_path)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from dedup.readers.documents import CorpusDocument, Position, Rejected
+from dedup.corpus import signing
+from dedup.corpus.portion import Wanted
+from dedup.readers.documents import CorpusDocument, Page, Position, Rejected
 from dedup.report.contents import Row
 from dedup.rules.documents import Verdict
+from dedup.rules.settings import RuleSettings
 from dedup.rules.table import Rule
-from dedup.signature import extraction
+from dedup.signature.extraction import MarkupError
+from tests.commands import run_dedup
+from tests.readers.test_reading import warc_record
+from tests.spark.test_job import do
 
 
 def test_spark_orders_and_flags_rows_as_a_page_does(spark: Any) -> None:
@@ -51,43 +59,35 @@ def test_spark_orders_and_flags_rows_as_a_page_does(spark: Any) -> None:
     assert {row.key for row in frame.where("is_flagged").collect()} == expected
 
 
-def test_a_page_whose_extraction_fails_is_a_document_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dedup.spark.reading import rows_of_items
+def test_what_could_not_be_analysed_is_a_document_and_named(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dedup.spark.reading import batches_of
 
     def fail(_: bytes) -> None:
-        raise extraction.MarkupError("too many")
+        raise MarkupError("too many")
 
-    monkeypatch.setattr(extraction, "parse_html", fail)
+    monkeypatch.setattr(signing, "parse_html", fail)
     position = Position(0, 1, 0)
-    page = CorpusDocument("a", None, b"<p>a", "a.jsonl", position, b"{}")
+    page = CorpusDocument("a", None, b"<p>a", "a.jsonl", position, Page({"url": "a"}))
     items = [page, Rejected("a.jsonl", position, "no JSON")]
-    [document, rejected] = rows_of_items(items)
+    wanted = Wanted.of_words(RuleSettings(), deflated=True, records=True, texts=True)
+    [document, rejected] = [row for batch in batches_of(items, wanted) for row in batch.to_pylist()]
     assert document["id"] is not None
-    assert (document["text"], document["identity"], document["reason"]) == ("", None, "MarkupError: too many")
-    assert ("id" in rejected, rejected["reason"]) == (False, "no JSON")
+    assert (document["text"], document["tokens"], document["reason"]) == (None, 0, "MarkupError: too many")
+    assert (rejected["id"], rejected["reason"]) == (None, "no JSON")
 
 
-def test_what_could_not_be_analysed_is_counted_and_named(spark: Any) -> None:
-    from dedup.spark import Deduplicated
-    from dedup.spark.job import Written, result_of
-
-    columns = "id long, key string, text string, source string, reason string"
-    documents = [
-        (1, "a", "one two", "in:1", None),
-        (2, "b", "", "in:2", "RecursionError: too deep"),
-        (3, "c", "three", "in:3", None),
-        (4, "d", "", "in:4", None),
-    ]
-    signed = [(1, 2, 5, None), (2, 0, 0, None), (3, 0, 0, "ValueError: odd"), (4, 0, 0, None)]
-    kept = spark.createDataFrame(documents, columns)
-    of_dropped = "id long, verdict string, distance int, similarity double, lost_bytes int"
-    dropped = spark.createDataFrame([], of_dropped)
-    signatures = spark.createDataFrame(signed, "id long, tokens long, fingerprint long, reason string")
-    clusters = spark.createDataFrame([], "cluster long, leader string")
-    found = Deduplicated(
-        kept, dropped, dropped, clusters, signatures, contents=signatures, texts=kept, recurring=signatures
-    )
-    written = Written(kept, found, spark.createDataFrame([], "source string, reason string"), known=None)
-    tally = result_of(written, ["in"]).tally
-    assert (tally.documents, tally.kept, tally.unanalysed, tally.wordless) == (4, 4, 2, 1)
-    assert tally.first_unanalysed == [("in:2", "RecursionError: too deep"), ("in:3", "ValueError: odd")]
+def test_pages_that_cannot_be_analysed_are_counted_as_by_files(spark: Any, tmp_path: Path) -> None:
+    cut = warc_record("http://b/", b"<p>cut").replace(b"WARC-Date", b"WARC-Truncated: time\r\nWARC-Date")
+    (tmp_path / "in.warc").write_bytes(cut + warc_record("http://a/", b"<p>one two") + warc_record("http://c/", b"<p>"))
+    tally = do(spark, [str(tmp_path / "in.warc")], str(tmp_path / "out"), print).result.tally
+    expected = run_dedup("files", "in.warc", "--dry-run", "--json", folder=tmp_path)
+    told = json.loads(expected.stdout)
+    assert (tally.documents, tally.kept, tally.unanalysed, tally.wordless) == (3, 3, 1, 1)
+    assert {
+        name: getattr(tally, name) for name in ("documents", "kept", "unanalysed", "wordless")
+    }.items() <= told.items()
+    [(source, reason)] = tally.first_unanalysed
+    assert source.endswith("in.warc:1")
+    assert reason
