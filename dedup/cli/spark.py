@@ -36,7 +36,7 @@ def run_on_spark(options: argparse.Namespace) -> int:
     _require_of_spark(options)
     try:
         # Few have pyspark.
-        from dedup.spark.job import require_free_here, run_job  # noqa: PLC0415
+        from dedup.spark.job import require_possible, run_job  # noqa: PLC0415
         from dedup.spark.session import SparkError, session  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise InputError(f"needs the package {error.name}; pip install 'scrapy-neardup[spark]'") from None
@@ -51,8 +51,7 @@ def run_on_spark(options: argparse.Namespace) -> int:
         save_index=options.save_index,
         **files.shared_options(options),
     )
-    if not options.force:
-        require_free_here(job)
+    require_possible(job, overwrite=options.force)
     files.print_ignored(options, found)
     require_compiled()
     started = time.monotonic()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -73,6 +73,25 @@ def is_same_index(against: Path | None, save_index: Path | None) -> bool:
     return against is not None and save_index is not None and against.resolve() == save_index.resolve()
 
 
+def require_different(written: Sequence[Place], inputs: Iterable[str], whole: Callable[[Place | str], str]) -> None:
+    """Refuse to write two things into one place, or over what is read.
+
+    Args:
+        written: where is written.
+        inputs: what is read.
+        whole: returns the whole name of a place: two are the same if these are.
+
+    Raises:
+        InputError: two are the same.
+    """
+    if len({whole(each) for each in written}) < len(written):
+        raise InputError("two outputs are the same file: give each its own name")
+    read = {whole(each) for each in inputs}
+    for each in written:
+        if whole(each) in read:
+            raise InputError(f"{each}: is one of the inputs; choose another path")
+
+
 def require_writable(
     outputs: dict[str, Path], save_index: Path | None, against: Path | None, files: Iterable[CorpusFile], *, force: bool
 ) -> None:
@@ -88,15 +107,11 @@ def require_writable(
     Raises:
         InputError: something is in the way.
     """
-    inputs = {os.path.realpath(file.path) for file in files}
     written = [*outputs.values(), *([save_index] if save_index else [])]
-    if len({path.resolve() for path in written}) < len(written):
-        raise InputError("two outputs are the same file: give each its own name")
+    require_different(written, (file.path for file in files), os.path.realpath)
     for path in written:
         if not path.parent.is_dir():
             raise InputError(f"{path}: its folder does not exist; create it first")
-        if os.path.realpath(path) in inputs:
-            raise InputError(f"{path}: is one of the inputs; choose another path")
     for path in outputs.values():
         if path.exists() and not force:
             raise InputError(f"{path}: already exists; choose another path or pass --force")

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from dedup.corpus.index import ROWS
-from dedup.corpus.job import Job, Result
+from dedup.corpus.job import Job, Result, require_different
 from dedup.corpus.report import name_of, report_of, row_of, write_report
 from dedup.corpus.sorting import UNDATED, said_of_undated
 from dedup.corpus.tally import NAMED, Tally, nothing_read
@@ -69,14 +69,24 @@ def require_free(job: Job[str], exists: Callable[[str], bool]) -> None:
     Raises:
         InputError: an output is.
     """
-    for name, path in job.outputs.items():
-        if name != "report" and exists(path):
+    for path in job.outputs.values():
+        if exists(path):
             raise InputError(f"{path}: already exists; choose another path or pass --force")
 
 
-def require_free_here(job: Job[str]) -> None:
-    """Refuse, before Spark is there, to write over what is on this machine; see `require_free`."""
-    if job.folder is None or not Path(job.folder).is_dir():
+def require_possible(job: Job[str], *, overwrite: bool) -> None:
+    """Refuse, before Spark is there, what can be refused without it.
+
+    Args:
+        job: what is to be done.
+        overwrite: whether outputs are overwritten.
+
+    Raises:
+        InputError: an output is on this machine already, is an input, or another output.
+    """
+    written = [*job.outputs.values(), *([job.save_index] if job.save_index else [])]
+    require_different(written, (file.path for file in job.files), _root)
+    if not overwrite and (job.folder is None or not Path(job.folder).is_dir()):
         require_free(job, lambda path: not is_url(path) and Path(path).exists())
 
 

@@ -120,6 +120,8 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
         (("nothing.jsonl",), "nothing.jsonl: cannot be read"),
         (("in.jsonl", "--conf", "spark.master"), "--conf spark.master: write NAME=VALUE"),
         (("in.jsonl", "--max-dropped", "5"), "--max-dropped 5: expected a share from 0 to 1"),
+        (("in.jsonl", "--pairs", "out/kept/"), "two outputs are the same file"),
+        (("in.jsonl", "--pairs", "in.jsonl"), "in.jsonl: is one of the inputs"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
