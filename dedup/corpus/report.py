@@ -25,9 +25,7 @@ from dedup.rules.documents import Verdict
 _FILES_NAMED = 3
 
 
-def write_report_of_files(
-    job: Job[Path], tally: Tally, folder: Path, parts: Parts, contents: NDArray[np.int64]
-) -> None:
+def write_report_of_files(job: Job[Path], tally: Tally, folder: Path, parts: Parts, decided: NDArray[Any]) -> None:
     """Write the report that a job wants, once all documents are decided.
 
     Args:
@@ -35,12 +33,13 @@ def write_report_of_files(
         tally: what became of the documents.
         folder: its state, with `REPORTED`.
         parts: the documents.
-        contents: the numbers of the first of each content.
+        decided: what is a copy, or similar to another document, of the type `dedup.corpus.decisions.DECISION`.
     """
     files = name_of([file.name for file in job.files])
+    shown = np.unique(np.concatenate([decided["number"], decided["original"]]))
     with (folder / REPORTED).open("rb") as lines:
         rows = (row_of(msgspec.json.decode(line), files) for line in lines)
-        write_report(job.outputs["report"], report_of(files, tally, rows, partial(_compare, parts, contents)))
+        write_report(job.outputs["report"], report_of(files, tally, rows, partial(_compare, parts, shown)))
 
 
 def write_report(path: Path, report: Report) -> None:
@@ -98,11 +97,11 @@ def row_of(row: Mapping[str, Any], files: str) -> Row:
     )
 
 
-def _compare(parts: Parts, contents: NDArray[np.int64], rows: Sequence[Row]) -> Iterator[WordDiff | None]:
+def _compare(parts: Parts, shown: NDArray[np.int64], rows: Sequence[Row]) -> Iterator[WordDiff | None]:
     wanted = {key for row in rows for key in (row.original, row.dropped)}
     # Documents are known by their numbers; a dictionary of all keys would take more memory than the rest of the run.
     numbers: dict[str, int] = {}
-    for number in contents.tolist():
+    for number in shown.tolist():
         if (key := parts.key(number)) in wanted:
             numbers.setdefault(key, number)
 

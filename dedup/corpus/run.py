@@ -86,7 +86,7 @@ def run_job(job: Job[Path], stream: TextIO) -> Result:
                 # Few want one, and templates take time to load.
                 from dedup.corpus.report import write_report_of_files  # noqa: PLC0415
 
-                write_report_of_files(job, tally, folder, parts, contents)
+                write_report_of_files(job, tally, folder, parts, decided)
             outputs.name_all(tally.rejected)
         tally.seconds = time.monotonic() - started
         names = job.options.text_fields
