@@ -13,6 +13,17 @@ from typing import NamedTuple
 
 from dedup.cli import files
 from dedup.cli.databases import add_database_argument, database_url, has_database
+from dedup.cli.files_options import (
+    INPUTS_HELP,
+    OUTPUTS,
+    REJECTED,
+    STANDARD_INPUT,
+    add_field_arguments,
+    add_reading_arguments,
+    local,
+    path_or_url,
+    read_options,
+)
 from dedup.cli.settings_options import (
     add_encoding_argument,
     add_settings_arguments,
@@ -88,13 +99,13 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("inputs", nargs="*", type=files.path_or_url, metavar="INPUT", help=files.INPUTS_HELP)
+    parser.add_argument("inputs", nargs="*", type=path_or_url, metavar="INPUT", help=INPUTS_HELP)
     more = ". Instead of files; of the crawl's settings min_tokens and, in the paper's mode, short_tokens matter"
     add_database_argument(parser, more)
-    parser.add_argument("-o", "--output", type=files.local, required=True, metavar="INDEX", help="the folder to make")
+    parser.add_argument("-o", "--output", type=local, required=True, metavar="INDEX", help="the folder to make")
     parser.add_argument("--force", action="store_true", help="overwrite an index, and forget an interrupted run")
-    parser.add_argument("--against", type=files.local, metavar="INDEX", help="begin with the documents of this index")
-    files.add_reading_arguments(parser)
+    parser.add_argument("--against", type=local, metavar="INDEX", help="begin with the documents of this index")
+    add_reading_arguments(parser)
     _add_json(parser)
     add_settings_arguments(parser)
 
@@ -114,7 +125,13 @@ def _build(options: argparse.Namespace) -> int:
 
 def _build_of_files(options: argparse.Namespace) -> int:
     """Do what `dedup files --save-index` does without other outputs."""
-    outputs = {"output": None, "format": "jsonl", "report": None, "dry_run": False, **dict.fromkeys(files.OUTPUTS)}
+    outputs = {
+        "output": None,
+        "format": "jsonl",
+        "report": None,
+        "dry_run": False,
+        **dict.fromkeys(OUTPUTS),
+    }
     outputs |= {"keep": Keep.FIRST, "date_field": None, "pairs": None, "cluster_fields": False, "max_dropped": None}
     outputs |= {"command": "files", "on": None, "conf": []}
     outputs["rejected"] = options.output.with_name(f"{options.output.name}.rejected.jsonl")
@@ -195,7 +212,7 @@ def _add_query(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="finds of each shown at most; default: 10")
     add_encoding_argument(parser)
-    files.add_field_arguments(parser)
+    add_field_arguments(parser)
     _add_json(parser)
 
 
@@ -220,7 +237,7 @@ def _query(options: argparse.Namespace) -> int:
     answers += zip((f"{fingerprint:016x}" for fingerprint in asked), near, strict=True)
     objects = [{"query": name, "found": [asdict(each) for each in found]} for name, found in answers]
     print_answer(objects, _lines(answers), as_json=options.json)
-    return files.REJECTED if rejected and not options.allow_rejects else 0
+    return REJECTED if rejected and not options.allow_rejects else 0
 
 
 def _fingerprint(text: str, source: str) -> int:
@@ -243,11 +260,11 @@ def _read_fingerprints(name: str) -> list[int]:
 
 def _materials(name: str, options: argparse.Namespace, rejected: list[Rejected]) -> Iterator[Material]:
     """Read what is named: one text, or the documents of a file of records; name what is none, and add it to those."""
-    if name != files.STANDARD_INPUT and (name.startswith(TEXT_PREFIX) or not holds_records(name)):
+    if name != STANDARD_INPUT and (name.startswith(TEXT_PREFIX) or not holds_records(name)):
         yield _material(name, options.encoding)
         return
-    with files.input_files([files.path_or_url(name)]) as found:
-        for number, item in enumerate(read_files(found.files, files.read_options(options))):
+    with files.input_files([path_or_url(name)]) as found:
+        for number, item in enumerate(read_files(found.files, read_options(options))):
             if number == _MOST_DOCUMENTS:
                 way_out = f"`dedup files {plain(name)} --against {options.index} --pairs FILE` compares many"
                 raise InputError(f"{plain(name)}: {_MOST_DOCUMENTS} documents are looked up at most; {way_out}")

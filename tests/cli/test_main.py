@@ -114,7 +114,7 @@ def test_what_the_disk_refuses_is_said_in_words(
     assert (done.returncode, done.stderr) == (1, f"error: {said}\n")
 
 
-_NO_COMMANDS = {"main", "databases", "settings_options"}
+_NO_COMMANDS = {"main", "databases", "files_on_spark", "files_options", "settings_options"}
 
 
 def test_every_command_is_listed_and_what_there_is_to_learn_from_at_the_end(tmp_path: Path) -> None:
