@@ -117,9 +117,7 @@ def run(options: argparse.Namespace) -> int:
         return run_on_spark(options)
     if options.conf:
         raise InputError("--conf goes with --on spark")
-    folder, against, save_index = (
-        None if path is None else local(path) for path in (options.output, options.against, options.save_index)
-    )
+    folder, *_ = _local_places(options)
     outputs = {name: local(path) for name, path in named_outputs(options, f".{options.format or FORMATS[0]}").items()}
     with input_files(options.inputs) as found:
         if folder is not None:
@@ -131,7 +129,6 @@ def run(options: argparse.Namespace) -> int:
         # Both take most of a second: what the workers need is loaded while this process loads the rest.
         load_ahead(preloads(found.files, read_options(options)))
         with _standard_output(outputs) as files:
-            options.against, options.save_index = against, save_index
             return _deduplicate(options, found, outputs, files)
 
 
@@ -176,12 +173,13 @@ def _deduplicate(
         from dedup.corpus.job import Job, require_writable  # noqa: PLC0415
         from dedup.corpus.run import run_job  # noqa: PLC0415
     print_ignored(options, found)
+    _, against, save_index = _local_places(options)
     job = Job(
         files=found.files,
         outputs=files,
         processes=options.processes or os.cpu_count() or 1,
-        against=options.against,
-        save_index=options.save_index,
+        against=against,
+        save_index=save_index,
         **shared_options(options),
     )
     require_writable(files, job.save_index, job.against, found.files, force=options.force)
@@ -197,6 +195,18 @@ def _deduplicate(
     is_piped = Path(STANDARD_OUTPUT) in outputs.values()
     with redirect_stdout(sys.stderr if is_piped else sys.stdout):
         return print_result(options, result, written, time.monotonic() - started, is_piped=is_piped)
+
+
+def _local_places(options: argparse.Namespace) -> tuple[Path | None, Path | None, Path | None]:
+    """Return the folder of the outputs, the index that is read, and that which is written.
+
+    Raises:
+        InputError: one is no place of this machine.
+    """
+    folder, against, save_index = (
+        None if each is None else local(each) for each in (options.output, options.against, options.save_index)
+    )
+    return folder, against, save_index
 
 
 def _share(text: str) -> float:
