@@ -3,7 +3,6 @@
 # make continue                        go on with a crawl that was interrupted, the last one
 # make cluster PARTS=4                 crawl the demo site, or URL=..., in parts on an own PostgreSQL
 # make cluster-report                  what they dropped, and why
-# make spark-demo                      find the copies among the demo site's stories by `dedup spark`
 # make test                            run the tests
 # make test-all                        those too that take long: kills, Spark, a second database; laws with more examples
 # make test-fast                       those that start no process, crawl or server, and take no seconds
@@ -32,7 +31,7 @@ ifneq ($(strip $(UNKNOWN)),)
 $(error $(UNKNOWN): no such variable; known are URL, ARGS, PARTS, NAME, DATA and PYTHON, see `make help`)
 endif
 
-.PHONY: help crawl continue cluster cluster-report spark-demo test test-all test-fast test-lowest check docs dist bench clean
+.PHONY: help crawl continue cluster cluster-report test test-all test-fast test-lowest check docs dist bench clean
 
 ifdef URL
 crawl: $(VENV)/crawl
@@ -53,9 +52,6 @@ cluster: $(VENV)/cluster
 
 cluster-report: $(VENV)/cluster
 	@$(BIN)/python -m crawler.cluster report $(ARGS)
-
-spark-demo: $(VENV)/spark
-	@$(BIN)/python -m crawler.demo spark $(ARGS)
 
 # Else a command that a test starts would compile all of its modules anew.
 test test-all test-fast: export PYTHONDONTWRITEBYTECODE =
