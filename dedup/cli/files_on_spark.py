@@ -21,13 +21,15 @@ def run_on_spark(options: argparse.Namespace) -> int:
     """Do what `dedup files` does by a job of Spark; return the exit status, see `dedup.cli.files.run`."""
     conf = dict(_properties(options.conf))
     _require_of_spark(options)
+    outputs = files_options.named_outputs(options, "")
+    if files_options.STANDARD_OUTPUT in (*map(str, options.inputs), *outputs.values()):
+        raise InputError("-: Spark reads and writes files, not standard input and output; name them")
     try:
         # Few have pyspark.
         from dedup.spark.job import require_possible, run_job  # noqa: PLC0415
         from dedup.spark.session import SparkError, session  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise InputError(f"needs the package {error.name}; pip install 'scrapy-neardup[spark]'") from None
-    outputs = files_options.named_outputs(options, "")
     if "report" in outputs and not options.report.parent.is_dir():
         raise InputError(f"{options.report}: its folder does not exist; create it first")
     found = find_files(options.inputs)
@@ -69,11 +71,6 @@ def _require_of_spark(options: argparse.Namespace) -> None:
         raise InputError("--processes: on Spark --conf spark.master=local[N], or what the cluster has, says how many")
     if options.dry_run:
         raise InputError("--dry-run: Spark keeps what it has done in a folder beside an output; give -o DIR")
-    if files_options.STANDARD_OUTPUT in (
-        *map(str, options.inputs),
-        *(getattr(options, name) for name in files_options.OUTPUTS),
-    ):
-        raise InputError("-: Spark reads and writes files, not standard input and output; name them")
 
 
 @contextmanager

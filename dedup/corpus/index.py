@@ -388,7 +388,7 @@ def _settings_of(named: Mapping[str, str]) -> RuleSettings:
 
 
 def columns_of(rows: NDArray[Any]) -> dict[str, Any]:
-    """Return what rows of the types `DOCUMENT` and `SIGNATURE` both have as columns of an index."""
+    """Return rows of the type `DOCUMENT` as columns of an index, without leaders, which are numbers there."""
     return {
         "low": rows["digest"][:, 0].view(np.int64),
         "high": rows["digest"][:, 1].view(np.int64),
@@ -396,6 +396,8 @@ def columns_of(rows: NDArray[Any]) -> dict[str, Any]:
         "minima": byte_strings(rows["minima"]),
         "tokens": rows["tokens"].astype(np.int64),
         "shingles": rows["shingles"].astype(np.int64),
+        "indexed": rows["indexed"].astype(np.bool_),
+        "bands": byte_strings(rows["bands"]),
     }
 
 

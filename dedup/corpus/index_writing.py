@@ -20,7 +20,6 @@ from dedup.corpus.index import (
     FROM,
     ROWS,
     Block,
-    byte_strings,
     columns_of,
     is_index,
     write_about,
@@ -213,8 +212,6 @@ def _tables(arrow: Any, schema: Any, blocks: Iterable[Block]) -> Iterator[Any]:
             "key": keys,
             **columns_of(rows),
             "leader": arrow.array(leaders, mask=leaders == NULL),
-            "indexed": rows["indexed"].astype(np.bool_),
-            "bands": byte_strings(rows["bands"]),
             "words": [each or None for each in words],
         }
         yield arrow.table(columns, schema)

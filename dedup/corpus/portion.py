@@ -169,6 +169,11 @@ def record_of(document: CorpusDocument, text: str | None) -> bytes:
     return record if isinstance(record, bytes) else to_json(record)
 
 
+def text_column(text: bytes, *, is_unanalysed: bool) -> str | None:
+    """Return the text of a document as a column has it; of a page that could not be analysed there is none."""
+    return text.decode() or (None if is_unanalysed else "")
+
+
 def _text_of(document: CorpusDocument, text: str | None) -> str:
     return (document.text or "") if text is None else text
 

@@ -89,8 +89,7 @@ def run_job(job: Job[Path], stream: TextIO) -> Result:
                 write_report_of_files(job, tally, folder, parts, decided)
             outputs.name_all(tally.rejected)
         tally.seconds = time.monotonic() - started
-        names = job.options.text_fields
-        empty_fields = tuple(name for number, name in enumerate(names) if not corpus.fields >> number & 1)
+        empty_fields = job.options.empty_fields(corpus.fields)
         return Result(tally, clusters.largest(_LARGEST), len(contents), empty_fields, len(job.files))
 
 

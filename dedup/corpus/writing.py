@@ -16,7 +16,7 @@ from dedup.corpus.decisions import EXACT, IS_DUPLICATE, decision_in, leaders_of
 from dedup.corpus.job import Job
 from dedup.corpus.outputs import Output, Row, extended, has_columns, open_output, to_json, with_columns
 from dedup.corpus.parts import NULL, Column, Parts
-from dedup.corpus.portion import rows_path
+from dedup.corpus.portion import rows_path, text_column
 from dedup.corpus.reading import REJECTED, Corpus
 from dedup.errors import InputError
 from dedup.readers.documents import CorpusFile, ParquetRow, source_of
@@ -342,11 +342,10 @@ class Writer:
         if self._has_rows:
             row = parts.rows[number]
             return ParquetRow(self._rows_of(int(row["part"])), int(row["row"]))
-        text = parts.value(number, Column.TEXT).decode()
+        is_unanalysed = bool(parts.rows["unanalysed"][number])
         return {
             "key": parts.key(number),
-            # Of a page that could not be analysed there is none.
-            "text": text or (None if parts.rows["unanalysed"][number] else ""),
+            "text": text_column(parts.value(number, Column.TEXT), is_unanalysed=is_unanalysed),
             "source": _source_of(self._job, self._parts, number),
             "record": parts.value(number, Column.RECORD)[:-1].decode(),
         }

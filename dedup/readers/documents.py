@@ -108,6 +108,10 @@ class ReadOptions:
         """What the text is looked for under first."""
         return " and ".join(self.text_fields) or TEXT_FIELDS[0]
 
+    def empty_fields(self, parts: int) -> tuple[str, ...]:
+        """Return those fields named for the text that no document has; `parts` are those that any has."""
+        return tuple(name for number, name in enumerate(self.text_fields) if not parts >> number & 1)
+
     @property
     def html_name(self) -> str:
         """What HTML is looked for under first."""

@@ -116,6 +116,19 @@ class PriorIndex:
             )
         return cls(rows.withColumns({name: f.col(name) - shift for name in ("id", "leader")}), smallest, shift)
 
+    def by_leaders(self, edges: DataFrame, known: DataFrame) -> DataFrame:
+        """Return edges to the leaders of known documents instead of to these.
+
+        Args:
+            edges: from a document, `id`, to each of its candidates, `other`.
+            known: what `leaders_of` returns of these.
+        """
+        if self.is_empty:
+            return edges
+        leaders = known.select(f.col("id").alias("other"), "leader")
+        moved = edges.join(leaders, "other", "left").select("id", f.coalesce("leader", "other").alias("other"))
+        return moved.distinct()
+
     def after_prior(self, rows: DataFrame) -> DataFrame:
         """Return rows of new documents with the ids that they have in the index, behind those of it.
 

@@ -61,9 +61,7 @@ def decide(
     edges = candidates.select("id", f.explode("candidates").alias("other"))
     known = prior.leaders_of(edges.select(f.col("other").alias("id")), steps)
     # Two that resemble members of one cluster may be filled in from the same template.
-    leaders = known.select(f.col("id").alias("other"), "leader")
-    edges = edges.join(leaders, "other", "left").select("id", f.coalesce("leader", "other").alias("other")).distinct()
-    components = components_of(edges, steps)
+    components = components_of(prior.by_leaders(edges, known), steps)
     needed = known.union(known.select("leader", "leader")).distinct()
     of_leaders = components.withColumnRenamed("id", "leader")
     of_known = needed.join(of_leaders, "leader").select("component", "id").join(prior.rows.drop("bands"), "id")

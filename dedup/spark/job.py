@@ -146,7 +146,8 @@ def run_job(
         skipped = items.where(items.source.isNull()).groupBy("reason").agg(f.sum(f.col("record").cast("long")))
         for reason, count in skipped.collect():
             tally.count_skipped(reason, count)
-        found = replace(found, empty_fields=_empty_fields(job, documents), files=len(job.files))
+        [(fields,)] = documents.agg(f.bit_or("fields")).collect()
+        found = replace(found, empty_fields=job.options.empty_fields(fields or 0), files=len(job.files))
     if "report" in job.outputs:
         with telling("writing the report"):
             _write_report(job, documents, result, known, tally)
@@ -286,12 +287,6 @@ def _count(tally: Tally, documents: DataFrame, result: Deduplicated, rejected: D
     sizes = result.clusters.groupBy("cluster", "leader").count()
     largest = sizes.orderBy(f.desc("count"), "cluster").limit(_LARGEST).collect()
     return Result(tally, [(row["leader"], row["count"] - 1) for row in largest])
-
-
-def _empty_fields(job: Job[str], documents: DataFrame) -> tuple[str, ...]:
-    """Return those fields that were named for the text of which no document has any."""
-    [(fields,)] = documents.agg(f.bit_or("fields")).collect()
-    return tuple(name for number, name in enumerate(job.options.text_fields) if not (fields or 0) >> number & 1)
 
 
 def _write_report(

@@ -17,7 +17,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from dedup.corpus.job import Job
-from dedup.corpus.portion import Wanted, documents_in, portion_of
+from dedup.corpus.portion import Wanted, documents_in, portion_of, text_column
 from dedup.corpus.signing import contents_of, sign
 from dedup.errors import InputError
 from dedup.readers.documents import CorpusFile, Item, ReadOptions
@@ -146,12 +146,10 @@ def batches_of(items: list[Item], wanted: Wanted) -> Iterator[pa.RecordBatch]:
     portion, columns = portion_of(items, sign(contents_of(items), wanted.scheme), wanted)
     if documents:
         ids = [each.position.file << _ORDINAL_BITS | each.position.ordinal for each in documents]
-        texts = (each.decode() for each in columns.texts)
-        # Of a page that could not be analysed there is none.
-        unanalysed = portion.rows["unanalysed"].tolist()
+        texts = zip(columns.texts, portion.rows["unanalysed"].tolist(), strict=True)
         values = {
             **signed_columns(ids, portion, columns),
-            "text": [text or (None if failed else "") for text, failed in zip(texts, unanalysed, strict=True)],
+            "text": [text_column(text, is_unanalysed=each) for text, each in texts],
             "record": [each[:-1].decode() for each in columns.records],
             "source": [each.source for each in documents],
             "file": portion.rows["file"],

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from dedup.corpus.index import COLUMNS, byte_strings, columns_of
+from dedup.corpus.index import COLUMNS, columns_of
 from dedup.corpus.parts import Columns
 from dedup.corpus.portion import Portion, Wanted, portion_of
 from dedup.corpus.signing import contents_of, sign
@@ -78,8 +78,6 @@ def signed_columns(ids: Sequence[int], portion: Portion, columns: Columns) -> di
         "id": ids,
         "key": [each.decode() for each in columns.keys],
         **columns_of(rows),
-        "indexed": rows["indexed"].tolist(),
-        "bands": byte_strings(rows["bands"]),
         "words": [each or None for each in columns.words],
         "title": [each.decode() or None for each in columns.titles] if columns.titles else [None] * len(rows),
         "bytes": rows["size"],

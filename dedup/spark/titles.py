@@ -38,15 +38,11 @@ def with_titles(copied: DataFrame, signed: DataFrame, settings: RuleSettings) ->
     counted = others.join(equal, ["owner", "leader"]).join(pages, "owner")
     telling = partial(_telling, short_tokens=settings.short_tokens)
     similar = counted.select("id", "tokens", "equal", "pages").mapInArrow(telling, "id long")
-    rule = Rule.SAME_SHORT_TEXT
+    told = {"verdict": Rule.SAME_SHORT_TEXT.verdict.value, "rule": Rule.SAME_SHORT_TEXT.short}
     is_similar = f.col("is_similar").isNotNull()
     marked = copied.join(similar.withColumn("is_similar", f.lit(True)), "id", "left")
-    changed = {name: f.when(is_similar, each).otherwise(f.col(name)) for name, each in _values(rule).items()}
+    changed = {name: f.when(is_similar, each).otherwise(f.col(name)) for name, each in told.items()}
     return marked.withColumns(changed).select(*copied.columns)
-
-
-def _values(rule: Rule) -> dict[str, str]:
-    return {"verdict": rule.verdict.value, "rule": rule.short}
 
 
 def _with_other_titles(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

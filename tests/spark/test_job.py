@@ -20,10 +20,8 @@ from tests.corpus.test_files_verdicts import corpus
 from tests.corpus.test_templates import chat
 from tests.readers.test_reading import warc_record
 from tests.report.renderings import data_in, keys_of
-from tests.spark.test_spark_command import rows
+from tests.spark.test_spark_command import OUTPUTS, rows
 from tests.texts import ENGLISH, document
-
-FOLDERS = ("kept", "dropped", "similar", "clusters", "rejected")
 
 
 def run(spark: Any, *inputs: str, output: str, force: bool = False, **further: Any) -> list[str]:
@@ -44,7 +42,7 @@ def do(
 ) -> Any:
     from dedup.spark.job import run_job
 
-    outputs = {name: f"{output}/{name}" for name in FOLDERS} | further.pop("outputs", {})
+    outputs = {name: f"{output}/{name}" for name in OUTPUTS} | further.pop("outputs", {})
     given = {"options": ReadOptions(), "settings": RuleSettings()} | further
     files = find_files([each if is_url(each) else Path(each) for each in inputs]).files
     return run_job(spark, Job[str](files=files, outputs=outputs, **given), tell, overwrite=overwrite)
@@ -82,7 +80,7 @@ def test_outputs_are_those_of_files(spark: Any, tmp_path: Path, arguments: Any, 
     told = ("--format", "parquet", "--pairs", "pairs.parquet")
     expected = run_dedup("files", tmp_path / "in.jsonl", "-o", "expected", *told, *arguments, folder=tmp_path)
     assert expected.returncode == 0, expected.stderr
-    of_files = {name: rows(tmp_path / "expected" / f"{name}.parquet") for name in FOLDERS[:-1]}
+    of_files = {name: rows(tmp_path / "expected" / f"{name}.parquet") for name in OUTPUTS[:-1]}
     assert {row["rule"] for row in of_files["similar"]} >= {
         "own_words",
         *(["same_short_text"] if "limit" not in given else []),

@@ -59,9 +59,7 @@ def test_spark_orders_and_flags_rows_as_a_page_does(spark: Any) -> None:
     assert {row.key for row in frame.where("is_flagged").collect()} == expected
 
 
-def test_what_could_not_be_analysed_is_a_document_and_named(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_could_not_be_analysed_is_a_document_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from dedup.spark.reading import batches_of
 
     def fail(_: bytes) -> None:
