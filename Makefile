@@ -45,7 +45,7 @@ help:
 	@sed -n '/^# make/,/^# ARGS/s/^# //p' Makefile
 
 continue: $(VENV)/crawl
-	@$(BIN)/scrapy continue $(ARGS)
+	@$(BIN)/python -m crawler.demo continue $(ARGS)
 
 cluster: $(VENV)/cluster
 	@$(BIN)/python -m crawler.cluster crawl --parts $(PARTS) $(if $(URL),--url "$(URL)") $(ARGS)

@@ -36,15 +36,16 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.defer import ensure_awaitable
 from sqlalchemy import bindparam, select
 
-from crawler.frontier.store import Begun, FrontierSettings, find_begun
+from crawler.frontier.known_runs import find_runs
+from crawler.frontier.store import FrontierSettings
 from crawler.page import DESCRIBED, EXTRACTED, Page
 from crawler.pages.store import pages, visits
-from crawler.runs import CommandLine, command_to_export, file_of, name_of_run
+from crawler.runs import CrawlRun, command_to_export, file_of, name_of_run
 from crawler.secrets import without_password
 from crawler.spider.site import SiteSpider
 from crawler.warc.recording import find_target, is_warc, note_going_on
 from dedup.atomic_files import replace_file
-from dedup.errors import DatabaseError, DedupError, SettingsError
+from dedup.errors import DedupError, SettingsError
 from dedup.readers.streams import load_pyarrow
 from dedup.report.render import csv_cell
 from dedup.rules.documents import Verdict
@@ -52,8 +53,9 @@ from dedup.stage.outages import mark_failed, outages_of
 from dedup.stage.pipelines import RUN_GOES_ON
 from dedup.stage.project import read_item_settings, read_settings
 from dedup.stage.running import refuse_to_start
-from dedup.store.database import Database, require_file
+from dedup.store.database import Database
 from dedup.store.outages import Outages
+from dedup.store.processes import worker_name
 from dedup.store.runs import find_decided, no_run, read_decided
 from dedup.store.schema import runs
 
@@ -399,7 +401,7 @@ class Feeds(FeedExporter):
         if begun is not None:
             note_going_on(self.crawler)
             is_of_project = self.crawler.settings.getpriority("FEEDS") != SETTINGS_PRIORITIES["cmdline"]
-            self._own = CommandLine(begun.words or ()).files
+            self._own = begun.asked.files if begun.asked else set()
             if is_of_project:
                 self._own |= {file_of(str(uri)) for uri in self.crawler.settings.getdict("FEEDS")}
         # The name of a shared run is used once, and the clocks of its workers may differ.
@@ -514,13 +516,9 @@ def _unwritable(path: object, number: int | None) -> SettingsError:
     return SettingsError(f"feed {path}: cannot be written ({os.strerror(number or errno.EIO)}), name another file")
 
 
-def _find_begun(settings: FrontierSettings) -> Begun | None:
+def _find_begun(settings: FrontierSettings) -> CrawlRun | None:
     with closing(Database(settings.database_url, settings.lock_timeout, read_only=True)) as database:
-        try:
-            require_file(database)
-        except DatabaseError:
-            return None
-        return find_begun(database, settings.run)
+        return next((run for run in find_runs(database, worker_name()) if run.name == settings.run), None)
 
 
 def _fields_of(slot: FeedSlot) -> list[str]:

@@ -22,7 +22,7 @@ from scrapy.utils.asyncio import create_looping_call
 from crawler.page import NOT_STORED
 from crawler.politeness.hosts import Hosts
 from crawler.reasons import ROBOTS_TXT
-from crawler.runs import line_to_continue, name_of_run
+from crawler.runs import command_to_continue, name_of_run
 from crawler.secrets import without_password
 from crawler.settings import CrawlerSettings
 from dedup.console import (
@@ -220,7 +220,7 @@ def _site(urls: Sequence[str]) -> str:
 def _next(crawler: Crawler, reason: str) -> tuple[str, str]:
     """Return the command to give next: the one that goes on where something is left, else the report."""
     if crawler.stats.get_value("frontier/left", 0) and crawler.spider is not None:
-        return "continue", line_to_continue(crawler, reason)
+        return "continue", command_to_continue(crawler, has_all=reason == "max_pages")
     if crawler.stats.get_value("frontier/parts"):
         # The server may have stopped, and its URL has a password.
         return "next", "make cluster-report"

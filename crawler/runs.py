@@ -1,12 +1,12 @@
-"""Runs that can be continued: their names, the command lines that they were started with, and what goes on."""
+"""Runs of crawls: their names, what they were asked for, and which of them a command goes on with."""
 
 from __future__ import annotations
 
-import argparse
+import json
 import logging
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,13 +27,12 @@ from dedup.store.urls import option_naming, url_of
 logger = logging.getLogger(__name__)
 
 WORDS = "SCRAPY_COMMAND_LINE"
-"""The setting in which `scrapy crawl` notes the words behind `scrapy`, for whoever goes on with the crawl."""
+"""The setting that holds the command of a crawl, to be shown: the same goes on with it."""
 
 _STAT = "dedup/run"
-
 _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
 _DATABASE = "DEDUP_DATABASE_URL"
-_SET_DATABASE = f"-s {_DATABASE}="
+_LIMIT = "max_pages"
 
 
 def name_of_run(crawler: Crawler) -> str:
@@ -41,12 +40,6 @@ def name_of_run(crawler: Crawler) -> str:
     if not crawler.stats.get_value(_STAT):
         crawler.stats.set_value(_STAT, read_settings(crawler).run or name_by_time())
     return str(crawler.stats.get_value(_STAT))
-
-
-def words_of(crawler: Crawler) -> list[str] | None:
-    """Return the command line of a crawl, without values that look secret; None: it is no `scrapy crawl`."""
-    words: Sequence[str] | None = crawler.settings.get(WORDS)
-    return None if words is None else list(map(without_secret, words))
 
 
 def to_setting(name: str) -> str:
@@ -60,32 +53,39 @@ def file_of(uri: str) -> str:
     return str(Path(file_uri_to_path(uri) if scheme else uri).resolve()) if scheme in ("", "file") else ""
 
 
-class CommandLine:
-    """The command line of a crawl, as far as is asked of one that is to go on.
-
-    Args:
-        words: those behind `scrapy`.
+@dataclass(frozen=True)
+class Asked:
+    """What a run was asked for, as it is stored: a secret is `***`.
 
     Attributes:
-        words: likewise.
-        arguments: those of the spider, `-a`.
-        settings: `-s` and `--database`, by their names.
-        outputs: what `-o` and `-O` name, with the options themselves.
+        spider: the name of the spider.
+        arguments: those of the spider, as on the command line.
+        feeds: the feeds that the command line names, and their options, by URI.
     """
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = list(words)
-        parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-        parser.add_argument("-a", action="append", default=[])
-        parser.add_argument("-s", "--set", action="append", default=[])
-        parser.add_argument("--database", dest="set", action="append", type=to_setting)
-        parser.add_argument("-o", "--output", action="append", default=[])
-        parser.add_argument("-O", "--overwrite-output", action="append", default=[])
-        found, _ = parser.parse_known_args(self.words)
-        self.arguments: dict[str, str] = dict(each.split("=", 1) for each in found.a if "=" in each)
-        self.settings: dict[str, str] = dict(each.split("=", 1) for each in found.set if "=" in each)
-        named = (("-o", found.output), ("-O", found.overwrite_output))
-        self.outputs: list[tuple[str, str]] = [(option, each) for option, values in named for each in values]
+    spider: str
+    arguments: Mapping[str, str]
+    feeds: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Asked:
+        """Return what a crawl was asked for."""
+        settings, arguments = crawler.settings, getattr(crawler.spider, "given", {})
+        is_given = settings.getpriority("FEEDS") == _COMMAND_LINE
+        feeds = settings.getdict("FEEDS").items() if is_given else ()
+        return cls(
+            crawler.spidercls.name,
+            without_secrets(arguments),
+            {without_password(str(uri)): dict(options) for uri, options in feeds},
+        )
+
+    @classmethod
+    def read(cls, text: str) -> Asked:
+        """Read what `str` has written."""
+        return cls(**json.loads(text))
+
+    def __str__(self) -> str:
+        return json.dumps(asdict(self))
 
     @property
     def site(self) -> str:
@@ -94,9 +94,8 @@ class CommandLine:
 
     @property
     def files(self) -> set[str]:
-        """The files that its feeds are written to, as `file_of` names them: whoever goes on with it replaces them."""
-        # A format may stand behind the last colon.
-        return {file_of(name) for _, output in self.outputs for name in (output, output.rpartition(":")[0]) if name}
+        """The files that its feeds are written to: whoever goes on with it replaces them."""
+        return set(map(file_of, self.feeds))
 
     @property
     def domains(self) -> set[str]:
@@ -106,65 +105,147 @@ class CommandLine:
         except SettingsError:  # such as a list of addresses that is not there any more
             return set()
 
-    def hidden(self) -> list[str]:
-        """Return what has to be given again, since it holds a secret: the options of the command line."""
-        options = [f"-a {name}={value}" for name, value in self.arguments.items() if HIDDEN in value]
-        options += [f"-s {name}={value}" for name, value in sorted(self.settings.items()) if HIDDEN in value]
-        return options + [f"{option} {output}" for option, output in self.outputs if HIDDEN in output]
+    def is_same(self, arguments: Mapping[str, str]) -> bool:
+        """Return whether a command asks for the same, but for how many pages are kept."""
+        return _but_limit(without_secrets(arguments)) == _but_limit(self.arguments)
 
-    def followed_by(self, given: Sequence[str]) -> CommandLine:
-        """Return this one with further words, which take the place of what was said before."""
-        words, further = list(self.words), CommandLine(given)
-        for option, output in self.outputs:
-            if further.outputs or HIDDEN in output:
-                words = _without_option(words, option, output)
-        return CommandLine([*words, *given])
+    def is_meant_by(self, arguments: Mapping[str, str]) -> bool:
+        """Return whether a command says no more than what is secret of it, and how many pages are kept."""
+        secret = {item for item in self.arguments.items() if HIDDEN in item[1]}
+        return _but_limit(without_secrets(arguments)).items() <= secret
 
 
-def _without_option(words: list[str], option: str, value: str) -> list[str]:
-    for start in range(len(words)):
-        if words[start : start + 2] == [option, value]:
-            return words[:start] + words[start + 2 :]
-    return [word for word in words if word not in (f"{option}{value}", f"{option}={value}")]
+def without_secrets(arguments: Mapping[str, str]) -> dict[str, str]:
+    """Return arguments of a spider with what looks secret hidden."""
+    return {name: without_secret(f"{name}={value}").partition("=")[2] for name, value in arguments.items()}
+
+
+def _but_limit(arguments: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in arguments.items() if name != _LIMIT}
 
 
 @dataclass(frozen=True)
-class UnfinishedRun:
-    """A run that has not ended.
+class CrawlRun:
+    """A run that is known to the frontier.
 
     Attributes:
         name: its name.
-        words: those of the command line that it was started with last; None where that is not known.
+        started: when it began, in seconds since 1970.
+        asked: what it was asked for when it was begun or continued last; None where a process has died before that.
+        parts: in how many parts it is crawled.
+        is_over: whether it has finished.
         kept: how many pages it has kept.
         left: how many URLs are left, as far as they are known.
         is_under_way: whether a process is at it now, as far as the database knows.
         is_ending: whether a process has begun to end it, perhaps for now, and its feeds may not be written yet.
-        parts: in how many parts it is crawled.
     """
 
     name: str
-    words: Sequence[str] | None
+    started: float
+    asked: Asked | None
+    parts: int
+    is_over: bool
     kept: int
     left: int
     is_under_way: bool
-    is_ending: bool = False
-    parts: int = 1
+    is_ending: bool
 
     def __str__(self) -> str:
-        site = CommandLine(self.words or ()).site
+        site = self.asked.site if self.asked else ""
         of_site = f" of {plain(site)}" if site else ""
         return f"run {plain(self.name)}{of_site} ({counted(self.kept, 'page')} kept, {self.left:,} left)"
 
+    def has_all(self, arguments: Mapping[str, str]) -> bool:
+        """Return whether it has kept as many pages as it may, and all is written: it would end again at once."""
+        limit = arguments.get(_LIMIT, "")
+        return limit.isdecimal() and self.kept >= int(limit) and not self.is_ending
 
-def command_to_continue(crawler: Crawler, run: str = "", arguments: Sequence[str] = ()) -> str:
-    """Return the command line that goes on with a run in the database of a crawl.
+
+def choose_run(found: Sequence[CrawlRun], spider: str, arguments: Mapping[str, str], name: str = "") -> CrawlRun | None:
+    """Return the unfinished run that a command goes on with; None: it begins another one.
+
+    That is the run of its name, else the last one that was asked for the same, else, where it says no more than what
+    is secret, the last one of its spider. A run in parts is known by its name alone.
+
+    Args:
+        found: the unfinished runs, the last one first.
+        spider: the name of the spider.
+        arguments: those of the spider; whoever gives `max_pages` alone gives none.
+        name: of the run; "" where none is named.
+
+    Raises:
+        DedupError: another process is at it.
+        SettingsError: it has kept as many pages as it may.
+    """
+    if name:
+        return next((run for run in found if run.name == name), None)
+    of_spider = [(run, run.asked) for run in found if run.parts == 1 and run.asked and run.asked.spider == spider]
+    same = [run for run, asked in of_spider if asked.is_same(arguments)]
+    # What has kept all that it is to keep is done, and the same command begins anew.
+    chosen = [run for run in same if not run.has_all(arguments)]
+    if not same:
+        chosen = [run for run, asked in of_spider if asked.is_meant_by(arguments)]
+    if not chosen:
+        return None
+    free = [run for run in chosen if not run.is_under_way]
+    if not free:
+        raise DedupError(f"{chosen[0]} is under way in another process: stop it, or begin another run by --new")
+    return free[0]
+
+
+def arguments_to_go_on(run: CrawlRun, arguments: Mapping[str, str]) -> dict[str, str]:
+    """Return the arguments with which a command goes on with a run.
+
+    Raises:
+        SettingsError: a secret value is missing, or the run has kept as many pages as it may.
+    """
+    is_rest = run.asked is not None and run.asked.is_meant_by(arguments)
+    completed = {**(run.asked.arguments if run.asked and is_rest else {}), **arguments}
+    _require_secrets(f"-a {name}={value}" for name, value in completed.items() if HIDDEN in value)
+    if run.has_all(completed):
+        raise SettingsError(
+            f"run {plain(run.name)} has kept the {counted(run.kept, 'page')} that max_pages allows: "
+            f"add -a max_pages={2 * run.kept} to keep as many again"
+        )
+    return completed
+
+
+def feeds_to_go_on(run: CrawlRun) -> dict[str, dict[str, Any]]:
+    """Return the feeds with which a command goes on with a run that names none.
+
+    Raises:
+        SettingsError: a password is missing.
+    """
+    feeds = run.asked.feeds if run.asked else {}
+    _require_secrets(f"-o {uri}" for uri in feeds if HIDDEN in uri)
+    return {uri: dict(options) for uri, options in feeds.items()}
+
+
+def _require_secrets(missing: Iterator[str]) -> None:
+    if options := " ".join(missing):
+        raise SettingsError(f"secret values are not stored: pass them again: {options}")
+
+
+def command_to_continue(crawler: Crawler, *, has_all: bool = False) -> str:
+    """Return the command line that goes on with a crawl: that with which it was started.
 
     Args:
         crawler: the crawl.
-        run: the run's name; "" for the one that was interrupted last.
-        arguments: more of the command line.
+        has_all: whether it has kept as many pages as it may, so that more have to be allowed.
     """
-    return _command_line(crawler, ["continue", *([run] if run else []), *arguments])
+    words = shlex.split(crawler.settings.get(WORDS) or f"{program('scrapy')} crawl {crawler.spidercls.name}")
+    said = [without_secret(word) for word in words if word != "--new"]
+    limit = getattr(getattr(crawler.spider, "arguments", None), _LIMIT, None)
+    if has_all and limit:
+        said = [*_without_limit(said), "-a", f"{_LIMIT}={2 * limit}"]
+    return shlex.join([*_variables(crawler), *said])
+
+
+def _without_limit(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words of a command line but those that say how many pages are kept."""
+    for word, behind in zip(words, [*words[1:], ""], strict=True):
+        if not (word.removeprefix("-a").startswith(f"{_LIMIT}=") or (word == "-a" and behind.startswith(f"{_LIMIT}="))):
+            yield word
 
 
 def command_to_export(crawler: Crawler, run: str, uri: str, options: Mapping[str, Any]) -> str:
@@ -181,38 +262,24 @@ def command_to_export(crawler: Crawler, run: str, uri: str, options: Mapping[str
     settings = crawler.settings
     given = [name for name in settings if name.startswith("FEED_") and settings.getpriority(name) == _COMMAND_LINE]
     said = [word for name in sorted(given) for word in ("-s", f"{name}={settings[name]}")]
-    return without_password(_command_line(crawler, ["export", run, *output, *said]))
+    words = [*_variables(crawler), program("scrapy"), "export", run, *output, *said, *_database(crawler)]
+    return without_password(shlex.join(words))
 
 
-def _command_line(crawler: Crawler, command: Sequence[str]) -> str:
-    settings = crawler.settings
-    variables: dict[str, str] = {}
+def _variables(crawler: Crawler) -> list[str]:
     part = settings_of(crawler, CrawlerSettings).part
-    if part.of > 1:
-        variables = {"SCRAPY_PROJECT": "cluster", "DEDUP_RUN": settings["DEDUP_RUN"], "CRAWLER_PART": str(part)}
-    words = ["env", *(f"{name}={value}" for name, value in variables.items())] if variables else []
-    words += [program("scrapy"), *command]
-    if variables or settings.getpriority(_DATABASE) == _COMMAND_LINE:
-        words += option_naming(settings[_DATABASE])
-    return shlex.join(words)
+    if part.of == 1:
+        return []
+    return ["env", "SCRAPY_PROJECT=cluster", f"DEDUP_RUN={crawler.settings['DEDUP_RUN']}", f"CRAWLER_PART={part}"]
 
 
-def line_to_continue(crawler: Crawler, reason: str) -> str:
-    """Return the command line that goes on with a crawl that has ended.
-
-    Args:
-        crawler: the crawl.
-        reason: why it ended, as Scrapy names it.
-    """
-    limit = getattr(getattr(crawler.spider, "arguments", None), "max_pages", None) if reason == "max_pages" else None
-    arguments = _more_pages(limit) if limit else []
-    for option in CommandLine(words_of(crawler) or []).hidden():
-        if not option.startswith(_SET_DATABASE):
-            arguments += option.split(" ", 1)
-    return command_to_continue(crawler, arguments=arguments)
+def _database(crawler: Crawler) -> list[str]:
+    is_named = crawler.settings.getpriority(_DATABASE) == _COMMAND_LINE
+    is_named |= settings_of(crawler, CrawlerSettings).part.of > 1
+    return option_naming(crawler.settings[_DATABASE]) if is_named else []
 
 
-def name_unfinished(crawler: Crawler, others: Sequence[UnfinishedRun]) -> None:
+def name_unfinished(crawler: Crawler, others: Sequence[CrawlRun]) -> None:
     """Warn of the last run of the same site that was interrupted, as another crawl begins.
 
     Args:
@@ -221,77 +288,11 @@ def name_unfinished(crawler: Crawler, others: Sequence[UnfinishedRun]) -> None:
     """
     arguments = getattr(crawler.spider, "arguments", None)
     for other in others:
-        if arguments is None or other.words is None or other.is_under_way:
+        if arguments is None or other.asked is None or other.is_under_way:
             continue
-        said = CommandLine(other.words)
         # A run that has kept as many pages as it was to keep has done what it was asked for.
-        if said.domains.intersection(arguments.allowed_domains) and not _has_all(other, said):
-            command = command_to_continue(crawler, other.name)
+        if other.asked.domains.intersection(arguments.allowed_domains) and not other.has_all(other.asked.arguments):
+            words = [program("scrapy"), "crawl", other.asked.spider, "-s", f"DEDUP_RUN={other.name}"]
+            command = shlex.join([*words, *_database(crawler)])
             logger.warning("%s is not finished. This is a new crawl; to continue that one: %s", other, command)
             return
-
-
-def choose_run(found: Sequence[UnfinishedRun], name: str, database: str) -> UnfinishedRun:
-    """Return the run to go on with.
-
-    Args:
-        found: the unfinished runs, the last one first.
-        name: which of them; "" for the last one that no process is at.
-        database: the database, as it may be shown.
-
-    Raises:
-        DedupError: there is no such run.
-    """
-    named = [run for run in found if name in ("", run.name)]
-    what = f"unfinished run {plain(name)!r}" if name else "unfinished run"
-    if not named:
-        raise DedupError(f"{database} has no {what}: nothing to continue")
-    free = [run for run in named if run.parts > 1 or not run.is_under_way]
-    if not free:
-        raise DedupError(f"run {plain(named[0].name)} is under way in another process: wait for it to end, or stop it")
-    return free[0]
-
-
-def words_to_go_on(run: UnfinishedRun, given: Sequence[str]) -> list[str]:
-    """Return the words behind `scrapy` that go on with a run.
-
-    Args:
-        run: the run.
-        given: what is said besides, and counts more.
-
-    Raises:
-        DedupError: the command line of the run is not stored.
-        SettingsError: a secret value is missing, or the run has kept as many pages as it may.
-    """
-    if run.words is None:
-        raise DedupError(
-            f"the command line of run {plain(run.name)} is not stored: "
-            f"repeat the command with -s DEDUP_RUN={plain(run.name)}"
-        )
-    said = CommandLine(run.words)
-    now = said.followed_by(given)
-    missing = [each for each in now.hidden() if not each.startswith(_SET_DATABASE)]
-    further = CommandLine(given)
-    missing += [f"{option} {each}" for option, each in said.outputs if HIDDEN in each and not further.outputs]
-    if missing:
-        raise SettingsError(f"secret values are not stored: pass them again: {' '.join(missing)}")
-    if _has_all(run, now):
-        raise SettingsError(
-            f"run {plain(run.name)} has kept the {counted(run.kept, 'page')} that max_pages allows: "
-            f"add {' '.join(_more_pages(run.kept))} to keep as many again"
-        )
-    words = now.words
-    if HIDDEN in now.settings.get(_DATABASE, ""):
-        words = _without_option(words, "-s", f"{_DATABASE}={now.settings[_DATABASE]}")
-        words = _without_option(words, "--database", now.settings[_DATABASE])
-    return [*words, "-s", f"DEDUP_RUN={run.name}"]
-
-
-def _has_all(run: UnfinishedRun, said: CommandLine) -> bool:
-    """Return whether a run has kept as many pages as it may, and all is written: it would end again at once."""
-    limit = said.arguments.get("max_pages", "")
-    return limit.isdecimal() and run.kept >= int(limit) and not run.is_ending
-
-
-def _more_pages(kept: int) -> list[str]:
-    return ["-a", f"max_pages={2 * kept}"]

@@ -83,13 +83,14 @@ class Command(ScrapyCommand):
         from scrapy.statscollectors import StatsCollector
 
         from crawler.feeds import Feeds, choose_run
-        from crawler.frontier.store import find_begun
+        from crawler.frontier.known_runs import find_runs
         from crawler.spider.site import SiteSpider
         from crawler.warc.recording import is_warc
         from dedup.console import counted, plain
         from dedup.errors import SettingsError
         from dedup.stage.project import read_project_settings
         from dedup.store.database import Database, require_file
+        from dedup.store.processes import worker_name
 
         crawler = Crawler(SiteSpider, self.settings)
         crawler.stats = StatsCollector(crawler)
@@ -106,7 +107,7 @@ class Command(ScrapyCommand):
         with closing(Database(settings.database_url, read_only=True)) as database:
             require_file(database)
             run = choose_run(database, name)
-            begun = find_begun(database, run)
+            begun = next((each for each in find_runs(database, worker_name()) if each.name == run), None)
         try:
             feeds = Feeds(crawler)
         except NotConfigured:

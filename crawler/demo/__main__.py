@@ -2,6 +2,7 @@
 
 python -m crawler.demo serve [--port N]
 python -m crawler.demo crawl [ARGUMENT...]
+python -m crawler.demo continue [ARGUMENT...]
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ def main() -> int:
     serve_parser = commands.add_parser("serve", help="serve the site until Ctrl-C")
     serve_parser.add_argument("--port", type=int, default=0, help="default: a free one")
     commands.add_parser("crawl", help="crawl the site; arguments are passed on to scrapy")
+    commands.add_parser("continue", help="go on with the last crawl, which may be that of the site")
     options, further = parser.parse_known_args()
-    if options.command == "crawl":
-        return crawl(further)
+    if options.command != "serve":
+        return crawl(further, is_begun=options.command == "continue")
     if further:
         parser.error(f"unknown arguments: {' '.join(further)}")
     return serve(options.port)
@@ -42,17 +44,15 @@ def serve(port: int) -> int:
     return 0
 
 
-def crawl(scrapy_arguments: list[str]) -> int:
-    """Crawl the site with scrapy and return scrapy's exit status."""
+def crawl(scrapy_arguments: list[str], *, is_begun: bool) -> int:
+    """Crawl the site with scrapy, or go on with the last crawl, and return scrapy's exit status."""
     # Ctrl-C reaches the crawl as well, which then finishes the pages under way and still
     # needs the site. A handler, unlike SIG_IGN, is not handed down to the child.
     signal.signal(signal.SIGINT, lambda signum, frame: None)
     with server_at_its_usual_address() as server:
-        command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={server.url}/"]
-        # `scrapy continue` serves the site itself.
-        command += ["-s", f"DEMO_PORT={server.port}"]
-        finished = subprocess.run([*command, *scrapy_arguments], check=False)  # noqa: S603 -- the user's own arguments
-        return finished.returncode
+        arguments = [] if is_begun else ["-a", f"url={server.url}/", "-s", "SCRAPY_COMMAND_LINE=make crawl"]
+        command = [sys.executable, "-m", "scrapy", "crawl", "site", *arguments, *scrapy_arguments]
+        return subprocess.run(command, check=False).returncode  # noqa: S603 -- the user's own arguments
 
 
 if __name__ == "__main__":

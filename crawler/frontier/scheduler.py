@@ -22,6 +22,7 @@ from twisted.internet.defer import Deferred
 from w3lib.url import canonicalize_url
 
 from crawler.frontier.fair_queue import FairQueue
+from crawler.frontier.known_runs import find_unfinished
 from crawler.frontier.schema import (
     SUSPECT,
     Changes,
@@ -41,14 +42,13 @@ from crawler.frontier.store import (
     SEEN_SECONDS,
     FrontierSettings,
     FrontierStore,
-    find_unfinished,
 )
 from crawler.output import skip
 from crawler.page import NotStored, OverLimit
 from crawler.pages.pipeline import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
 from crawler.request_meta import BY_RULE, KIND, ROW, UNSETTLED
-from crawler.runs import UnfinishedRun, command_to_continue, name_of_run, name_unfinished, words_of
+from crawler.runs import Asked, CrawlRun, command_to_continue, name_of_run, name_unfinished
 from dedup.console import plain
 from dedup.errors import DedupError
 from dedup.stage.outages import CrawlStopper, mark_failed, outages_of
@@ -287,7 +287,7 @@ class FrontierScheduler(BaseScheduler):
         self._is_left = True
         self._me = worker_name()
         self._store: FrontierStore | None = None
-        self._unfinished: list[UnfinishedRun] = []
+        self._unfinished: list[CrawlRun] = []
         self._pacer: Pacer | None = None
         self._has_failed = False
         self._is_ending = False
@@ -328,7 +328,7 @@ class FrontierScheduler(BaseScheduler):
         if opened.queued or opened.done:
             logger.info("run %s goes on: %d done, %d queued", run, opened.done, opened.queued)
         else:
-            logger.info("run %s begins; `scrapy continue` goes on with it should it be interrupted", run)
+            logger.info("run %s begins; should it be interrupted, the same command goes on with it", run)
         name_unfinished(self._crawler, self._unfinished)
         try:
             await self._spider.log_in()
@@ -345,7 +345,7 @@ class FrontierScheduler(BaseScheduler):
         try:
             await self._in_thread(partial(self._outages.survive, self._opened_store.end))
         except DedupError as error:
-            command = command_to_continue(self._crawler, name_of_run(self._crawler))
+            command = command_to_continue(self._crawler)
             logger.error("%s; the end of the run is not written: %s", error, command)  # noqa: TRY400 -- in one line
             mark_failed(self._crawler, "database_error")
         finally:
@@ -467,11 +467,9 @@ class FrontierScheduler(BaseScheduler):
             self._store = self._make_store(run)
         opened = self._store.open()
         if not opened.is_over:
-            words = words_of(self._crawler)
-            if words is not None:
-                self._store.save_words(words)
+            self._store.save_asked(Asked.of(self._crawler))
         if not self._settings.is_shared and not opened.done:
-            self._unfinished = find_unfinished(self._database, self._me, but=run)
+            self._unfinished = [each for each in find_unfinished(self._database, self._me) if each.name != run]
         return opened
 
     def _make_store(self, run: str) -> FrontierStore:

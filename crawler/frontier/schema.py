@@ -224,10 +224,10 @@ runs = Table(
     Column("started", Float, nullable=False),
     Column("finished", Float),
     Column("parts", SmallInteger, nullable=False),
-    Column("words", Text),
+    Column("asked", Text),
     Column("saved", Float),
-    comment="one crawl, continued as often as it takes; parts: among how many processes its hosts are shared; words: "
-    "of the command line that it was started with last, as JSON; times are seconds since 1970",
+    comment="one crawl, continued as often as it takes; parts: among how many processes its hosts are shared; asked: "
+    "what it was to do when it was started last, as JSON; saved: when that was; times are seconds since 1970",
 )
 
 urls = Table(

@@ -7,10 +7,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy.crawler import Crawler
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, inspect, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, or_, select, update
 
 from crawler.frontier import schema
 from crawler.frontier.schema import (
@@ -27,7 +27,7 @@ from crawler.frontier.schema import (
     runs,
     urls,
 )
-from crawler.runs import UnfinishedRun
+from crawler.runs import Asked
 from crawler.settings import CrawlerSettings, Part
 from dedup.console import plain
 from dedup.errors import DedupError, SettingsError
@@ -35,7 +35,6 @@ from dedup.stage.project import read_settings, settings_of
 from dedup.stage.running import refuse_to_start
 from dedup.store.database import Database, insert_into, open_tables
 from dedup.store.processes import is_gone
-from dedup.store.schema import runs as decided_runs
 
 MAX_ATTEMPTS = 5
 """How many processes may end while a URL is under way before it is given up."""
@@ -262,10 +261,10 @@ class FrontierStore:
         if self._is_end:
             self.delete_finished()
 
-    def save_words(self, words: Sequence[str]) -> None:
-        """Remember with what command line the run was started, for `find_unfinished`; it is forgotten with the run."""
+    def save_asked(self, asked: Asked) -> None:
+        """Remember what the run is asked for, for whoever goes on with it; it is forgotten with the run."""
         with self._database.write() as connection:
-            saved = {"words": json.dumps(list(words)), "saved": time.time()}
+            saved = {"asked": str(asked), "saved": time.time()}
             connection.execute(update(runs).where(runs.c.id == self._run).values(saved))
 
     def delete_finished(self) -> None:
@@ -313,7 +312,7 @@ class FrontierStore:
             values = {"run_id": self._run, "part": self._part.number, "kept": 0, "counts": "{}", **now}
             connection.execute(insert(parts), values)
             return
-        if row.worker not in {None, self._me} and _is_there(row, self._has_ended(row.worker, self._me), self._clock()):
+        if row.worker not in {None, self._me} and is_there(row, self._has_ended(row.worker, self._me), self._clock()):
             of_several = f"part {self._part} of " if self._part.of > 1 else ""
             raise DedupError(
                 f"{of_several}run {plain(self._name)!r} is under way in another process ({plain(row.worker)}): "
@@ -420,7 +419,7 @@ class FrontierStore:
         return given_up
 
 
-def _is_there(row: Row[Any], has_ended: bool | None, now: float) -> bool:
+def is_there(row: Row[Any], has_ended: bool | None, now: float) -> bool:
     """Return whether the process is there that was at work on a part; has_ended: what `is_gone` says of it."""
     return row.seen >= now - SILENT_SECONDS if has_ended is None else not has_ended
 
@@ -431,87 +430,3 @@ def _sum_of_counts(of_parts: Sequence[Row[Any]]) -> dict[str, float]:
     for row in of_parts:
         counts.update(json.loads(row.counts))
     return dict(counts)
-
-
-def find_unfinished(database: Database, me: str, *, but: str = "") -> list[UnfinishedRun]:
-    """Return the runs that have URLs left, or died as they ended, the one that was started or continued last first.
-
-    Args:
-        database: where the frontier is, if there is one.
-        me: the name of this process, see `dedup.store.processes`.
-        but: the name of a run that is of no interest.
-
-    Raises:
-        DatabaseError: the database cannot be read.
-    """
-    with database.read() as connection:
-        if not inspect(connection).has_table(runs.name):
-            return []
-        started = func.coalesce(runs.c.saved, runs.c.started)
-        query = select(runs.c.id, runs.c.name, runs.c.words, runs.c.parts)
-        query = query.where(runs.c.finished.is_(None), runs.c.name != but)
-        rows = connection.execute(query.order_by(started.desc(), runs.c.id.desc())).all()
-        found = [_read(connection, row, me) for row in rows]
-    return [run for run in found if run.left or run.is_ending]
-
-
-def give_up(database: Database, run: UnfinishedRun) -> None:
-    """End a run that no process is at: its pages stay, and what is left of it is not fetched.
-
-    Raises:
-        DatabaseError: the database cannot be written; the same call goes on.
-    """
-    store = FrontierStore(database, run.name, "", part=Part(of=run.parts))
-    ended: dict[str, object] = {"finished": time.time()}
-    with database.write() as connection:
-        connection.execute(update(runs).where(runs.c.name == run.name).values(ended))
-        if connection.dialect.has_table(connection, decided_runs.name):
-            ended["outcome"] = "given up"
-            connection.execute(update(decided_runs).where(decided_runs.c.name == run.name).values(ended))
-    store.delete_finished()
-
-
-class Begun(NamedTuple):
-    """A run that is known to the frontier.
-
-    Attributes:
-        started: when it began, in seconds since 1970.
-        words: of the command line that it was started with last; None where that is not known.
-        is_over: whether it has finished.
-        parts: in how many parts it is crawled.
-    """
-
-    started: float
-    words: Sequence[str] | None
-    is_over: bool
-    parts: int = 1
-
-
-def find_begun(database: Database, run: str) -> Begun | None:
-    """Return what the frontier knows of the run of this name; None if nothing, as of most runs that have finished.
-
-    Raises:
-        DatabaseError: the database cannot be read.
-    """
-    query = select(runs.c.started, runs.c.words, runs.c.finished, runs.c.parts).where(runs.c.name == run)
-    with database.read() as connection:
-        if not inspect(connection).has_table(runs.name):
-            return None
-        row = connection.execute(query).first()
-    return None if row is None else Begun(row.started, _words_of(row.words), row.finished is not None, row.parts)
-
-
-def _read(connection: Connection, row: Row[Any, Any, Any, Any], me: str) -> UnfinishedRun:
-    of_run = {"run": row.id}
-    counts = {state: (count, kept) for state, count, kept in connection.execute(schema.COUNTS, of_run)}
-    left = sum(counts.get(state.value, (0, 0))[0] for state in (State.QUEUED, State.TAKEN, State.PARKED))
-    _, kept = counts.get(State.DONE.value, (0, 0))
-    of_parts = connection.execute(_PARTS, of_run).all()
-    at_work = [each for each in of_parts if each.worker is not None]
-    is_under_way = any(_is_there(each, is_gone(each.worker, me), time.time()) for each in at_work)
-    is_ending = any(each.is_ending for each in of_parts)
-    return UnfinishedRun(row.name, _words_of(row.words), int(kept), left, is_under_way, is_ending, row.parts)
-
-
-def _words_of(stored: str | None) -> Sequence[str] | None:
-    return None if stored is None else json.loads(stored)

@@ -242,7 +242,7 @@ class Hosts:
         if is_hopeless or (not of_page and now - state.failing_since >= self._patience):
             self._parked[host] = why
             how_long = "has never answered" if is_hopeless else f"has failed for {duration(now - state.failing_since)}"
-            logger.warning("%s %s (%s): what is left of it waits for `scrapy continue`", plain(host), how_long, why)
+            logger.warning("%s %s (%s): its pages wait until the crawl is continued", plain(host), how_long, why)
             return
         seconds = pause_seconds(self._patience, of_page or state.pauses, requested, self._chance())
         state.paused_until = now + seconds

@@ -221,10 +221,15 @@ def open_existing_database(url: str, *, read_only: bool = True) -> Database:
     return database
 
 
-def require_file(database: Database) -> None:
-    """Refuse an SQLite database that is not there: connecting would make an empty file."""
+def has_file(database: Database) -> bool:
+    """Return whether a database may be there: connecting to one of SQLite makes an empty file."""
     path = database.url.database
-    if database.is_sqlite and path and not Path(path).is_file():
+    return not (database.is_sqlite and path) or Path(path).is_file()
+
+
+def require_file(database: Database) -> None:
+    """Refuse an SQLite database that is not there."""
+    if not has_file(database):
         raise DatabaseError(f"there is no database {database.name}: run a crawl first, or name another")
 
 

@@ -40,7 +40,7 @@ EXCHANGED = ("/j-swap", "/k-swap")
 
 
 class Killed:
-    """A crawl in a folder of its own, that is killed or not; the same command goes on with it, or `scrapy continue`."""
+    """A crawl in its own folder, that is killed or not; the same command goes on with it, and one without arguments."""
 
     def __init__(
         self, folder: Path, arguments: dict[str, object], settings: dict[str, object], option: str, *names: str
@@ -51,7 +51,9 @@ class Killed:
         options = [word for name in names for word in (option, str(folder / name))]
         settings = {"DEDUP_DATABASE_URL": self.database_url, "DEDUP_RUN": "run", "USER_AGENT": "me", **settings}
         self.command = crawl_command(arguments, settings, [*options, "--logfile", str(folder / "log")])
-        self.to_continue = [sys.executable, "-m", "scrapy", "continue", "-s", f"DEDUP_DATABASE_URL={self.database_url}"]
+        given = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+        given += ["--logfile", str(folder / "log")]
+        self.to_continue = [sys.executable, "-m", "scrapy", "crawl", "site", *given]
 
     def alone(self) -> Crawl:
         return self._ended(start(self.command))

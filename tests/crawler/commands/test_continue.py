@@ -1,4 +1,4 @@
-"""`scrapy continue`: an interrupted crawl goes on with its options, and each command that is printed gets further."""
+"""The same command goes on with an interrupted crawl, and each command that is printed gets further."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import Popen
+from typing import Any
 
 import pytest
-from scrapy.utils.test import get_crawler
 
 from crawler.frontier.scheduler import MOST_IN_VAIN
-from crawler.runs import WORDS, CommandLine, UnfinishedRun, words_of, words_to_go_on
-from crawler.secrets import without_password
+from crawler.runs import Asked, CrawlRun, arguments_to_go_on, choose_run
+from crawler.secrets import without_password, without_secret
+from dedup.errors import DedupError, SettingsError
 from tests.crawler.conftest import count_pages
 from tests.crawler.demo.truth import expected_totals
 from tests.crawler.frontier.driving import unfinished
-from tests.crawling import Crawl, crawl, crawl_command, crawl_site_here, finish, pages_in, run, runs_in, scrapy, start
+from tests.crawling import Crawl, crawl, crawl_command, crawl_site_here, finish, pages_in, run, runs_in, start
 from tests.feeds import read_feed
 from tests.localsite import EndlessSite, LocalSite, Page, article
 from tests.waiting import wait_until
@@ -38,7 +39,7 @@ def url_of(database: Path) -> str:
 
 
 def go_on(database: Path, *words: str) -> Crawl:
-    return scrapy(database, "continue", *words)
+    return crawl(database, options=words)
 
 
 def kept(database: Path) -> list[str]:
@@ -64,18 +65,28 @@ def printed(crawl: Crawl) -> list[str]:
     return shlex.split(crawl.summary["continue"])
 
 
-def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_left(tmp_path: Path) -> None:
+def test_the_same_command_that_of_the_summary_and_none_go_on_with_what_was_left(tmp_path: Path) -> None:
     database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
+
+    def interrupted(process: Popen[str], pages: int) -> Crawl:
+        return interrupt(process, site, lambda: len(site.asked) > pages, signal.SIGINT)
+
     with EndlessSite() as site:
-        site.answers = 30
-        process = begin(database, site, "-O", str(feed), max_depth=4)
-        stopped = interrupt(process, site, lambda: len(site.asked) > 30, signal.SIGINT)
+        site.answers = 20
+        first = interrupted(begin(database, site, "-O", str(feed), max_depth=4), 20)
         assert feed.read_text(encoding="utf-8").splitlines()
+        site.answers = 40
+        second = interrupted(begin(database, site, "-O", str(feed), max_depth=4), 40)
+        site.answers = 60
+        third = interrupted(start(printed(second)), 60)
         before, stored = site.hits, {url.removeprefix(site.url) for url in kept(database)}
         [left] = unfinished(url_of(database)).values()
-        assert printed(stopped)[1:] == ["continue", "--database", url_of(database)]
-        result = run(printed(stopped), database_url=url_of(database))
+        result = go_on(database)
         again = site.hits - before
+    assert printed(first) == printed(second) == printed(third)
+    assert printed(first)[1:3] == ["crawl", "site"]
+    assert "begins; should it be interrupted" in first.stderr
+    assert f" of {site.url}/ (" in next(line for line in result.stderr.splitlines() if "goes on; another" in line)
     assert (result.status, result.errors) == (0, [])
     assert "continue" not in result.summary
     assert sorted(row["url"] for row in read_feed(feed)) == kept(database)
@@ -101,7 +112,7 @@ def reading(pipe: Path) -> Iterator[Callable[[], bool]]:
 
 
 @pytest.mark.parametrize(("limit", "pages", "requests"), [({}, 41, 0), ({"max_pages": 12}, 12, MOST_IN_VAIN)])
-def test_continue_writes_the_feed_of_a_run_that_was_killed_before_it(
+def test_who_goes_on_writes_the_feed_of_a_run_that_was_killed_before_it(
     limit: dict[str, object], pages: int, requests: int, tmp_path: Path
 ) -> None:
     database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
@@ -126,7 +137,7 @@ def test_continue_writes_the_feed_of_a_run_that_was_killed_before_it(
     assert ("continue" in result.summary) == bool(limit)
     [run] = runs_in(url_of(database))
     assert run.outcome == ("max_pages" if limit else "finished")
-    assert go_on(database).status == (2 if limit else 1)
+    assert go_on(database).status == 2
 
 
 @pytest.mark.thorough
@@ -147,17 +158,17 @@ def test_next_crawl_of_the_site_names_the_one_that_was_killed(tmp_path: Path) ->
     database = tmp_path / "crawl.db"
     with LocalSite(forty_pages()) as site, LocalSite({"/": article("other")}) as other:
         site.answers = 20
-        interrupt(begin(database, site), site, lambda: len(site.asked) > 20, signal.SIGKILL)
+        interrupt(begin(database, site, max_depth=4), site, lambda: len(site.asked) > 20, signal.SIGKILL)
         [name] = unfinished(url_of(database))
         elsewhere = crawl(database, options=["-L", "WARNING"], url=f"{other.other_url}/")
         limited = crawl(database, options=["-L", "WARNING"], url=f"{site.url}/", max_pages=3)
-        third = crawl(database, options=["-L", "WARNING"], url=f"{site.url}/")
+        anew = crawl(database, options=["-L", "WARNING", "--new"], url=f"{site.url}/", max_depth=4)
     assert not elsewhere.says("is not finished")
     [line] = [line for line in limited.stderr.splitlines() if "is not finished" in line]
     assert f"{site.url}/" in line
-    assert f"scrapy continue {name} --database {url_of(database)}" in line
+    assert f"scrapy crawl site -s DEDUP_RUN={name} --database {url_of(database)}" in line
     # What stopped because it had all that it was to keep is no accident.
-    [line] = [line for line in third.stderr.splitlines() if "is not finished" in line]
+    [line] = [line for line in anew.stderr.splitlines() if "is not finished" in line]
     assert name in line
 
 
@@ -169,21 +180,21 @@ def test_what_cannot_go_on_is_told_in_a_line(tmp_path: Path) -> None:
         assert (result.status, result.stdout) == (status, "")
         assert told in result.stderr.splitlines()[-1]
 
-    refused("there is no database", 1)
+    refused("nowhere to start", 2)
     assert not database.exists()
     with LocalSite(forty_pages()) as site:
         crawl(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/", max_pages=12)
         asked = len(site.asked)
         refused("add -a max_pages=24", 2)
-        refused("'monday'", 1, "monday")
-        refused("'tuesday' is not understood", 2, "monday", "tuesday")
-        refused("'--output-all' is not understood", 2, "--output-all")
+        refused("nowhere to start", 2, "-s", "DEDUP_RUN=monday")
+        refused("nothing to give up", 1, "-s", "DEDUP_RUN=monday", "--give-up")
         assert len(site.asked) == asked
         # One that no command line has begun.
         crawl_site_here(tmp_path / "other.db", {"DEDUP_RUN": "y"}, url=f"{site.url}/", max_pages=3)
-        refused("-s DEDUP_RUN=y", 1, database=tmp_path / "other.db")
+        go_on(tmp_path / "other.db", "-a", "max_pages=5")
+        assert len(kept(tmp_path / "other.db")) == 5
         crawl(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
-    refused("nothing to continue", 1)
+    refused("nowhere to start", 2)
 
 
 def test_a_run_that_can_never_end_is_given_up_and_its_pages_stay(tmp_path: Path) -> None:
@@ -195,8 +206,8 @@ def test_a_run_that_can_never_end_is_given_up_and_its_pages_stay(tmp_path: Path)
     urls.unlink()
     pages = kept(database)
     failed, given_up, other = go_on(database), go_on(database, "--give-up"), go_on(database)
-    assert "run old of http://127.0.0.1" in failed.stderr.splitlines()[0]
-    assert (failed.status, "run new " in failed.stderr, "--give-up" in failed.stderr) == (2, True, True)
+    assert "run old of http://127.0.0.1" in failed.stderr
+    assert (failed.status, "run new " in failed.stderr, "by --new" in failed.stderr) == (2, True, True)
     assert str(urls) in failed.stderr.splitlines()[-1]
     assert (given_up.status, given_up.stdout, kept(database)) == (0, "", pages)
     assert "scrapy export new -o FILE" in given_up.stderr
@@ -232,7 +243,6 @@ def test_passwords_are_neither_stored_nor_printed_and_asked_for_again(tmp_path: 
     assert "hunter" not in result.stdout + refused.stderr + accepted.stdout
     assert refused.status == 2
     assert f"-a url={site.url}/,http://me:***@127.0.0.1" in refused.stderr
-    assert "-s FTP_PASSWORD=***" in refused.stderr
     assert accepted.status == 0
     assert len(kept(database)) == 6
 
@@ -250,30 +260,65 @@ def test_passwords_are_neither_stored_nor_printed_and_asked_for_again(tmp_path: 
     ],
 )
 def test_values_that_look_secret_are_not_stored(word: str, stored: str) -> None:
-    crawler = get_crawler(settings_dict={WORDS: ["crawl", "site", "-s", word]})
-    assert words_of(crawler) == ["crawl", "site", "-s", stored]
-    assert words_of(get_crawler()) is None
+    assert without_secret(word) == stored
 
 
-def test_what_is_said_again_takes_the_place_of_what_was_said() -> None:
-    said = CommandLine(["crawl", "site", "-a", "url=http://a.example/", "-oold.json", "-s", "X=1", "-L", "INFO"])
-    assert (said.site, said.domains, said.files) == (
-        "http://a.example/",
-        {"a.example"},
-        {str(Path("old.json").resolve())},
-    )
-    now = said.followed_by(["-O", "new.csv:csv", "-s", "X=2", "-a", "max_pages=3"])
-    assert now.arguments == {"url": "http://a.example/", "max_pages": "3"}
-    assert (now.settings, now.outputs) == ({"X": "2"}, [("-O", "new.csv:csv")])
-    assert "-L" in now.words
+def known(name: str, arguments: dict[str, str], *, spider: str = "site", kept: int = 0, **more: Any) -> CrawlRun:
+    asked = Asked(spider, arguments, {})
+    given = {"parts": 1, "left": 1, "is_over": False, "is_under_way": False, "is_ending": False, **more}
+    return CrawlRun(name=name, started=0.0, asked=asked, kept=kept, **given)
 
 
-@pytest.mark.parametrize("option", [["-s", "DEDUP_DATABASE_URL="], ["--database", ""], ["--database="]])
-def test_a_database_whose_password_is_not_stored_is_the_one_that_the_variable_names(option: list[str]) -> None:
-    words = ["crawl", "site", *option]
-    words[-1] += without_password("postgresql://me:hunter2@localhost/crawl")
-    now = words_to_go_on(UnfinishedRun("x", words, kept=0, left=1, is_under_way=False), [])
-    assert now == ["crawl", "site", "-s", "DEDUP_RUN=x"]
+URL = {"url": "http://a.example/"}
+SECRET = {"url": "http://me:***@a.example/", "follow": "/news/"}
+KNOWN = [
+    known("parts", URL, parts=4),
+    known("other spider", URL, spider="members"),
+    known("deep", {**URL, "max_depth": "4"}),
+    known("limited", {**URL, "max_pages": "10"}, kept=10),
+    known("secret", SECRET),
+    known("first", URL),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "chosen"),
+    [
+        ({}, "", "deep"),
+        ({"max_pages": "50"}, "", "deep"),
+        (URL, "", "limited"),
+        ({**URL, "max_pages": "20"}, "", "limited"),
+        ({**URL, "max_pages": "10"}, "", "first"),
+        ({**URL, "max_depth": "4"}, "", "deep"),
+        ({**URL, "max_depth": "5"}, "", None),
+        ({"url": "http://a.example"}, "", None),
+        ({"url": "http://me:pass@a.example/"}, "", "secret"),
+        ({"url": "http://me:pass@a.example/", "follow": "/news/"}, "", "secret"),
+        ({"url": "http://me:pass@a.example/", "follow": "/sport/"}, "", None),
+        ({}, "parts", "parts"),
+        (URL, "monday", None),
+    ],
+)
+def test_a_command_goes_on_with_what_was_asked_for_the_same(
+    arguments: dict[str, str], name: str, chosen: str | None
+) -> None:
+    found = choose_run(KNOWN, "site", arguments, name)
+    assert (found and found.name) == chosen
+
+
+def test_what_is_left_out_is_what_was_said_before() -> None:
+    assert arguments_to_go_on(known("x", {**URL, "max_pages": "10"}), {}) == {**URL, "max_pages": "10"}
+    assert arguments_to_go_on(known("x", {**URL, "max_pages": "10"}, kept=10), {"max_pages": "20"})["max_pages"] == "20"
+    # Whoever says it all says what is not wanted any more.
+    assert arguments_to_go_on(known("x", {**URL, "max_pages": "10"}, kept=10), URL) == URL
+    assert arguments_to_go_on(known("x", SECRET), {"url": "http://me:p@a.example/"})["follow"] == "/news/"
+    with pytest.raises(SettingsError, match="pass them again: -a url=http://me:"):
+        arguments_to_go_on(known("x", SECRET), {})
+
+
+def test_a_run_that_another_process_is_at_is_not_begun_twice() -> None:
+    with pytest.raises(DedupError, match="under way in another process: stop it, or begin another run by --new"):
+        choose_run([known("x", URL, is_under_way=True)], "site", URL)
 
 
 def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> None:
@@ -284,7 +329,7 @@ def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> Non
     wait_until(lambda: count_pages(database) > 3 or process.poll() is not None)
     os.killpg(process.pid, signal.SIGKILL)
     finish(process, accidents=True)
-    result = go_on(database)
+    result = run([sys.executable, "-m", "crawler.demo", "continue", *settings], database_url=url_of(database))
     assert result.status == 0
     assert result.summed_up("fetched") > 0
     # Which copy comes first, and so what is kept, may differ by a page; a site that is away would skip them all.

@@ -101,7 +101,7 @@ def assert_complete(tmp_path: Path, site: LocalSite, result: Crawl) -> None:
     assert list(tmp_path.glob("*.part")) == []
 
 
-def test_interrupted_run_writes_what_it_has_and_scrapy_continue_replaces_it(tmp_path: Path, site: LocalSite) -> None:
+def test_interrupted_run_writes_what_it_has_and_whoever_goes_on_replaces_it(tmp_path: Path, site: LocalSite) -> None:
     site.answers = 20
     process = begin(tmp_path, site, *outputs(tmp_path))
     stop(process, site, 20, signal.SIGINT)
@@ -111,9 +111,9 @@ def test_interrupted_run_writes_what_it_has_and_scrapy_continue_replaces_it(tmp_
         assert urls_of(path) == sorted(first.pages), path
     other = tmp_path / "others.jsonl"
     other.write_text("{}\n")
-    assert scrapy(tmp_path / "crawl.db", "continue", "-o", str(other)).status == 2
+    assert crawl(tmp_path / "crawl.db", options=["-o", str(other)]).status == 2
     assert other.read_text() == "{}\n"
-    result = scrapy(tmp_path / "crawl.db", "continue")
+    result = crawl(tmp_path / "crawl.db")
     assert (result.status, result.errors) == (0, [])
     assert_complete(tmp_path, site, result)
 

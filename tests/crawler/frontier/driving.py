@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import pytest
 from scrapy import Request
 
+from crawler.frontier.known_runs import find_unfinished
 from crawler.frontier.schema import SUSPECT, Changes, TakenUrl, WorkerState, to_entry, to_request
-from crawler.frontier.store import FrontierStore, find_unfinished
+from crawler.frontier.store import FrontierStore
 from crawler.request_meta import KIND
 from crawler.settings import Part
 from dedup.store.database import Database

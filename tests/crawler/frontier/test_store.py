@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from scrapy import Request
 
-from crawler.frontier.store import FrontierStore, find_unfinished, give_up
+from crawler.frontier.known_runs import find_unfinished, give_up
+from crawler.frontier.store import FrontierStore
 from crawler.request_meta import KIND
 from dedup.errors import DedupError
 from dedup.store.database import Database

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.crawler.frontier.driving import unfinished
-from tests.crawling import Outcome, crawl, crawl_site_here, pages_in, scrapy
+from tests.crawling import Outcome, crawl, crawl_site_here, pages_in
 from tests.localsite import Asked, LocalSite, Reply, article
 
 pytestmark = pytest.mark.slow
@@ -99,10 +99,10 @@ def test_host_that_fails_for_long_is_parked_told_and_continued(tmp_path: Path) -
         assert (result.status, stored) == (0, 5)
         left = PAGES + 1 - stored
         assert result.summary["parked"] == f"{left} pages   {left} of 127.0.0.1 (robots.txt: http 503)"
-        assert "scrapy continue" in result.summary["continue"]
+        assert "scrapy crawl site -a" in result.summary["continue"]
         assert result.says("127.0.0.1 has failed", "robots.txt: http 503", "WARNING")
         is_down[0] = False
-        again = scrapy(database, "continue")
+        again = crawl(database)
     assert again.status == 0, again.stderr
     assert len(again.pages) == PAGES + 1
     assert unfinished(f"sqlite:///{database}") == {}

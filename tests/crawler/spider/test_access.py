@@ -176,16 +176,14 @@ class Members:
         self.file = folder / "crawl.db"
         self.database = f"sqlite:///{self.file}"
 
-    def start(self, source: str, command: str = "crawl", **arguments: object) -> Popen[str] | ForkedProcess:
+    def start(self, source: str, **arguments: object) -> Popen[str] | ForkedProcess:
         self._spider.write_text(source, encoding="utf-8")
         words = crawl_command(arguments, {"SPIDER_MODULES": "members", "DEDUP_DATABASE_URL": self.database})
         words[words.index("site")] = "members"
-        if command == "continue":
-            words = [*words[:3], "continue", "-s", f"DEDUP_DATABASE_URL={self.database}"]
         return start(words)
 
-    def run(self, source: str, command: str = "crawl", **arguments: object) -> Crawl:
-        return finish(self.start(source, command, **arguments), database_url=self.database)
+    def run(self, source: str, **arguments: object) -> Crawl:
+        return finish(self.start(source, **arguments), database_url=self.database)
 
 
 @pytest.fixture
@@ -204,7 +202,7 @@ def test_spider_that_logs_in_by_a_form_does_so_again_when_a_killed_crawl_goes_on
         os.killpg(process.pid, signal.SIGKILL)
         site.answers = None
         finish(process, accidents=True)
-        result = members.run(source, "continue")
+        result = members.run(source)
         # Whoever comes without a session is sent there.
         assert site.hits["/login"] == 2 * 2
     assert len(result.pages) == 31

@@ -28,7 +28,7 @@ from crawler.warc.file import (
 from dedup.errors import SettingsError
 from tests.commands import run_dedup
 from tests.crawler.warc.archives import Record, of_kind, read_warc
-from tests.crawling import ROOT, Crawl, crawl, scrapy
+from tests.crawling import ROOT, Crawl, crawl
 from tests.localsite import Asked, LocalSite, Reply, article, gzipped, redirect
 from tests.texts import document
 
@@ -204,7 +204,7 @@ def test_disk_that_is_full_ends_the_crawl_in_order_and_nothing_is_lost(tmp_path:
         written = {each.url for each in read_warc(path)}
         assert full.pages.keys() <= written
         assert len(full.pages) < len(noise)
-        done = scrapy(full.database_url, "continue")
+        done = crawl(full.database_url)
     assert done.status == 0
     assert len(done.pages) == len(noise) + 1
     assert done.pages.keys() <= {each.url for each in read_warc(path)}
