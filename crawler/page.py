@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 
 from scrapy.exceptions import DropItem
 
@@ -20,46 +16,9 @@ DESCRIBED = ("title", "author", "date", "language", "description")
 EXTRACTED = ("text", "extraction", "page_characters")
 """The fields that `Page.take` fills in."""
 
-Pairs = Sequence[tuple[str, str]]
-
-
 # No stat that the processes of a run add up: whoever goes on with it stores the page.
 NOT_STORED = "pages/not_stored"
 """The stat that counts what passed and could not be stored."""
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """A request and its answer, as they went over the wire.
-
-    Attributes:
-        url: the address.
-        method: the method of the request.
-        sent: the headers of the request.
-        status: the status of the answer.
-        received: the headers of the answer.
-        body: the content of the answer, as compressed as it came.
-        address: the IP address of the server; None where it is not known.
-        time: when the answer was here.
-        seen_before: when the page was seen the last time, where its server was asked whether it has changed since.
-        is_whole: whether the content is all that was on its way.
-    """
-
-    url: str
-    method: str
-    sent: Pairs
-    status: int
-    received: Pairs
-    body: bytes
-    address: str | None
-    time: datetime
-    seen_before: datetime | None = None
-    is_whole: bool = True
-
-    @cached_property
-    def payload_digest(self) -> str:
-        """The digest of its body as records of WARC files have it."""
-        return "sha1:" + base64.b32encode(hashlib.sha1(self.body, usedforsecurity=False).digest()).decode()
 
 
 @dataclass
@@ -83,7 +42,7 @@ class Page:
         unread: the bytes again, where they were known already and no text was taken from them: should
             they not be known any more when the page is decided, they are analysed then.
         canonical: the address that the page names as its own.
-        exchange: what went over the wire for it, where that is recorded.
+        head: status and headers of the response, as HTTP/1.1 has them.
         verdict: the verdict on its text, once there is one; a page that is not compared gets none.
         problem: why the page is not compared with others; of a stored one also what of its text could not be read.
         etag: what the server calls this version, if it says so.
@@ -95,6 +54,7 @@ class Page:
         language: its language, as the page says.
         description: what its metadata say it is about.
         run: the run that stored it.
+        content_of: when its bytes were fetched, where an earlier run did that; known of what is read from the database.
     """
 
     url: str
@@ -110,7 +70,7 @@ class Page:
     signature: Signature | None = field(default=None, repr=False)
     unread: bytes | str | None = field(default=None, repr=False)
     canonical: str | None = None
-    exchange: Exchange | None = field(default=None, repr=False)
+    head: bytes | None = field(default=None, repr=False)
     verdict: str | None = None
     problem: str | None = None
     etag: str | None = field(default=None, repr=False)
@@ -121,6 +81,7 @@ class Page:
     language: str | None = None
     description: str | None = field(default=None, repr=False)
     run: str | None = None
+    content_of: datetime | None = field(default=None, repr=False)
 
     def take(self, main: MainText) -> None:
         """Take on the text that was found, and how it was found."""

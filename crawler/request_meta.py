@@ -26,12 +26,6 @@ RECORD = "place"
 FETCHED = "fetched"
 """Key of a request's meta: when its page was fetched, where that was not now."""
 
-EXCHANGE = "exchange"
-"""Key of a request's meta: what went over the wire for its page, where that is recorded."""
-
-UNSETTLED = "unsettled"
-"""Key of a request's meta: what it has led to could not be written, so that it is not done."""
-
 BY_RULE = "by_rule"
 """Key of a request's meta: it is passed over, since a rule says that it leads to a copy."""
 

@@ -66,17 +66,6 @@ class JavaScriptByHost:
         return self.by_host.get(host.lower(), self.by_host.get("*", JavaScript.OFF))
 
 
-class WarcDuplicates(StrEnum):
-    """What is written of pages that are dropped as copies, where their bytes are not those of another page.
-
-    KEEP: all, as of any page. REVISIT: the headers, and whose copy it is. OMIT: nothing.
-    """
-
-    KEEP = "keep"
-    REVISIT = "revisit"
-    OMIT = "omit"
-
-
 class Part(NamedTuple):
     """The part of a run that a process crawls: the hosts whose digest modulo `of` is `number`, which begins at 0."""
 
@@ -139,11 +128,6 @@ class CrawlerSettings(Settings):
         JavaScriptByHost({"*": JavaScript.OFF}),
         JavaScriptByHost.of,
         "what a browser renders: `off`, `when-empty`, `always`, or these by host.",
-    )
-    warc_duplicates: WarcDuplicates = setting(
-        WarcDuplicates.KEEP,
-        word(WarcDuplicates),
-        "dropped copies with other bytes in `-o crawl.warc.gz`: `keep`, `revisit` (headers), `omit`.",
     )
     part: Part = setting(
         Part(),

@@ -51,7 +51,7 @@ DEDUP_DATABASE_URL = os.environ.get("DEDUP_DATABASE_URL", "sqlite:///crawl.db")
 ADDONS = {"dedup.DedupAddon": 500}
 EXTENSIONS = {
     # Before the others start anything: it may refuse a file.
-    "crawler.feeds.Feeds": 0,
+    "crawler.feeds.writing.Feeds": 0,
     "scrapy.extensions.feedexport.FeedExporter": None,
     # In the place of Scrapy's, which looks at the most that was ever taken.
     "scrapy.extensions.memusage.MemoryUsage": None,
@@ -63,12 +63,12 @@ EXTENSIONS = {
 }
 
 FEED_EXPORTERS = {
-    "csv": "crawler.feeds.SafeCsvItemExporter",
-    "parquet": "crawler.feeds.ParquetItemExporter",
-    "marshal": "crawler.feeds.MarshalTextExporter",
-    # What crawler.warc.recording writes, so that -o takes it: crawl.warc.gz.
-    "gz": "scrapy.exporters.BaseItemExporter",
-    "warc": "scrapy.exporters.BaseItemExporter",
+    "csv": "crawler.feeds.formats.SafeCsvItemExporter",
+    "parquet": "crawler.feeds.formats.ParquetItemExporter",
+    "marshal": "crawler.feeds.formats.MarshalTextExporter",
+    # As Scrapy names the formats of pages.warc.gz, and of pages.warc, which is refused.
+    "gz": "crawler.feeds.warc.WarcItemExporter",
+    "warc": "crawler.feeds.warc.WarcItemExporter",
 }
 FEED_EXPORT_ENCODING = "utf-8"
 

@@ -49,8 +49,6 @@ DOWNLOADER_MIDDLEWARES = {
     # Closer to the downloader than redirects (600) and compression (590).
     "crawler.spider.conditional.ConditionalMiddleware": 650,
     "crawler.spider.conditional.BreakingOffMiddleware": 660,
-    # Closer than all of them: what went over the wire.
-    "crawler.warc.recording.RecordingMiddleware": 800,
 }
 EXTENSIONS = {
     "crawler.runtime.Workers": 100,

@@ -36,7 +36,7 @@ _LOADED = (
     "scrapy.spidermiddlewares.referer",
     "crawler.spider.site",
     "crawler.spider.conditional",
-    "crawler.feeds",
+    "crawler.feeds.writing",
     "crawler.frontier.scheduler",
     "crawler.pages.pipeline",
     "crawler.runs",

@@ -82,10 +82,10 @@ class Command(ScrapyCommand):
         from scrapy.exceptions import NotConfigured
         from scrapy.statscollectors import StatsCollector
 
-        from crawler.feeds import Feeds, choose_run
+        from crawler.feeds.kept_pages import choose_run
+        from crawler.feeds.writing import Feeds
         from crawler.frontier.known_runs import find_runs
         from crawler.spider.site import SiteSpider
-        from crawler.warc.recording import is_warc
         from dedup.console import counted, plain
         from dedup.errors import SettingsError
         from dedup.stage.project import read_project_settings
@@ -95,14 +95,8 @@ class Command(ScrapyCommand):
         crawler = Crawler(SiteSpider, self.settings)
         crawler.stats = StatsCollector(crawler)
         crawler.spider = spider = Spider.from_crawler(crawler, SiteSpider.name)
-        named = crawler.settings.getdict("FEEDS")
-        if not named:
+        if not crawler.settings.getdict("FEEDS"):
             raise SettingsError("name a file: scrapy export -o pages.jsonl")
-        for uri, options in named.items():
-            if is_warc(options):
-                raise SettingsError(
-                    f"feed {uri}: a web archive is written while pages are fetched; name another format"
-                )
         settings = read_project_settings(crawler.settings)
         with closing(Database(settings.database_url, read_only=True)) as database:
             require_file(database)

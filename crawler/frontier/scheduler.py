@@ -47,7 +47,7 @@ from crawler.output import skip
 from crawler.page import NotStored, OverLimit
 from crawler.pages.pipeline import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
-from crawler.request_meta import BY_RULE, KIND, ROW, UNSETTLED
+from crawler.request_meta import BY_RULE, KIND, ROW
 from crawler.runs import Asked, CrawlRun, command_to_continue, name_of_run, name_unfinished
 from dedup.console import plain
 from dedup.errors import DedupError
@@ -223,7 +223,7 @@ class InFlight:
             meta = self._rows.pop(row).request.meta
             if meta.get(BY_RULE):
                 changes.passed.append(row)
-            elif meta.get(UNSETTLED) or row in self._unsettled:
+            elif row in self._unsettled:
                 # Taken until the crawl ends, so that it does not fetch them again itself.
                 self._unsettled.add(row)
             else:

@@ -7,21 +7,19 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Self
 
-from scrapy import Request, signals
+from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.http import Response
 
 from crawler.page import DESCRIBED, EXTRACTED, NOT_STORED, NotStored, OverLimit, Page, UnexaminedPage, Unseen
 from crawler.pages.extraction import Description, describe_page
 from crawler.pages.revisits import Revisits, stopping
-from crawler.pages.store import PageStore, Settled, Visit
+from crawler.pages.store import Content, PageStore, Settled, Visit
 from crawler.runs import name_of_run
 from crawler.runtime import Workers
 from crawler.settings import CrawlerSettings
-from crawler.warc.recording import RecordingMiddleware
 from dedup.errors import DatabaseError, DedupError
-from dedup.rules.decisions import ERASED, Decision
+from dedup.rules.decisions import ERASED
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
 from dedup.signature.normalise import clean
@@ -175,9 +173,6 @@ class StoragePipeline:
                 self._crawler.stats.inc_value("dedup/not_examined", -1)
                 self._crawler.stats.inc_value("dedup/erased")
                 raise Unseen("it was erased", log_level="DEBUG")
-        if not self._record(item):
-            self._crawler.stats.inc_value(NOT_STORED)
-            raise NotStored("not stored: the WARC file cannot be written", log_level="DEBUG")
         try:
             # What is known of a page is better than nothing of a version that could not be analysed.
             is_known = item.verdict == "unchanged" or item.problem
@@ -189,24 +184,15 @@ class StoragePipeline:
             raise NotStored("not stored: the database failed", log_level="DEBUG") from error
         return item
 
-    async def item_dropped(self, item: Any, exception: BaseException, response: Response | None) -> None:
+    async def item_dropped(self, item: Any, exception: BaseException) -> None:
         """Note that a page was seen though it is not kept; one that was stored is not any more."""
         if not isinstance(item, Page) or (isinstance(exception, _SEEN) and exception.decision == ERASED):
-            return
-        request = None if response is None else response.request
-        if isinstance(exception, _SEEN) and not self._record(item, exception.decision, request):
             return
         with stopping(self._stopper):
             if isinstance(exception, (ExactDuplicate, NearDuplicate)):
                 await self._settle(Settled(self._visit(item), is_duplicate=True))
             elif isinstance(exception, Unchanged) and not await self._restore(item):
                 await self._describe_and_save(item)
-
-    def _record(self, page: Page, decision: Decision | None = None, request: Request | None = None) -> bool:
-        """Write what was fetched of a page to a WARC file, if there is one; say whether it may be noted as seen."""
-        # First: what is noted is not fetched again, should the process end.
-        recording = RecordingMiddleware.of(self._crawler)
-        return recording is None or recording.write_page(page, decision, request)
 
     async def _restore(self, page: Page) -> bool:
         """Complete a page by what is stored of it; say whether that is the page as it is now."""
@@ -220,8 +206,10 @@ class StoragePipeline:
             return False
         for name, value in stored.items():
             setattr(page, name, value)
-        newer = await asyncio.to_thread(deflate, page.html) if is_other else None
-        await self._settle(Settled(self._visit(page), html=newer))
+        newer = None
+        if is_other:
+            newer = Content(await asyncio.to_thread(deflate, page.html), page.head, page.fetched)
+        await self._settle(Settled(self._visit(page), newer=newer))
         return True
 
     async def _describe_and_save(self, page: Page) -> None:
@@ -235,7 +223,7 @@ class StoragePipeline:
         page.text = page.text or ""
         page.run = name_of_run(self._crawler)
         row = {name: _storable(getattr(page, name)) for name in _STORED}
-        row["html"] = description.compressed_html
+        row |= {"html": description.compressed_html, "head": page.head}
         await self._settle(Settled(visit, page=row))
         self._crawler.stats.inc_value("crawler/stored")
         self._crawler.stats.inc_value("crawler/html_bytes", len(page.html))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from http.client import responses
 from typing import NamedTuple
 
 from scrapy.http import HtmlResponse
@@ -10,7 +11,7 @@ from scrapy.http.headers import Headers
 
 from crawler.page import Page, UnexaminedPage
 from crawler.pages.extraction import Extraction, LinkRules, content_type_of, read_robots_header
-from crawler.request_meta import EXCHANGE, FETCHED
+from crawler.request_meta import FETCHED
 from dedup.signature.charsets import decode_declared
 from dedup.stage.addresses import referrer_of
 
@@ -43,8 +44,6 @@ class ReadPage(NamedTuple):
         response, body_digest, extraction = self
         etag, last_modified = read_validators(response.headers)
         content_type = content_type_of(response)
-        exchange = response.meta.get(EXCHANGE)
-        fetched = response.meta.get(FETCHED) if exchange is None else exchange.time
         problem = extraction.problem
         is_unread = extraction.signature is None and problem is None
         declared = decode_declared(response.body, content_type) if is_unread else None
@@ -53,13 +52,13 @@ class ReadPage(NamedTuple):
             html=response.body,
             content_type=content_type,
             body_digest=None if problem else body_digest,
-            fetched=fetched or datetime.now(UTC),
+            fetched=response.meta.get(FETCHED) or datetime.now(UTC),
             depth=depth,
             referrer=referrer_of(response.request),
             signature=extraction.signature,
             unread=(declared.text if declared else response.body) if is_unread else None,
             canonical=extraction.canonical,
-            exchange=exchange,
+            head=head_of(response),
             problem=problem,
             title=extraction.title or None,
             etag=etag,
@@ -68,6 +67,13 @@ class ReadPage(NamedTuple):
         if extraction.main is not None:
             page.take(extraction.main)
         return page
+
+
+def head_of(response: HtmlResponse) -> bytes:
+    """Return status and headers of a response as HTTP/1.1 has them, without what could end a line."""
+    status = f"HTTP/1.1 {response.status} {responses.get(response.status, '')}".rstrip().encode()
+    pairs = [(name, value) for name, values in response.headers.items() for value in values]
+    return b"\r\n".join([status, *(b": ".join((name, b" ".join(value.splitlines()))) for name, value in pairs)])
 
 
 def read_validators(headers: Headers) -> tuple[str | None, str | None]:

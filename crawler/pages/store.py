@@ -91,6 +91,7 @@ def _contents() -> list[Column[object]]:
         Column("extraction", Text),
         Column("page_characters", Integer),
         Column("html", LargeBinary, nullable=False),
+        Column("head", LargeBinary),
         Column("problem", Text),
         Column("fetched", DateTime(timezone=True), nullable=False),
         Column("depth", Integer, nullable=False),
@@ -107,7 +108,8 @@ pages = Table(
     # URLs can be longer than an index allows.
     Column("url_digest", LargeBinary(16), nullable=False, unique=True),
     *_contents(),
-    comment="one row a kept page, its latest version; html is compressed by zlib; times are UTC; "
+    comment="one row a kept page, its latest version; html is compressed by zlib; head: status and headers; "
+    "fetched: when these bytes were; times are UTC; "
     "gone: since when it is not there any more",
 )
 Index("pages_run", pages.c.run)
@@ -128,7 +130,11 @@ _OF_PAGE = pages.c.url_digest == bindparam("digest")
 _RESTORED = select(*(pages.c[name] for name in (*DESCRIBED, *EXTRACTED, "run"))).where(_OF_PAGE)
 _AMONG_PAGES = select(pages.c.url_digest).where(pages.c.url_digest.in_(bindparam("digests", expanding=True)))
 _HTML = select(pages.c.html).where(_OF_PAGE)
-_REFRESH = update(pages).where(_OF_PAGE).values(html=bindparam("new_html"))
+_REFRESH = (
+    update(pages)
+    .where(_OF_PAGE)
+    .values(html=bindparam("new_html"), head=bindparam("new_head"), fetched=bindparam("new_fetched"))
+)
 _MARK = update(pages).where(_OF_PAGE).values(gone=bindparam("since"))
 _IS_BACK = _MARK.where(pages.c.gone.is_not(None))
 
@@ -219,6 +225,20 @@ class Visit(NamedTuple):
     is_stored: bool = False
 
 
+class Content(NamedTuple):
+    """What came of a page.
+
+    Attributes:
+        html: its bytes, compressed.
+        head: status and headers.
+        fetched: when.
+    """
+
+    html: bytes
+    head: bytes | None
+    fetched: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class Settled:
     """What a visit to a page came to.
@@ -226,13 +246,13 @@ class Settled:
     Attributes:
         visit: the visit.
         page: columns of `pages` to store, without `id` and `url_digest`; None where nothing is stored.
-        html: newer bytes of a stored page, compressed, whose text is still the same.
+        newer: newer bytes of a stored page whose text is still the same.
         is_duplicate: whether it is a copy of another page, so that it cannot stay stored.
     """
 
     visit: Visit
     page: Mapping[str, Any] | None = None
-    html: bytes | None = None
+    newer: Content | None = None
     is_duplicate: bool = False
 
 
@@ -291,7 +311,11 @@ class PageStore:
         """
         latest = {key_digest(each.visit.url): each for each in settled}
         rows = [{"gone": None, **each.page, "url_digest": digest} for digest, each in latest.items() if each.page]
-        newer = [{"digest": digest, "new_html": each.html} for digest, each in latest.items() if each.html]
+        newer = [
+            {"digest": digest, **{f"new_{name}": value for name, value in each.newer._asdict().items()}}
+            for digest, each in latest.items()
+            if each.newer
+        ]
         copies = [digest for digest, each in latest.items() if each.is_duplicate]
         # A page that was marked as gone, and now could not be analysed, is there all the same.
         there = [

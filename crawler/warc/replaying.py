@@ -10,6 +10,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from io import BufferedReader, FileIO
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
 from urllib.parse import urlsplit
 
@@ -20,7 +21,6 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 
 from crawler.request_meta import CUT_OFF, FETCHED, RECORD, ROW
-from crawler.warc.file import MOST_PAYLOADS
 from dedup.console import counted, plain
 from dedup.errors import InputError, SettingsError
 from dedup.readers.documents import BadRecordError, CorpusFile, storable
@@ -38,6 +38,9 @@ from dedup.readers.warc import (
 )
 
 logger = logging.getLogger(__name__)
+
+MOST_PAYLOADS = 250_000
+"""How many contents are known again at most: some 100 MB of digests and addresses."""
 
 FLAG = "archived"
 """Flag of a response that comes from a WARC file."""
@@ -95,6 +98,11 @@ class Archives:
         self._without_content = 0
         self.skipped: Counter[str] = Counter()
         self._under_way: dict[int, asyncio.Event] = {}
+
+    @property
+    def paths(self) -> set[str]:
+        """The paths of the files."""
+        return {str(Path(path).resolve()) for path in self._files}
 
     async def find_pages(self) -> AsyncIterator[tuple[str, Location | str]]:
         """Yield the address of each page and where it stands, in the order of the files; of damage what is wrong.

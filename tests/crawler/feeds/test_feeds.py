@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from scrapy.utils.misc import load_object
 
-from crawler import feeds as exporters
-from crawler.feeds import ParquetItemExporter
+from crawler.feeds import formats as exporters
+from crawler.feeds.formats import ParquetItemExporter
 from crawler.page import Page
 from settings import default
 from settings import site as site_settings

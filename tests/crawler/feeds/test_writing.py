@@ -383,7 +383,7 @@ def test_every_other_failure_is_told_in_one_line_too(
     def break_down(self: object) -> None:
         raise ValueError("no row can be written")
 
-    monkeypatch.setattr("crawler.feeds.ParquetItemExporter.finish_exporting", break_down)
+    monkeypatch.setattr("crawler.feeds.formats.ParquetItemExporter.finish_exporting", break_down)
     feeds = {
         "broken://bucket/pages.json": {"format": "json"},
         **as_feed(tmp_path / "bytes.jsonl", fields=["url", "html"]),
@@ -413,7 +413,6 @@ def test_export_names_what_it_cannot_do(tmp_path: Path, site: LocalSite) -> None
     for words, status, line in (
         (["-o", str(taken)], 2, f"feed {taken}: the file is there already; -O replaces it, or name another file"),
         ([], 2, "name a file: scrapy export -o pages.jsonl"),
-        (["-o", "pages.warc.gz"], 2, "feed pages.warc.gz: a web archive is written while pages are fetched; "),
         (["tuesday", "-o", "-:csv"], 1, f"database {url_of(tmp_path)} holds no run 'tuesday': the last ones are '"),
     ):
         result = scrapy(tmp_path / "crawl.db", "export", *words)

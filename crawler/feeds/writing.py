@@ -8,21 +8,17 @@ import logging
 import os
 import shutil
 import time
-import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import closing, suppress
 from dataclasses import fields
-from datetime import UTC, datetime
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, cast
 
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.exporters import BaseItemExporter, CsvItemExporter, MarshalItemExporter
 from scrapy.extensions.feedexport import (
     FeedExporter,
     FeedSlot,
@@ -34,241 +30,26 @@ from scrapy.extensions.feedexport import (
 from scrapy.extensions.postprocessing import PostProcessingManager
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.defer import ensure_awaitable
-from sqlalchemy import bindparam, select
 
+from crawler.feeds.kept_pages import RESTORED, KeptPages
+from crawler.feeds.warc import ENDING, FORMATS
 from crawler.frontier.known_runs import find_runs
 from crawler.frontier.store import FrontierSettings
-from crawler.page import DESCRIBED, EXTRACTED, Page
-from crawler.pages.store import pages, visits
+from crawler.page import Page
 from crawler.runs import CrawlRun, command_to_export, file_of, name_of_run
 from crawler.secrets import without_password
 from crawler.spider.site import SiteSpider
-from crawler.warc.recording import find_target, is_warc, note_going_on
 from dedup.atomic_files import replace_file
 from dedup.errors import DedupError, SettingsError
 from dedup.readers.streams import load_pyarrow
-from dedup.report.render import csv_cell
-from dedup.rules.documents import Verdict
 from dedup.stage.outages import mark_failed, outages_of
 from dedup.stage.pipelines import RUN_GOES_ON
 from dedup.stage.project import read_item_settings, read_settings
 from dedup.stage.running import refuse_to_start
 from dedup.store.database import Database
-from dedup.store.outages import Outages
 from dedup.store.processes import worker_name
-from dedup.store.runs import find_decided, no_run, read_decided
-from dedup.store.schema import runs
 
 logger = logging.getLogger(__name__)
-
-# Whole pages: in a feed that has their HTML, each can have megabytes.
-_AT_ONCE = 100
-_STORED = ("url", "canonical", *DESCRIBED, *EXTRACTED, "problem", "referrer", "run")
-_OF_VISITS = ("depth", "etag", "last_modified", "body_digest")
-RESTORED = frozenset((*_STORED, *_OF_VISITS, "html", "fetched", "verdict"))
-"""The fields of a page that are stored; the others are known only while it is crawled."""
-
-_SEEN = (
-    select(visits.c.id, visits.c.url_digest)
-    .where(
-        visits.c.id > bindparam("after"),
-        visits.c.run == bindparam("run"),
-        visits.c.seen >= bindparam("since"),
-        visits.c.gone.is_(None),
-    )
-    .order_by(visits.c.id)
-    .limit(_AT_ONCE)
-)
-_PAGES = (
-    select(
-        pages.c.url_digest, *(pages.c[name] for name in _STORED), *(visits.c[name] for name in (*_OF_VISITS, "seen"))
-    )
-    .join(visits, visits.c.url_digest == pages.c.url_digest)
-    .where(pages.c.url_digest.in_(bindparam("digests", expanding=True)))
-)
-
-
-ROWS_A_GROUP = 1_000
-
-
-def choose_run(database: Database, name: str) -> str:
-    """Return the name of the run whose pages are wanted.
-
-    Args:
-        database: where the pages are.
-        name: that of the run; "" for the one that was started last.
-
-    Raises:
-        DedupError: there is no such run.
-    """
-    with database.read() as connection:
-        is_decided = connection.dialect.has_table(connection, runs.name)
-        names = list(connection.scalars(select(runs.c.name).order_by(runs.c.started, runs.c.id))) if is_decided else []
-        if not connection.dialect.has_table(connection, visits.name):
-            raise DedupError(f"database {database.name} holds no pages: run a crawl first, or name another")
-        if name in names or (names and not name):
-            return name or names[-1]
-        # Without the dedup stage a run is known by its pages alone.
-        is_named = visits.c.run == name if name else visits.c.run.is_not(None)
-        seen = select(visits.c.run).where(is_named).order_by(visits.c.seen.desc()).limit(1)
-        found = connection.scalar(seen)
-    if not found:
-        raise no_run(database.name, name, names)
-    return str(found)
-
-
-class KeptPages(NamedTuple):
-    """The pages that a run has kept and that are still stored, each once, as they are stored now.
-
-    A page is the run's if the run's last verdict on it has let it pass. They come in the order of these verdicts, in
-    which they were stored. Behind them come those without a verdict of the run, as they could not be analysed, if
-    the run was the last to see them.
-
-    Attributes:
-        database: where the pages are.
-        is_decided: whether there are verdicts.
-        run: the name of the run.
-        since: when it began, in seconds since 1970: a run that has finished may have had the same name.
-        with_unchanged: whether pages are wanted that are as they were when another run stored them.
-        with_html: whether their bytes are wanted, too.
-    """
-
-    database: Database
-    is_decided: bool
-    run: str
-    since: float
-    with_unchanged: bool
-    with_html: bool
-
-    def read(self, outages: Outages) -> Iterator[list[Page]]:
-        """Yield the pages, some at a time, however long the database is away.
-
-        Raises:
-            DatabaseError: they cannot be read.
-        """
-        for find in (self._find_decided, self._find_undecided):
-            after: int | None = 0
-            while after is not None:
-                after, wanted = outages.survive(partial(find, after))
-                yield outages.survive(partial(self._load, wanted))
-
-    def _find_decided(self, after: int) -> tuple[int | None, dict[bytes, str]]:
-        """Return where to go on, and the next verdicts of the run, by the digests of their pages."""
-        if not self.is_decided:
-            return None, {}
-        after, decided = read_decided(self.database, self.run, after, _AT_ONCE)
-        kept = {digest: each.verdict for digest, each in decided.items() if each.is_kept and each.time >= self.since}
-        wanted = {digest: verdict.value for digest, verdict in kept.items() if self._is_wanted(verdict)}
-        return after or None, wanted
-
-    def _find_undecided(self, after: int) -> tuple[int | None, dict[bytes, str]]:
-        """Return the same of pages that the run has seen last and not decided; "" where there is no verdict."""
-        with self.database.read() as connection:
-            seen = connection.execute(_SEEN, {"after": after, "run": self.run, "since": self.since})
-            rows = {row.id: bytes(row.url_digest) for row in seen}
-        decided = {}
-        if self.is_decided and rows:
-            decided = find_decided(self.database, self.run, list(rows.values()))
-        found = {}
-        for digest in rows.values():
-            verdict = decided.get(digest)
-            if verdict is None:
-                found[digest] = ""
-            elif verdict.time < self.since and self._is_wanted(Verdict.UNCHANGED):
-                # Of an earlier run of this name, whose verdict stands.
-                found[digest] = Verdict.UNCHANGED.value
-        return max(rows, default=None), found
-
-    def _is_wanted(self, verdict: Verdict) -> bool:
-        return self.with_unchanged or verdict is not Verdict.UNCHANGED
-
-    def _load(self, wanted: Mapping[bytes, str]) -> list[Page]:
-        query = _PAGES.add_columns(pages.c.html) if self.with_html else _PAGES
-        with self.database.read() as connection:
-            rows = connection.execute(query, {"digests": list(wanted)}).mappings().all() if wanted else []
-        stored = {bytes(row["url_digest"]): row for row in rows}
-        return [_page(stored[digest], verdict) for digest, verdict in wanted.items() if digest in stored]
-
-
-def _page(row: Mapping[Any, Any], verdict: str) -> Page:
-    stored = {name: row[name] for name in (*_STORED, *_OF_VISITS)}
-    html = zlib.decompress(row["html"]) if "html" in row else b""
-    return Page(**stored, html=html, fetched=datetime.fromtimestamp(row["seen"], UTC), verdict=verdict or None)
-
-
-class ParquetItemExporter(BaseItemExporter):
-    """Writes items as rows of a Parquet file, for `scrapy crawl site -o pages.parquet`.
-
-    A column is of whole numbers or of times if the first row that has a value there says so, and
-    of text otherwise. Rows are written in groups of 1,000: memory does not grow with the crawl.
-
-    Args:
-        file: where to write, in binary mode.
-        **options: those of every Scrapy exporter; `fields_to_export` names the columns.
-
-    Raises:
-        ModuleNotFoundError: pyarrow is not installed.
-    """
-
-    def __init__(self, file: BytesIO, **options: Any) -> None:
-        super().__init__(dont_fail=True, **options)
-        import pyarrow.parquet  # noqa: PLC0415 -- half a second of start-up that only this format needs
-
-        self._pyarrow = pyarrow
-        self._file = file
-        self._rows: list[dict[str, Any]] = []
-        self._writer: Any = None
-
-    def export_item(self, item: Any) -> None:
-        """Take one item; it is written with its group."""
-        self._rows.append(dict(self.get_serialized_fields(item, default_value=None, include_empty=True)))
-        if len(self._rows) == ROWS_A_GROUP:
-            self._write_rows()
-
-    def finish_exporting(self) -> None:
-        """Write what is left, and the file's end."""
-        if self._rows or self._writer is None:
-            self._write_rows()
-        self._writer.close()
-
-    def _write_rows(self) -> None:
-        arrow = self._pyarrow
-        if self._writer is None:
-            self._writer = arrow.parquet.ParquetWriter(self._file, self._schema(), compression="zstd")
-        schema = self._writer.schema
-        texts = {field.name for field in schema if field.type == arrow.string()}
-        for row in self._rows:
-            row |= {name: str(row[name]) for name in texts & row.keys() if row[name] is not None}
-        self._writer.write_table(arrow.Table.from_pylist(self._rows, schema=schema))
-        self._rows.clear()
-
-    def _schema(self) -> Any:
-        arrow = self._pyarrow
-        types = {int: arrow.int64(), datetime: arrow.timestamp("us", tz="UTC")}
-        names = dict.fromkeys(name for row in self._rows for name in row)
-        if not names and self.fields_to_export is not None:
-            names = dict.fromkeys(self.fields_to_export)
-        return arrow.schema([(name, types.get(self._kind_of(name), arrow.string())) for name in names])
-
-    def _kind_of(self, name: str) -> type:
-        return next((type(row[name]) for row in self._rows if row.get(name) is not None), str)
-
-
-class MarshalTextExporter(MarshalItemExporter):
-    """Writes items as Scrapy's exporter does, and times, of which Marshal knows nothing, as text."""
-
-    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
-        """Return what is written of a field."""
-        value = super().serialize_field(field, name, value)
-        return value.isoformat() if isinstance(value, datetime) else value
-
-
-class SafeCsvItemExporter(CsvItemExporter):
-    """Writes items as Scrapy's exporter does, and no text that a spreadsheet would take for a formula."""
-
-    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
-        """Return what is written of a field."""
-        return csv_cell(super().serialize_field(field, name, value))
 
 
 class FeedError(DedupError):
@@ -357,8 +138,6 @@ class Feeds(FeedExporter):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        # Web archives are written as pages are fetched, see crawler.warc.
-        self.feeds = {uri: options for uri, options in self.feeds.items() if not is_warc(options)}
         for scheme, storage in self.storages.items():
             if storage is FileFeedStorage:
                 self.storages[scheme] = WholeFileStorage
@@ -369,9 +148,8 @@ class Feeds(FeedExporter):
     def from_crawler(cls, crawler: Crawler) -> FeedExporter:  # type: ignore[override]
         spider = crawler.spider
         try:
-            target = find_target(crawler)
             if not isinstance(spider, SiteSpider):
-                if target is not None:
+                if any(options["format"] in FORMATS for options in crawler.settings.getdict("FEEDS").values()):
                     raise SettingsError("WARC files are written by the spider `site` alone")
                 return FeedExporter.from_crawler(crawler)
             feeds = cls(crawler)
@@ -385,7 +163,7 @@ class Feeds(FeedExporter):
         crawler.signals.connect(feeds.close_spider, signals.spider_closed)
         return feeds
 
-    def prepare(self, spider: Spider) -> None:
+    def prepare(self, spider: SiteSpider) -> None:
         """Look where the feeds of a crawl are to be, before anything is fetched.
 
         Raises:
@@ -399,7 +177,6 @@ class Feeds(FeedExporter):
                 return  # the scheduler says so, and ends
             begun = None
         if begun is not None:
-            note_going_on(self.crawler)
             is_of_project = self.crawler.settings.getpriority("FEEDS") != SETTINGS_PRIORITIES["cmdline"]
             self._own = begun.asked.files if begun.asked else set()
             if is_of_project:
@@ -420,7 +197,14 @@ class Feeds(FeedExporter):
             super().open_spider(spider)
         except OSError as error:  # such as a name that is too long
             raise _unwritable(error.filename, error.errno) from None
+        archives: set[str] = getattr(getattr(spider, "archives", None), "paths", set())
         for slot in self.slots:
+            if slot.format in FORMATS and not slot.uri.endswith(ENDING):
+                raise SettingsError(
+                    f"feed {slot.uri}: of what is compressed, web archives alone are written: name it like x{ENDING}"
+                )
+            if file_of(slot.uri) in archives:
+                raise SettingsError(f"feed {slot.uri}: the pages come from it, name another file")
             if slot.format == "parquet":
                 load_pyarrow(f"feed {slot.uri}")
             missing = sorted(set(_fields_of(slot)) - RESTORED)
@@ -462,7 +246,7 @@ class Feeds(FeedExporter):
         settings, with_unchanged = read_settings(self.crawler), not read_item_settings(self.crawler).drop_unchanged
         for slot in self.slots:
             with closing(Database(settings.database_url, settings.lock_timeout, read_only=True)) as database:
-                with_html = "html" in _fields_of(slot)
+                with_html = slot.format in FORMATS or not {"html", "head"}.isdisjoint(_fields_of(slot))
                 kept = KeptPages(database, settings.enabled, run, since, with_unchanged, with_html)
                 yield await self._write(slot, kept)
 
