@@ -7,13 +7,12 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple, Self, TextIO
-from weakref import WeakKeyDictionary
+from typing import Self, TextIO
 
-from scrapy import Request, signals
+from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.statscollectors import StatsCollector
@@ -21,10 +20,11 @@ from scrapy.utils.asyncio import create_looping_call
 
 from crawler.page import NOT_STORED
 from crawler.politeness.hosts import Hosts
-from crawler.reasons import ROBOTS_TXT
+from crawler.reasons import UNANSWERED
 from crawler.runs import command_to_continue, name_of_run
 from crawler.secrets import without_password
 from crawler.settings import CrawlerSettings
+from crawler.skipping import count_skipped, named_of, take_skipped
 from dedup.console import (
     HEADING,
     Line,
@@ -42,11 +42,9 @@ from dedup.console import (
     write_lines,
 )
 from dedup.errors import DatabaseError
-from dedup.report.queries import read_largest_clusters, read_totals
-from dedup.signature.normalise import clean
-from dedup.stage.addresses import referrer_of
+from dedup.report.queries import read_largest_clusters, read_noted, read_totals
 from dedup.stage.outages import mark_failed
-from dedup.stage.pipelines import RUN_GOES_ON, NearDuplicatePipeline
+from dedup.stage.pipelines import RUN_GOES_ON
 from dedup.stage.project import settings_of
 from dedup.stage.summary import (
     DROPPED,
@@ -64,15 +62,7 @@ from dedup.store.urls import option_naming
 
 logger = logging.getLogger(__name__)
 
-SKIPPED = "crawler/skipped/"
 LINKS_NOT_HTML = "crawler/links_not_html"
-
-NAMED = 5
-"""How many skipped pages are named on the screen."""
-
-
-# Of each crawl the first ones, without those that robots.txt forbids.
-_named: WeakKeyDictionary[Crawler, list[SkippedPage]] = WeakKeyDictionary()
 
 _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
@@ -81,44 +71,6 @@ _OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
 TERMINAL_INTERVAL = 0.5
 LOG_INTERVAL = 10.0
 _ERASE_LINE = "\r\x1b[K"
-
-
-class SkippedPage(NamedTuple):
-    """A page that was not stored.
-
-    Attributes:
-        url: its address.
-        reason: why, in one word, as in the stats.
-        referrer: the page that links to it; None where no page does, or it is not known.
-    """
-
-    url: str
-    reason: str
-    referrer: str | None
-
-
-def skip(crawler: Crawler, url: str, reason: str, detail: str = "", *, request: Request | None = None) -> None:
-    """Count a page that is not stored, name it in the log, on the screen and in the report.
-
-    Args:
-        crawler: the crawl.
-        url: the page's address.
-        reason: why, in one word, as in the stats: `crawler/skipped/REASON`.
-        detail: what else is known of it.
-        request: the request for it, which says where it is linked from.
-    """
-    crawler.stats.inc_value(SKIPPED + reason)
-    origin = request.meta.get("redirect_urls", [url])[0] if request is not None else url
-    if origin != url:  # the address that stands in the link
-        detail = f"redirected from {origin}" + (f"; {detail}" if detail else "")
-    page, words = SkippedPage(url, reason, referrer_of(request)), reason.replace("_", " ")
-    message = f"skipped {clean(url)}: {words}"
-    logger.info("%s", f"{message} ({' '.join(clean(detail).split())})" if detail else message)
-    stage = crawler.get_item_pipeline(NearDuplicatePipeline)
-    if stage is not None:  # which notes it for its report
-        stage.note_skipped(url, words, detail, page.referrer)
-    if reason != ROBOTS_TXT and len(named := _named.setdefault(crawler, [])) < NAMED:
-        named.append(page)
 
 
 def summarise(crawler: Crawler, reason: str, seconds: float) -> list[Line]:
@@ -134,10 +86,8 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[Line]:
     kept = kept_parts(stats)
     if lost := stats.get_value(NOT_STORED, 0):
         kept.append(f"less {lost:,} not stored")
-    skipped = {name: count for name, count in sorted(stats.get_stats().items()) if name.startswith(SKIPPED)}
-    forbidden = skipped.pop(SKIPPED + ROBOTS_TXT, 0)
-    reasons = [f"{count:,} {name.removeprefix(SKIPPED).replace('_', ' ')}" for name, count in skipped.items()]
-    fetched = stats.get_value("crawler/fetched", 0)
+    skipped = count_skipped(stats, fetched=True)
+    fetched = count_fetched(stats)
     lines = [
         ("site", _site(arguments.urls + arguments.sitemaps + arguments.warc) if arguments else ""),
         ("stopped", "" if reason == "finished" else reason.replace("_", " ")),
@@ -145,10 +95,10 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[Line]:
         ("kept", _pages(count_kept(stats), kept)),
         ("dropped", dropped_line(stats, "page")),
         ("known before", _known(stats)),
-        ("skipped", _pages(sum(skipped.values()), reasons) if skipped else ""),
+        ("skipped", _pages(sum(skipped.values()), _reasons(skipped)) if skipped else ""),
         ("parked", _parked(crawler)),
         ("not fetched", _not_fetched(crawler)),
-        ("not followed", _not_followed(stats, forbidden)),
+        ("not followed", _not_followed(stats)),
         *text_lines(stats),
         ("parts", f"{parts:,}" if (parts := stats.get_value("frontier/parts")) else ""),
         ("database", database_line(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
@@ -161,17 +111,19 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[Line]:
     return [*screen, labelled((label, text) for label, text in lines if text)]
 
 
-def take_verdicts_of_run(crawler: Crawler) -> None:
-    """Let the stats of verdicts be those of the whole run, as they stand in the database.
+def take_figures_of_run(crawler: Crawler) -> None:
+    """Let the stats of what became of pages be those of the whole run, as they stand in the database.
 
     The stats of processes that were killed tell of some pages that others fetched again.
     """
     try:
         with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
             run = name_of_run(crawler)
-            totals = read_totals(database, run)
+            totals, noted = read_totals(database, run), read_noted(database, run)
     except DatabaseError:  # as below
         return
+    take_skipped(crawler, noted.skipped)
+    crawler.stats.set_value("dedup/not_examined", noted.unexamined)
     for verdict, total in totals.items():
         crawler.stats.set_value(f"dedup/{verdict.value.replace(' ', '_')}", total.documents - total.kept)
     crawler.stats.set_value(MARKED, sum(total.kept for total in totals.values()))
@@ -199,17 +151,23 @@ def _parked(crawler: Crawler) -> str:
 
 
 def _not_fetched(crawler: Crawler) -> str:
-    """Return how many addresses were passed over, and by how many rules."""
-    passed = crawler.stats.get_value("frontier/passed_over", 0)
+    """Return how many addresses were passed over, and why, or by how many rules."""
+    passed, counts = crawler.stats.get_value("frontier/passed_over", 0), count_skipped(crawler.stats, fetched=False)
     rules = len(list(crawler.spider.address_rules.acting())) if passed else 0  # type: ignore[union-attr]
-    return f"{counted(passed, 'address')} of copies, by {counted(rules, 'rule')}" if passed else ""
+    parts = [f"{passed:,} of copies, by {counted(rules, 'rule')}"] if passed else []
+    total = passed + sum(counts.values())
+    return counted_parts(total, "address", [*parts, *_reasons(counts)]) if total else ""
 
 
-def _not_followed(stats: StatsCollector, forbidden: int) -> str:
+def _reasons(counts: Mapping[str, int]) -> list[str]:
+    return [f"{count:,} {reason.replace('_', ' ')}" for reason, count in counts.items()]
+
+
+def _not_followed(stats: StatsCollector) -> str:
     on_duplicates, to_files = (stats.get_value(name, 0) for name in ("dedup/links_not_followed", LINKS_NOT_HTML))
     message = [f"{counted(on_duplicates, 'link')} on duplicates"] if on_duplicates else []
     message += [f"{counted(to_files, 'link')} to PDF, pictures and other files"] if to_files else []
-    return ", ".join([*message, f"{forbidden:,} forbidden by robots.txt"] if forbidden else message)
+    return ", ".join(message)
 
 
 def _site(urls: Sequence[str]) -> str:
@@ -252,13 +210,19 @@ def count_kept(stats: StatsCollector) -> int:
     return passed - int(stats.get_value(NOT_STORED, 0))
 
 
+def count_fetched(stats: StatsCollector) -> int:
+    """Return how many pages a crawl has dealt with so far: each was kept, dropped or skipped."""
+    skipped = sum(count_skipped(stats, fetched=True).values())
+    return count_kept(stats) + count_verdicts(stats, *DROPPED) + skipped
+
+
 def _pages(number: int, parts: list[str]) -> str:
     return counted_parts(number, "page", parts)
 
 
 def _skipped_pages(crawler: Crawler, count: int) -> list[Line]:
     """Name the first pages that were skipped, and where a link to each of them stands."""
-    named = _named.get(crawler, ())
+    named = named_of(crawler)
     if not named:
         return []
     rows = []
@@ -303,14 +267,16 @@ class Progress:
     def spider_closed(self, reason: str) -> None:
         if self._loop.running:
             self._loop.stop()
+        self._count()
         if self._terminal is not None:
             self._terminal.erase()
         self._reason = reason
         stats = self._crawler.stats
         is_continued = stats.get_value("frontier/done_before", 0) > 0
         # Where others go on with the run, they may have fetched everything.
-        was_anything = any(map(stats.get_value, ("crawler/fetched", "crawler/passed_over", RUN_GOES_ON)))
-        if reason == "finished" and not was_anything and not is_continued:
+        is_known = any(map(stats.get_value, ("crawler/passed_over", RUN_GOES_ON)))
+        unanswered = sum(count for why, count in count_skipped(stats, fetched=True).items() if why in UNANSWERED)
+        if reason == "finished" and count_fetched(stats) == unanswered and not is_known and not is_continued:
             logger.error("nothing was fetched: %s", _why_nothing(self._crawler))
             mark_failed(self._crawler, "nothing_fetched")
 
@@ -323,7 +289,7 @@ class Progress:
             logger.info("part %s is done; the last one prints the summary of the run: %s", part, line)
             return
         if stats.get_value("frontier/seconds"):
-            take_verdicts_of_run(self._crawler)
+            take_figures_of_run(self._crawler)
             seconds = stats.get_value("frontier/seconds")
         self._check_that_anything_was_stored()
         # A feed may be written there.
@@ -335,15 +301,21 @@ class Progress:
     def _check_that_anything_was_stored(self) -> None:
         """Say so where all that was fetched was skipped: a site is not lost without a word."""
         stats = self._crawler.stats
-        names = ("crawler/fetched", *(f"crawler/{name}" for name in _OF_KNOWN))
-        fetched, *known = (stats.get_value(name, 0) for name in names)
-        was_anything = count_kept(stats) or count_verdicts(stats, *DROPPED) or any(known)
-        if self._reason == "finished" and fetched and not was_anything:
-            pages = counted(fetched, "page")
+        skipped = count_skipped(stats, fetched=True)
+        was_anything = count_fetched(stats) > sum(skipped.values())
+        was_anything |= any(stats.get_value(f"crawler/{name}", 0) for name in _OF_KNOWN)
+        answered = sum(count for reason, count in skipped.items() if reason not in UNANSWERED)
+        if self._reason == "finished" and answered and not was_anything:
+            pages = counted(answered, "page")
             logger.error("nothing is stored of %s that were fetched: %s", pages, _why_nothing(self._crawler))
             mark_failed(self._crawler, "nothing_stored")
 
+    def _count(self) -> None:
+        """Let the stat be what the other figures add up to."""
+        self._crawler.stats.set_value("crawler/fetched", count_fetched(self._crawler.stats))
+
     def _show(self) -> None:
+        self._count()
         line = progress_line(self._crawler.stats, time.monotonic() - self._started)
         if self._terminal is not None:
             self._terminal.show(line)
@@ -358,7 +330,7 @@ def progress_line(stats: StatsCollector, seconds: float) -> str:
         stats: the crawl's stats.
         seconds: since its start.
     """
-    fetched = stats.get_value("crawler/fetched", 0)
+    fetched = count_fetched(stats)
     kept, dropped = count_kept(stats), count_verdicts(stats, *DROPPED)
     queued = stats.get_value("scheduler/enqueued", 0) - stats.get_value("scheduler/dequeued", 0)
     # What other parts have queued or taken is not known here.
@@ -414,6 +386,6 @@ def _show_warnings_on_screen() -> None:
 
 
 def _why_nothing(crawler: Crawler) -> str:
-    skipped = [name.removeprefix(SKIPPED) for name in crawler.stats.get_stats() if name.startswith(SKIPPED)]
-    reasons = {name.replace("_", " ") for name in skipped} | set(Hosts.of(crawler).parked.values())
+    skipped = [reason for fetched in (True, False) for reason in count_skipped(crawler.stats, fetched=fetched)]
+    reasons = {reason.replace("_", " ") for reason in skipped} | set(Hosts.of(crawler).parked.values())
     return ", ".join(sorted(reasons)) or "no page of the site could be reached"

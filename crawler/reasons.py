@@ -18,6 +18,37 @@ from scrapy.exceptions import (
 from scrapy.spidermiddlewares.httperror import HttpError
 
 ROBOTS_TXT = "robots_txt"
+NOTHING_NEW = "nothing_new"
+OTHER_HOST = "other_host"
+INNER_ADDRESS = "inner_address"
+REDIRECT_LOOP = "redirect_loop"
+REDIRECTED_AWAY = "redirected_to_other_host"
+
+NOT_FETCHED = frozenset((ROBOTS_TXT, NOTHING_NEW, OTHER_HOST, INNER_ADDRESS))
+"""The reasons for which an address is not even asked for."""
+
+UNANSWERED = frozenset(
+    (
+        *("timed_out", "host_not_found", "connection_refused", "connection_failed", "bad_certificate", "failed"),
+        *("ignored", REDIRECT_LOOP, REDIRECTED_AWAY),
+    )
+)
+"""The reasons for which nothing came of an address."""
+
+
+class Refused(IgnoreRequest):
+    """A request that is not made, or whose answer is not taken.
+
+    Attributes:
+        reason: why, in one word.
+        detail: more of it, or "".
+    """
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(detail or reason.replace("_", " "))
+        self.reason = reason
+        self.detail = detail
+
 
 _REASONS: dict[type[Exception], str] = {
     StopDownload: "not_html",
@@ -28,21 +59,6 @@ _REASONS: dict[type[Exception], str] = {
     ResponseDataLossError: "incomplete",
     DownloadFailedError: "connection_failed",
 }
-ROBOTS_UNKNOWN = "robots.txt cannot"
-"""How the message of an exception begins where a robots.txt could not be fetched, which is its cause."""
-
-# Words of the messages of the middlewares that refuse a request.
-_IGNORED = {
-    "robots.txt": ROBOTS_TXT,
-    "redirections": "redirect_loop",
-    "offsite": "other_host",
-    "inner address": "inner_address",
-    "exceeded": "too_large",
-    "nothing new": "nothing_new",
-    "damaged record": "damaged_record",
-    "damaged body": "damaged_body",
-}
-
 _AWAY = (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
@@ -73,11 +89,10 @@ def reason_of(error: BaseException) -> tuple[str, str]:
     """Return why a request led to no page, and a detail or ""."""
     if isinstance(error, HttpError):
         return f"http_{error.response.status}", ""
-    if isinstance(error, IgnoreRequest):
-        message = str(error)
-        if error.__cause__ is not None and message.startswith(ROBOTS_UNKNOWN):
-            return reason_of(error.__cause__)
-        return next((reason for word, reason in _IGNORED.items() if word in message), "ignored"), message
+    if isinstance(error, Refused):
+        return error.reason, error.detail
+    if isinstance(error, IgnoreRequest):  # of a middleware that is not ours
+        return "ignored", str(error)
     if has_bad_certificate(error):
         return "bad_certificate", ""
     for kind, reason in _REASONS.items():

@@ -35,6 +35,9 @@ NOT_MODIFIED = "not modified"
 PASSED_OVER = "passed over"
 """Flag of a response that was made without asking the server: the page was seen a short time ago."""
 
+KNOWN = frozenset((NOT_MODIFIED, PASSED_OVER))
+"""Flags of responses that stand for what was seen before."""
+
 CUT_OFF = "cut off"
 """Flag of a response whose body has no end."""
 

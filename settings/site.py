@@ -31,6 +31,9 @@ ITEM_PIPELINES = {
     "crawler.pages.pipeline.StoragePipeline": 800,
 }
 DOWNLOADER_MIDDLEWARES = {
+    # In the place of Scrapy's, with which a page is gone without a word that leads off the site.
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
+    "crawler.spider.redirects.SiteRedirectMiddleware": 600,
     # In the place of Scrapy's, whose rules for what is a page are not those of archives.
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "crawler.spider.compression.CompressionMiddleware": 590,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ FORMATS = ("gz", "warc")
 ENDING = ".warc.gz"
 
 _VERSION = "WARC/1.1"
+_LEVEL = 6
 # They speak of how the content was sent; Common Crawl writes them so, too.
 _OF_SENDING = frozenset(("content-encoding", "content-length", "transfer-encoding"))
 
@@ -42,7 +44,7 @@ class WarcItemExporter(BaseItemExporter):
 
     def __init__(self, file: BytesIO, made_by: Mapping[str, str], **options: Any) -> None:
         super().__init__(dont_fail=True, **options)
-        self._writer = WARCWriter(file, gzip=True, warc_version=_VERSION)
+        self._file = file
         self._made_by = made_by
 
     @classmethod
@@ -89,11 +91,12 @@ class WarcItemExporter(BaseItemExporter):
         content: bytes = b"",
     ) -> str:
         """Write a record and return its id."""
-        payload = BytesIO(content) if content else None
-        record = self._writer.create_warc_record(
-            url, kind, payload, len(content), http_headers=head, warc_headers_dict=about
-        )
-        self._writer.write_record(record)
+        out, payload = BytesIO(), BytesIO(content) if content else None
+        # By itself it compresses as much as can be, which takes two thirds longer for 2% of the size.
+        writer = WARCWriter(out, gzip=False, warc_version=_VERSION)
+        record = writer.create_warc_record(url, kind, payload, len(content), http_headers=head, warc_headers_dict=about)
+        writer.write_record(record)
+        self._file.write(gzip.compress(out.getvalue(), _LEVEL, mtime=0))
         return str(record.rec_headers.get_header("WARC-Record-ID"))
 
 

@@ -19,7 +19,6 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
-from w3lib.url import canonicalize_url
 
 from crawler.frontier.fair_queue import FairQueue
 from crawler.frontier.known_runs import find_unfinished
@@ -43,12 +42,12 @@ from crawler.frontier.store import (
     FrontierSettings,
     FrontierStore,
 )
-from crawler.output import skip
 from crawler.page import NotStored, OverLimit
 from crawler.pages.pipeline import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
 from crawler.request_meta import BY_RULE, KIND, ROW
 from crawler.runs import Asked, CrawlRun, command_to_continue, name_of_run, name_unfinished
+from crawler.skipping import skip
 from dedup.console import plain
 from dedup.errors import DedupError
 from dedup.stage.outages import CrawlStopper, mark_failed, outages_of
@@ -66,9 +65,6 @@ PATIENCE = 0.1
 
 _BREATH = 0.01  # for the links of one page, which come one by one
 
-
-MOST_RETURNS = 2
-"""How often redirects may lead back to an address; servers that set a cookie do it once, or once for each of two."""
 
 # Their page was neither stored nor dropped: the next crawl of the run has to fetch it again.
 _UNSETTLED = (NotStored, OverLimit, Undecided)
@@ -150,15 +146,6 @@ async def _wait(event: asyncio.Event, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
-
-
-def count_returns(request: Request) -> int:
-    """Return how often redirects have led back to the address of a request, in whatever spelling."""
-    before = request.meta.get("redirect_urls")
-    if not before:
-        return 0
-    own = canonicalize_url(request.url)
-    return sum(canonicalize_url(url) == own for url in before)
 
 
 class _HeldRequest(NamedTuple):
@@ -323,7 +310,7 @@ class FrontierScheduler(BaseScheduler):
         stats.inc_value("scheduler/enqueued", opened.queued)
         stats.set_value("frontier/done_before", opened.done)
         stats.set_value("frontier/kept_before", opened.kept)
-        self._name_given_up(opened.given_up)
+        await self._name_given_up(opened.given_up)
         self._is_left = not opened.is_over
         if opened.queued or opened.done:
             logger.info("run %s goes on: %d done, %d queued", run, opened.done, opened.queued)
@@ -357,8 +344,6 @@ class FrontierScheduler(BaseScheduler):
         return not self._has_failed and (self._is_left or len(self._ready) > 0)
 
     def enqueue_request(self, request: Request) -> bool:
-        if count_returns(request) > MOST_RETURNS:
-            return False
         if self._has_failed:
             return True
         row = self._in_flight.row_to_retry(request)
@@ -516,9 +501,9 @@ class FrontierScheduler(BaseScheduler):
             raise RuntimeError("the frontier is not open")
         return self._store
 
-    def _name_given_up(self, urls: list[str]) -> None:
+    async def _name_given_up(self, urls: list[str]) -> None:
         for url in urls:
-            skip(self._crawler, url, "gave_up", f"{MAX_ATTEMPTS} processes ended while it was under way")
+            await skip(self._crawler, url, "gave_up", f"{MAX_ATTEMPTS} processes ended while it was under way")
 
     def _fail(self, error: Exception) -> None:
         self._has_failed = True

@@ -387,6 +387,7 @@ PASS = update(urls).where(_TAKEN_ROW).values(state=State.PASSED.value)
 RESTORE = update(urls).where(OF_PART, is_in(State.PASSED)).values(state=State.QUEUED.value)
 COUNT_PASSED = select(func.count()).select_from(urls).where(OF_RUN, is_in(State.PASSED))
 MY_ROWS = select(urls.c.id).where(MINE)
+GIVEN_UP = select(urls.c.url).where(OF_PART, is_in(State.FAILED))
 RELEASE = update(urls).where(MINE).values(state=State.QUEUED.value)
 
 

@@ -412,11 +412,11 @@ class FrontierStore:
     def _take_back(self, connection: Connection) -> list[str]:
         """Queue what an earlier process of this part had taken; return what is given up, as too many died with it."""
         is_last = urls.c.attempts + 1 >= MAX_ATTEMPTS
-        given_up = list(connection.scalars(select(urls.c.url).where(schema.MINE, is_last), self._names))
         for condition, state in ((is_last, State.FAILED), (~is_last, State.QUEUED)):
             change = update(urls).where(schema.MINE, condition)
             connection.execute(change.values(state=state.value, attempts=urls.c.attempts + 1), self._names)
-        return given_up
+        # Also those of before: their process may have died before it told of them.
+        return list(connection.scalars(schema.GIVEN_UP, self._names))
 
 
 def is_there(row: Row[Any], has_ended: bool | None, now: float) -> bool:

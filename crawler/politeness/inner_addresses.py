@@ -23,6 +23,7 @@ from zope.interface import implementer  # type: ignore[import-untyped]
 from crawler.arguments import ascii_host
 from crawler.pages.extraction import LinkRules, host_and_port, ports_for_all
 from crawler.politeness.hosts import host_of
+from crawler.reasons import INNER_ADDRESS, OTHER_HOST, Refused
 from crawler.request_meta import ARCHIVED, KIND, RESOURCE, ROBOTS_TXT
 from crawler.settings import CrawlerSettings, Network
 from dedup.stage.project import settings_of
@@ -39,8 +40,11 @@ _LAST_OF_LOOPBACK = 1
 _MOST_REFUSED = 10_000
 
 
-class InnerAddressError(IgnoreRequest):
+class InnerAddressError(Refused):
     """A host is at an address that must not be asked; the message names it and the way out."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(INNER_ADDRESS, detail)
 
 
 def meant(address: Address) -> Address:
@@ -187,8 +191,11 @@ class SiteMiddleware(OffsiteMiddleware):
         if request.meta.get("allow_offsite") and leads_elsewhere and not is_robots_txt:
             _, port = host_and_port(parts.netloc)
             if port not in ports_for_all(own.rules.starts):
-                raise IgnoreRequest(f"Filtered offsite request to port {port}")
-        super().process_request(request)
+                raise Refused(OTHER_HOST, f"at port {port}")
+        try:
+            super().process_request(request)
+        except IgnoreRequest as error:
+            raise Refused(OTHER_HOST, str(error)) from None
 
 
 class InnerAddressMiddleware:

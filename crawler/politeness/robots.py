@@ -24,7 +24,8 @@ from scrapy.utils.misc import build_from_crawler
 
 from crawler.politeness.hosts import Hosts, host_of, retry_after
 from crawler.politeness.inner_addresses import InnerAddressError
-from crawler.reasons import ROBOTS_UNKNOWN, is_away, is_mended_by_time, reason_of
+from crawler.reasons import ROBOTS_TXT as ROBOTS_TXT_REASON
+from crawler.reasons import Refused, is_away, is_mended_by_time, reason_of
 from crawler.request_meta import ROBOTS_TXT
 from crawler.scrapy_private import robots_parser_of
 from dedup.console import plain
@@ -106,7 +107,7 @@ def crawl_delay(requested: float | None) -> float:
     return min(requested, MOST_CRAWL_DELAY) if requested is not None and requested > 0 else 0.0
 
 
-class RobotsUnreachableError(IgnoreRequest):
+class RobotsUnreachableError(Refused):
     """What a host forbids is not known now, so that it forbids everything.
 
     Attributes:
@@ -115,8 +116,8 @@ class RobotsUnreachableError(IgnoreRequest):
         requested: the seconds for which it has asked to be left alone.
     """
 
-    def __init__(self, why: str, status: int | None = None, requested: float | None = None) -> None:
-        super().__init__(f"{ROBOTS_UNKNOWN} be read ({why})")
+    def __init__(self, reason: str, why: str, status: int | None = None, requested: float | None = None) -> None:
+        super().__init__(reason, f"robots.txt cannot be read ({why})")
         self.why = why
         self.status = status
         self.requested = requested
@@ -174,7 +175,7 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
         allowed = partial(rules.parser.allowed, request.url, self._name(request))
         if not await self._off_the_loop(allowed, rules.size):
             self._stats.inc_value("robotstxt/forbidden")
-            raise IgnoreRequest("Forbidden by robots.txt")
+            raise Refused(ROBOTS_TXT_REASON, "Forbidden by robots.txt")
 
     async def _rules_of(self, request: Request) -> _Rules:
         url = urlparse_cached(request)
@@ -250,14 +251,15 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
         except Exception as error:  # whatever it is, what is not known is not allowed
             self._stats.inc_value(f"robotstxt/exception_count/{type(error)}")
             if not is_away(error):
-                raise IgnoreRequest(f"{ROBOTS_UNKNOWN} be asked for") from error
-            raise RobotsUnreachableError(reason_of(error)[0].replace("_", " ")) from error
+                raise Refused(*reason_of(error)) from error
+            reason, _ = reason_of(error)
+            raise RobotsUnreachableError(reason, reason.replace("_", " ")) from error
         else:
             self._stats.inc_value("robotstxt/response_count")
             self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
             if is_mended_by_time(response.status):  # other errors mean that there is none
                 why = f"robots.txt: http {response.status}"
-                raise RobotsUnreachableError(why, response.status, retry_after(response))
+                raise RobotsUnreachableError(ROBOTS_TXT_REASON, why, response.status, retry_after(response))
             body = response.body if 200 <= response.status < 300 else b""
         name = self._name(request)
         text = rules_for(decode(body), name).encode()

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Self
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.exceptions import IgnoreRequest
 
 from crawler.page import Page
+from crawler.reasons import NOTHING_NEW, Refused
 from crawler.request_meta import BY_RULE, GIVEN, KIND, PAGE
 from crawler.settings import CrawlerSettings
 from dedup.addresses.discarder import read_discarder
@@ -207,7 +207,7 @@ class SiteAddressMiddleware(AddressMiddleware):
     def process_request(self, request: Request) -> Request | None:
         if self._may_be_ignored(request) and self._patterns.is_last(request.url):
             if self._patterns.is_over(request.url):
-                raise IgnoreRequest("others of its pattern bring nothing new")
+                raise Refused(NOTHING_NEW, "others of its pattern bring nothing new")
             return to_last(request)
         return super().process_request(request)
 

@@ -6,10 +6,10 @@ import sys
 
 from scrapy import Request, Spider
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
-from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.responsetypes import responsetypes
 
+from crawler.reasons import Refused
 from crawler.request_meta import CUT_OFF, ROBOTS_TXT
 from crawler.warc.replaying import FLAG
 from dedup.readers.responses import BadBodyError, TooLargeError, decode_body, is_html, is_success, media_type
@@ -33,10 +33,10 @@ class CompressionMiddleware(HttpCompressionMiddleware):
                 response.body, codings, most or self._max_size or sys.maxsize, cuts=most is not None
             )
         except TooLargeError as error:
-            raise IgnoreRequest(f"DOWNLOAD_MAXSIZE exceeded: {error}") from error
+            raise Refused("too_large", f"DOWNLOAD_MAXSIZE exceeded: {error}") from error
         except BadBodyError as error:
             if is_success(response.status):
-                raise IgnoreRequest(f"damaged body: {error}") from error
+                raise Refused("damaged_body", f"damaged body: {error}") from error
             return response
         headers = response.headers.copy()
         headers.pop("Content-Encoding", None)

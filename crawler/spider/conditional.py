@@ -18,11 +18,11 @@ from scrapy.utils.request import RequestFingerprinter
 from w3lib.url import safe_url_string
 
 from crawler.arguments import SiteArguments
-from crawler.frontier.scheduler import count_returns
 from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.revisits import Revisits
 from crawler.pages.store import Visit
 from crawler.request_meta import AGAIN, KIND, LAST_VISIT, NOT_MODIFIED, PAGE, PASSED_OVER, is_page
+from crawler.spider.redirects import count_returns
 from dedup.stage.pipelines import NearDuplicatePipeline
 from dedup.stage.project import read_item_settings
 

@@ -39,6 +39,10 @@ class PageReader:
         self._scheme = scheme
         self._browser = browser
 
+    def mode_of(self, url: str) -> JavaScript:
+        """Return whether pages of a host are rendered."""
+        return self._browser.mode_of(url)
+
     async def read(self, response: HtmlResponse, *, with_links: bool) -> ReadPage:
         """Return what a page holds; without text where the database has seen its bytes before."""
         # What the server has not sent again is stored as it was rendered.

@@ -13,7 +13,7 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.redirect import RedirectMiddleware
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest
-from scrapy.http import HtmlResponse, JsonResponse, Response, XmlResponse
+from scrapy.http import JsonResponse, Response, XmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 from scrapy.settings import BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
@@ -21,46 +21,42 @@ from scrapy.utils.datatypes import LocalCache
 from twisted.python.failure import Failure
 
 from crawler.arguments import SiteArguments, as_texts
-from crawler.output import LINKS_NOT_HTML, SKIPPED, Progress, skip
+from crawler.output import LINKS_NOT_HTML, Progress
 from crawler.page import Page
 from crawler.pages.extraction import (
-    Extraction,
     LinkRules,
     host_and_port,
 )
 from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.reading import ReadPage
 from crawler.politeness.robots import own_name
-from crawler.reasons import reason_of
+from crawler.reasons import OTHER_HOST, REDIRECT_LOOP, REDIRECTED_AWAY, reason_of
 from crawler.request_meta import (
     ARCHIVED,
     BY_RULE,
     GIVEN,
     KIND,
-    LAST_VISIT,
-    NOT_MODIFIED,
+    KNOWN,
     PAGE,
-    PASSED_OVER,
     RECORD,
     ROBOTS,
     SITEMAP,
     is_page,
 )
 from crawler.runtime import BoundedDownloadHandler
-from crawler.settings import CrawlerSettings, JavaScript
+from crawler.settings import CrawlerSettings
+from crawler.skipping import SKIPPED, skip
 from crawler.spider.addresses import AddressPatterns, read_address_rules
 from crawler.spider.browser import Browser
-from crawler.spider.conditional import is_known_duplicate
 from crawler.spider.defaults import add_defaults
+from crawler.spider.outcome import NOINDEX, Outcome, Outcomes
 from crawler.spider.reader import PageReader
 from crawler.spider.sitemaps import SitemapError, SitemapReader, has_feed, read_sitemaps_of_robots
-from crawler.spider.soft_errors import MAYBE_GONE, NOT_FOUND, SoftErrors
+from crawler.spider.soft_errors import NOT_FOUND, SoftErrors
 from crawler.warc.replaying import Archives
 from dedup.addresses.evidence import MOST_SEEN
 from dedup.addresses.learning import AddressRules
-from dedup.console import plain
 from dedup.errors import SettingsError
-from dedup.readers.responses import NOT_HTML
 from dedup.rules.decisions import Decision
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
@@ -79,9 +75,6 @@ _AT_ONCE = 50
 
 _IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
 _GONE = (404, 410)
-
-NEEDS_JAVASCRIPT = "needs_javascript"
-"""The reason for which a page is skipped whose text would have to be written by JavaScript."""
 
 
 async def _cooperatively(values: Iterable[T]) -> AsyncIterator[T]:
@@ -103,7 +96,8 @@ class SiteSpider(Spider):
     - `given` are its arguments as they stood on the command line.
     - Pages that hold nothing are skipped, by the reason: see `SoftErrors`, `AddressPatterns`,
       and those that JavaScript would have to write; with `CRAWLER_JAVASCRIPT` a `Browser` does.
-    - Stats: `crawler/fetched`, `crawler/skipped/REASON`, `crawler/links_not_html`, `crawler/links_nothing_new`,
+    - Stats: `crawler/skipped/REASON`, `crawler/not_modified`,
+      `crawler/passed_over`, `crawler/links_not_html`, `crawler/links_nothing_new`,
       `crawler/made_up_asked`, `crawler/sitemaps_not_read`.
     """
 
@@ -113,6 +107,7 @@ class SiteSpider(Spider):
     browser: Browser
     reader: PageReader
     _sitemaps: SitemapReader
+    _outcomes: Outcomes
     address_rules: AddressRules
     learns: bool
 
@@ -129,7 +124,6 @@ class SiteSpider(Spider):
         self._scheduled: LocalCache[int, None] = LocalCache(_REMEMBERED)
         self.patterns = AddressPatterns()
         self._named: list[Request] = []
-        self._has_warned_of_shells = False
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -179,8 +173,8 @@ class SiteSpider(Spider):
         spider._sitemaps = SitemapReader(crawler, rules)
         spider.reader = PageReader(crawler, rules, scheme, spider.browser)
         spider.soft_errors = SoftErrors(crawler, spider.reader.extract, arguments.urls, probes=probes)
+        spider._outcomes = Outcomes(crawler, rules, spider.reader, spider.soft_errors)
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
-        crawler.signals.connect(spider.note_dropped, signals.request_dropped)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
         crawler.signals.connect(spider.note_verdict, document_kept)
         crawler.signals.connect(spider.patterns.note_kept, document_kept)
@@ -210,13 +204,13 @@ class SiteSpider(Spider):
         revisits = StoragePipeline.revisits_of(self.crawler)
         if revisits is not None and self.learns:
             self.address_rules.recall(await revisits.read_last_verdicts(MOST_SEEN))
-        for request in self._starts(PAGE, self.arguments.urls):
+        async for request in self._starts(PAGE, self.arguments.urls):
             yield request
         if revisits is not None:
             async for visit in revisits.find_due():
                 # Before what is new, which may be what they have moved to.
                 yield self._make_given(PAGE, visit.url, visit.depth).replace(priority=1)
-        for request in self._starts(SITEMAP, self.arguments.sitemaps):
+        async for request in self._starts(SITEMAP, self.arguments.sitemaps):
             yield request
         if self.arguments.sitemaps_of_robots:
             for url in dict.fromkeys(urljoin(url, "/robots.txt") for url in self.arguments.urls):
@@ -225,7 +219,7 @@ class SiteSpider(Spider):
     async def _start_of_archives(self, archives: Archives) -> AsyncIterator[Request]:
         async for url, location in archives.find_pages():
             if isinstance(location, str):
-                skip(self.crawler, url, "damaged_record", location)
+                await skip(self.crawler, url, "damaged_record", location)
             elif self.rules.matches(url) and (not self.allowed_domains or self.rules.is_on_site(url)):
                 request = self.make_request(ARCHIVED, url)
                 request.meta[RECORD] = location
@@ -233,12 +227,12 @@ class SiteSpider(Spider):
         for reason, count in archives.skipped.items():
             self.crawler.stats.inc_value(SKIPPED + reason, count)
 
-    def _starts(self, kind: str, urls: Iterable[str]) -> Iterator[Request]:
+    async def _starts(self, kind: str, urls: Iterable[str]) -> AsyncIterator[Request]:
         for url in urls:
             if self.rules.is_on_site(url):
                 yield self._make_given(kind, url)
             else:
-                skip(self.crawler, url, "other_host", "it is none of allowed_domains")
+                await skip(self.crawler, url, OTHER_HOST, "it is none of allowed_domains")
 
     def parse_robots(self, response: Response, depth: int = 0) -> Iterator[Request]:
         """Follow the sitemaps that a robots.txt names."""
@@ -254,7 +248,7 @@ class SiteSpider(Spider):
             sitemap = await self._sitemaps.read(response)
         except SitemapError as error:
             if response.request is not None and is_page(response.request.meta.get(KIND)):
-                skip(self.crawler, response.url, "not_html", str(error), request=response.request)
+                await skip(self.crawler, response.url, "not_html", str(error), request=response.request)
                 return
             logger.warning("sitemap %s cannot be read: %s", clean(response.url), error)
             self.crawler.stats.inc_value("crawler/broken_sitemaps")
@@ -267,89 +261,73 @@ class SiteSpider(Spider):
 
     async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
         """Yield the page, and requests for its links; of a feed that the crawl starts with, those for its entries."""
-        is_feed = has_feed(response.body)
-        may_start = is_feed or isinstance(response, (XmlResponse, JsonResponse))
-        if may_start and response.request and self.arguments.is_start(response.request):
+        may_list = has_feed(response.body) or isinstance(response, (XmlResponse, JsonResponse))
+        if may_list and response.request and self.arguments.is_start(response.request):
             async for request in self.parse_sitemap(response):
                 yield request
             return
-        if is_known_duplicate(response):
-            self._count(response)
-            if PASSED_OVER not in response.flags:
-                await self._prepare_moving(response)
-                known = ReadPage(cast("HtmlResponse", response), response.meta[LAST_VISIT].body_digest, Extraction())
-                yield known.as_page(depth)
+        with_links = self.arguments.max_depth is None or depth < self.arguments.max_depth
+        outcome = await self._outcomes.of(response, with_links=with_links)
+        if outcome.redirect is not None:
+            await self._redirect(response, outcome.redirect)
             return
-        is_html = isinstance(response, HtmlResponse) and not is_feed and not response.body.startswith(NOT_HTML)
-        if not is_html or not response.body.strip():
-            self._count(response)
-            skip(self.crawler, response.url, "not_html" if response.body.strip() else "empty", request=response.request)
+        self._count_known(response)
+        if outcome.reason is not None:
+            await self._skip(response, outcome)
+        elif outcome.read is not None and outcome.is_page:
+            yield await self._keep(outcome.read, depth)
+        if outcome.read is not None and self._is_repeated(outcome.read):
             return
-        at_the_end = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
-        read = await self.reader.read(cast("HtmlResponse", response), with_links=not at_the_end)
-        if read.extraction.is_move:
-            self._redirect(response, read.extraction.leads_to or "")
-            return
-        self._count(response)
-        async for each in self._handle(read, depth, at_the_end=at_the_end):
-            yield each
-
-    async def _handle(self, read: ReadPage, depth: int, *, at_the_end: bool) -> AsyncIterator[Page | Request]:
-        """Yield a page that was read, and requests for its links."""
-        response, extraction = read.response, read.extraction
-        noindex, nofollow = read.directives(self.rules)
-        was_page = LAST_VISIT in response.meta
-        why_none = "noindex" if noindex and not was_page else await self._why_no_content(read, was_page=was_page)
-        if noindex and why_none != MAYBE_GONE:
-            why_none = "noindex"
-        if why_none is not None:
-            skip(self.crawler, response.url, why_none, extraction.problem or "", request=response.request)
-            if why_none == "noindex":
-                await self._note_gone([response.url])
-            if why_none in (NOT_FOUND, MAYBE_GONE):
-                nofollow = True
-            if why_none == NOT_FOUND:
-                self.patterns.note_in_vain(response.url)
-        elif PASSED_OVER not in response.flags:
-            await self._prepare_moving(response)
-            self._log_problem(read)
-            if self._is_tried_out():
-                extraction.signature = None  # which these commands cannot print
-            canonical = extraction.canonical
-            if canonical and canonical != response.url and self.rules.allow(canonical):
-                self._named.append(self.make_request(PAGE, canonical, depth))
-            yield read.as_page(depth)
-        if nofollow or (extraction.problem is not None and self.patterns.is_repeated(read.body_digest)):
-            return
-        if extraction.leads_to and not at_the_end and self.rules.allow(extraction.leads_to):
+        if outcome.leads_to and self.rules.allow(outcome.leads_to):
             # Not as a link, which is not followed on a duplicate.
-            for request in self._follow([extraction.leads_to], depth + 1):
+            for request in self._follow([outcome.leads_to], depth + 1):
                 self.crawler.engine.crawl(request)
-        async for request in _cooperatively(self._follow(extraction.links, depth + 1)):
+        async for request in _cooperatively(self._follow(outcome.links, depth + 1)):
             yield request
 
-    def _redirect(self, response: Response, target: str) -> None:
+    async def _keep(self, read: ReadPage, depth: int) -> Page:
+        """Return a page on its way to storage."""
+        await self._prepare_moving(read.response)
+        self._log_problem(read)
+        if self._is_tried_out():
+            read.extraction.signature = None  # which these commands cannot print
+        canonical = read.extraction.canonical
+        if canonical and canonical != read.response.url and self.rules.allow(canonical):
+            self._named.append(self.make_request(PAGE, canonical, depth))
+        return read.as_page(depth)
+
+    async def _skip(self, response: Response, outcome: Outcome) -> None:
+        await skip(self.crawler, response.url, outcome.reason or "", outcome.detail, request=response.request)
+        if outcome.reason == NOINDEX:
+            await self._note_gone([response.url])
+        if outcome.reason == NOT_FOUND:
+            self.patterns.note_in_vain(response.url)
+
+    def _is_repeated(self, read: ReadPage) -> bool:
+        """Return whether so many pages without content had the bytes of this one that its links lead nowhere."""
+        return read.extraction.problem is not None and self.patterns.is_repeated(read.body_digest)
+
+    async def _redirect(self, response: Response, target: str) -> None:
         """Go on to where a page leads that is none, as if its server had answered with a redirect."""
         request = cast("Request", response.request)
         if self.archives is not None:
-            skip(self.crawler, response.url, "moved", target, request=request)
+            await skip(self.crawler, response.url, "moved", target, request=request)
             return
         middleware = self.crawler.get_downloader_middleware(RedirectMiddleware)
         answer = Response(response.url, 302, {"Location": target})
         try:
             redirected = answer if middleware is None else middleware.process_response(request, answer)
         except (IgnoreRequest, ValueError) as error:
-            skip(self.crawler, response.url, *reason_of(error), request=request)
+            await skip(self.crawler, response.url, *reason_of(error), request=request)
             return
         if isinstance(redirected, Request):
             self.crawler.engine.crawl(redirected)
         else:  # redirects are switched off
-            skip(self.crawler, response.url, "http_302", target, request=request)
+            await skip(self.crawler, response.url, "http_302", target, request=request)
 
-    def _count(self, response: Response) -> None:
-        self.crawler.stats.inc_value("crawler/passed_over" if PASSED_OVER in response.flags else "crawler/fetched")
-        if NOT_MODIFIED in response.flags:
-            self.crawler.stats.inc_value("crawler/not_modified")
+    def _count_known(self, response: Response) -> None:
+        for flag in KNOWN.intersection(response.flags):
+            self.crawler.stats.inc_value(f"crawler/{flag.replace(' ', '_')}")
 
     def _log_problem(self, read: ReadPage) -> None:
         problem = read.extraction.problem
@@ -359,16 +337,6 @@ class SiteSpider(Spider):
         elif problem is not None:
             logger.info("%s is not compared with others: %s", clean(read.response.url), problem)
 
-    async def _why_no_content(self, read: ReadPage, *, was_page: bool) -> str | None:
-        """Return why a page is neither a copy nor kept, in one word; None if it is content."""
-        if read.extraction.is_shell:
-            if not self._has_warned_of_shells and self.browser.mode_of(read.response.url) is JavaScript.OFF:
-                self._has_warned_of_shells = True
-                message = "%s would be written by JavaScript: CRAWLER_JAVASCRIPT=when-empty has such pages rendered"
-                logger.warning(message, plain(read.response.url))
-            return NEEDS_JAVASCRIPT
-        return await self.soft_errors.reason(read.response, read.extraction, was_page=was_page)
-
     async def skip_failed(self, failure: Failure) -> None:
         """Count and name what could not be fetched; a page that is gone is dealt with as `CRAWLER_GONE` says."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
@@ -377,7 +345,11 @@ class SiteSpider(Spider):
         if request.meta.get(BY_RULE):
             return  # the frontier counts them
         error = failure.value or Exception()
-        skip(self.crawler, request.url, *reason_of(error), request=request)
+        reason, detail = reason_of(error)
+        # A redirect that leads nowhere is named by the address that stands in the link.
+        origin = request.meta.get("redirect_urls", [request.url])[0]
+        url = origin if reason in (REDIRECT_LOOP, REDIRECTED_AWAY) else request.url
+        await skip(self.crawler, url, reason, detail, request=request)
         is_gone = isinstance(error, HttpError) and error.response.status in _GONE
         if is_gone and is_page(request.meta.get(KIND)):
             self.patterns.note_in_vain(request.url)
@@ -404,7 +376,7 @@ class SiteSpider(Spider):
         if visits:
             raise DontCloseSpider
 
-    def _follow(self, links: list[str], depth: int) -> Iterator[Request]:
+    def _follow(self, links: Iterable[str], depth: int) -> Iterator[Request]:
         for url in links:
             if hash(url) in self._scheduled:
                 continue
@@ -447,18 +419,10 @@ class SiteSpider(Spider):
         return self.address_rules.take_fallen()
 
     def note_scheduled(self, request: Request) -> None:
-        """Remember a request, and name one that a redirect has led off the site."""
+        """Remember a request."""
         # Only what was really scheduled: the links of a duplicate are dropped on their way here,
         # and may be found again on a page that is kept.
-        redirected_from = request.meta.get("redirect_urls")
-        if redirected_from and not self.rules.is_on_site(request.url):
-            skip(self.crawler, redirected_from[0], "redirected_to_other_host", request.url, request=request)
         self._scheduled[hash(request.url)] = None
-
-    def note_dropped(self, request: Request) -> None:
-        """Name a page that redirects to where it came from again and again."""
-        if redirected_from := request.meta.get("redirect_urls"):
-            skip(self.crawler, redirected_from[0], "redirect_loop", request.url, request=request)
 
 
 def _open_archives(crawler: Crawler, arguments: SiteArguments) -> Archives | None:

@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 
+from crawler.reasons import Refused
 from crawler.request_meta import CUT_OFF, FETCHED, RECORD, ROW
 from dedup.console import counted, plain
 from dedup.errors import InputError, SettingsError
@@ -256,7 +257,7 @@ class ReplayingMiddleware:
         try:
             return await asyncio.to_thread(self._archives.read, request, Location(*location))
         except (BadRecordError, KeyError, OSError) as error:
-            raise IgnoreRequest(f"damaged record: {error}") from error
+            raise Refused("damaged_record", str(error)) from error
 
 
 class ArchiveOrderMiddleware:

@@ -253,7 +253,17 @@ class SkippedPage(NamedTuple):
     reason: str
     detail: str
     referrer: str
+    is_fetched: bool
     run: str
+
+
+class Sums(NamedTuple):
+    """How many pages or items there were in all, and what became of them."""
+
+    seen: int
+    kept: int
+    dropped: int
+    skipped: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +281,7 @@ class Report:
         over_limit: clusters and hosts that are over a limit.
         not_examined: what was not examined; nothing where the report is confined to a host.
         skip_counts: how many pages were skipped, by reasons, the most frequent first.
+        not_fetched: how many were not even asked for, likewise.
         max_skipped: how many of these a table names at most.
         duplicates: every duplicate, dropped or passed on, those with the same original one after the other. They
             are read from the database while they are asked for: once, and only while the report
@@ -298,6 +309,7 @@ class Report:
     over_limit: Sequence[OverLimit] = ()
     not_examined: Sequence[NotExamined] = ()
     skip_counts: Mapping[str, int] = field(default_factory=dict)
+    not_fetched: Mapping[str, int] = field(default_factory=dict)
     max_skipped: int = 0
     duplicates: Iterator[Row] = field(default_factory=lambda: iter(()))
     similar: Iterator[Row] = field(default_factory=lambda: iter(()))
@@ -309,6 +321,14 @@ class Report:
     started: tuple[float, float] = (0.0, 0.0)
     most_compared: int = MOST_COMPARED
     compare: Compare = field(default=lambda rows: repeat(None, len(rows)), repr=False)
+
+    @property
+    def sums(self) -> Sums:
+        """What became of all that was seen; items that were not examined are kept."""
+        documents = sum(total.documents for total in self.totals.values())
+        dropped = sum(total.documents - total.kept for verdict, total in self.totals.items() if verdict.is_duplicate)
+        unexamined, skipped = sum(each.count for each in self.not_examined), sum(self.skip_counts.values())
+        return Sums(documents + unexamined + skipped, documents - dropped + unexamined, dropped, skipped)
 
     @property
     def title(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -89,16 +89,28 @@ def read_not_examined(connection: Connection, run: str | None) -> list[NotExamin
     return [NotExamined(kind, int(count), *rest) for kind, count, *rest in connection.execute(statement)]
 
 
-def count_skipped(connection: Connection, run: str | None, host: str) -> dict[str, int]:
-    """Return how many pages were skipped in a run, or in all, by reasons, the most frequent first."""
+def count_skipped(connection: Connection, run: str | None, host: str = "", *, fetched: bool = True) -> dict[str, int]:
+    """Return how many pages were skipped in a run, or in all, by reasons, the most frequent first.
+
+    Args:
+        connection: to the database.
+        run: its name; None: all runs.
+        host: of the pages; "": any.
+        fetched: whether those are wanted that were asked for, or the others.
+    """
     statement = _skipped(select(skipped.c.reason, func.count()), run, host).group_by(skipped.c.reason)
+    statement = statement.where(skipped.c.fetched.is_(fetched))
     return {row[0]: row[1] for row in connection.execute(statement.order_by(func.count().desc(), skipped.c.reason))}
 
 
 def read_skipped(connection: Connection, run: str | None, host: str) -> Generator[SkippedPage, None, None]:
     """Yield the pages that were skipped in a run, or in all, those of the same reason one after the other."""
-    columns = (skipped.c.key, skipped.c.reason, skipped.c.detail, skipped.c.referrer, runs.c.name)
-    statement = _skipped(select(*columns), run, host).order_by(skipped.c.reason, skipped.c.id)
+    columns = (
+        *(skipped.c.key, skipped.c.reason, skipped.c.detail, skipped.c.referrer, skipped.c.fetched),
+        runs.c.name,
+    )
+    order = (skipped.c.fetched.desc(), skipped.c.reason, skipped.c.id)
+    statement = _skipped(select(*columns), run, host).order_by(*order)
     # Who reads only some of them leaves no cursor of the server open.
     with connection.execute(statement, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
         yield from map(SkippedPage._make, rows)
@@ -152,6 +164,7 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 over_limit=_over_limit(connection, where, hosts),
                 not_examined=[] if selection.host else read_not_examined(connection, run),
                 skip_counts=count_skipped(connection, run, selection.host),
+                not_fetched=count_skipped(connection, run, selection.host, fetched=False),
                 max_skipped=selection.max_skipped,
                 duplicates=read_rows(connection, where & is_duplicate),
                 similar=read_rows(connection, where & is_similar),
@@ -166,6 +179,22 @@ def read_totals(database: Database, run: str) -> dict[Verdict, Total]:
     """Return the totals of a run by verdict; all verdicts are there, with zeros where the run has none."""
     with database.read() as connection:
         return _totals(connection, _condition(run))
+
+
+class Noted(NamedTuple):
+    """What a run has not decided: how many items it did not examine, and how many pages were skipped, by reasons."""
+
+    unexamined: int
+    skipped: Mapping[str, int]
+
+
+def read_noted(database: Database, run: str) -> Noted:
+    """Return what a run has not decided; skipped pages whether they were asked for or not."""
+    with database.read() as connection:
+        items = sum(each.count for each in read_not_examined(connection, run))
+        counts = Counter(count_skipped(connection, run))
+        counts.update(count_skipped(connection, run, fetched=False))
+        return Noted(items, counts)
 
 
 def read_largest_clusters(database: Database, run: str, limit: int) -> list[Cluster]:

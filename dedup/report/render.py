@@ -116,6 +116,8 @@ def _write_json(report: Report, stream: TextIO) -> None:
         "over_limit": [asdict(each) for each in report.over_limit],
         "not_examined": [asdict(each) for each in report.not_examined],
         "skip_counts": report.skip_counts,
+        "not_fetched": report.not_fetched,
+        "sums": report.sums._asdict(),
     }
     near = Shortlist(report.most_compared)
 

@@ -178,6 +178,9 @@ def _summary(report: Report, flagged: int, why_not: str) -> Iterator[Line]:
     kept = exact.kept + near.kept
     dropped = (exact.documents - exact.kept, near.documents - near.kept)
     counts = exact_and_near(*dropped, near.distances, near.similarities)
+    sums = report.sums
+    if sums.seen > documents:
+        yield f"{sums.seen:,} seen: {sums.kept:,} kept, {sums.dropped:,} dropped, {sums.skipped:,} skipped"
     told = f"{sum(dropped):,} of {documents:,} documents dropped"
     yield joined(styled(told, HEADING), f": {counts}" if counts else "")
     if near.documents > near.kept:
@@ -208,8 +211,10 @@ def _noted(report: Report) -> Iterator[Line]:
         )
         yield table((">items", "not examined", "why", "fields", "set"), rows)
         yield ""
-    if report.skip_counts:
-        yield f"skipped: {', '.join(f'{count:,} {plain(reason)}' for reason, count in report.skip_counts.items())}"
+    for what, counts in (("skipped", report.skip_counts), ("not fetched", report.not_fetched)):
+        if counts:
+            yield f"{what}: {', '.join(f'{count:,} {plain(reason)}' for reason, count in counts.items())}"
+    if number := sum(report.skip_counts.values()) + sum(report.not_fetched.values()):
         pages = (
             (
                 f"{plain(page.reason)}{f' ({plain(page.detail)})' if page.detail else ''}",
@@ -219,5 +224,5 @@ def _noted(report: Report) -> Iterator[Line]:
             for page in islice(report.skipped, report.max_skipped)
         )
         yield table(("why", "page", "linked from"), pages)
-        yield from more(sum(report.skip_counts.values()) - report.max_skipped, "page")
+        yield from more(number - report.max_skipped, "page")
         yield ""

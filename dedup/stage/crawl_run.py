@@ -26,14 +26,15 @@ from dedup.stage.outages import outages_of
 from dedup.stage.pending import PendingItem, UnstoredItems
 from dedup.stage.project import make_database_folder
 from dedup.stage.scrapy_private import items_under_way
-from dedup.store.database import open_existing_database
+from dedup.store.database import Database, open_existing_database
 from dedup.store.deduplicator import Deduplicator
-from dedup.store.notes import Skipped, Unexamined, note_skipped, note_unexamined, summarise
+from dedup.store.notes import Skipped, Unexamined, forget_decided, note_skipped, note_unexamined, summarise
 from dedup.store.runs import name_by_time
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+N = TypeVar("N")
 
 PATIENCE = 10.0
 """Seconds that a copy waits at most until its original is through all pipelines: one may wait for items itself."""
@@ -41,7 +42,6 @@ PATIENCE = 10.0
 _NOTED_AFTER = 1.0
 """Seconds after which it is written by itself that items are stored, where no batch is."""
 
-_SKIPPED_AT_ONCE = 100
 _DROPPED_NAMED = 5
 _NAME_IN_JOB = "dedup.run"
 
@@ -67,8 +67,8 @@ class CrawlRun:
         self._refusing = MicroBatcher(self._refuse, settings.batch_size)
         self.unstored = UnstoredItems(self._refusing.submit, self._note_stored, crawler.stats)
         self._noting: asyncio.Task[None] | None = None
-        self._skipped: list[Skipped] = []
-        self._writing: asyncio.Task[None] | None = None
+        self._skipping = MicroBatcher(partial(self._note, note_skipped), settings.batch_size, BATCH_PATIENCE)
+        self._passing = MicroBatcher(partial(self._note, note_unexamined), settings.batch_size, BATCH_PATIENCE)
 
     async def open(self) -> None:
         """Open the database; where that fails it may be tried again."""
@@ -161,14 +161,19 @@ class CrawlRun:
         run_id = self._run_id if of_this_run else None
         return self._outages.survive(partial(self._deduplicator.find_undecided, after, most, run_id))
 
-    def note_skipped(self, skipped: Skipped) -> None:
-        """Note a page without an item; it is written with others, at the latest when the run ends."""
-        self._skipped.append(skipped)
-        if len(self._skipped) >= _SKIPPED_AT_ONCE and (self._writing is None or self._writing.done()):
-            self._writing = asyncio.create_task(self._write_skipped())
+    async def note_skipped(self, skipped: Skipped) -> None:
+        """Note a page without an item; return once that is written."""
+        await self.begin()
+        await self._skipping.submit(skipped)
+
+    async def note_unexamined(self, unexamined: Unexamined) -> None:
+        """Note items that were not examined; return once that is written."""
+        await self.begin()
+        await self._passing.submit(unexamined)
 
     async def stop_deciding(self) -> None:
         """Wait for what is being decided."""
+        await self._passing.close()
         await self._recognising.close()
         await self._deciding.close()
         await self._refusing.close()
@@ -183,8 +188,8 @@ class CrawlRun:
         await self._in_thread(self._deduplicator.write_stored)
         let_go = self.unstored.let_go
         dropped = await self._in_thread(self._deduplicator.find_dropped, run_id, let_go) if let_go else []
-        for key, original in dropped:
-            self.note_skipped(Skipped(key, "original refused", original))
+        refused = [Skipped(key, "original refused", original) for key, original in dropped]
+        await self._in_thread(note_skipped, self._deduplicator.database, run_id, refused)
         if dropped:
             self._crawler.stats.set_value("dedup/dropped_with_refused", len(dropped))
             left = len(dropped) - _DROPPED_NAMED
@@ -209,37 +214,34 @@ class CrawlRun:
             # The next batch tries it again.
             logger.debug("not written that items are stored: %s", error)
 
-    async def end(self, outcome: str, unexamined: Sequence[Unexamined], *, goes_on: bool) -> None:
-        """Write what is left to be written, and end the run, if it has begun or there is something to say of it.
+    async def end(self, outcome: str, *, goes_on: bool) -> None:
+        """Write what is left to be written, and end the run, if it has begun.
 
         It stays open where other processes go on with it.
         """
-        if self._run_id is None and not unexamined and not self._skipped:
+        await self._skipping.close()
+        if self._run_id is None:
             return
-        run_id = await self.begin()
-        await self._note_what_became(run_id)
-        if self._writing is not None:
-            await self._writing
-        await self._write_skipped()
-        if unexamined:
-            await self._in_thread(note_unexamined, self._deduplicator.database, run_id, unexamined)
+        await self._in_thread(forget_decided, self._deduplicator.database, self._run_id)
+        await self._note_what_became(self._run_id)
         if not goes_on:
-            await self._in_thread(self._deduplicator.close_run, run_id, outcome)
+            await self._in_thread(self._deduplicator.close_run, self._run_id, outcome)
 
     async def close(self) -> None:
         """Close the database."""
         await asyncio.to_thread(self._deduplicator.close)
-
-    async def _write_skipped(self) -> None:
-        skipped, self._skipped = self._skipped, []
-        if skipped:
-            await self._in_thread(note_skipped, self._deduplicator.database, await self.begin(), skipped)
 
     def _is_all(self, waiting: int) -> bool:
         """Whether everything that is under way waits for a decision, as where links are held back."""
         engine = self._crawler.engine
         slot = engine.scraper.slot if engine is not None else None
         return slot is not None and not engine.downloader.active and len(slot.active) + len(slot.queue) <= waiting
+
+    def _note(self, note: Callable[[Database, int, list[N]], None], noted: list[N]) -> list[None]:
+        """Write notes, and return something for each of them."""
+        assert self._run_id is not None
+        self._outages.survive(partial(note, self._deduplicator.database, self._run_id, noted))
+        return [None] * len(noted)
 
     def _refuse(self, document_ids: list[int]) -> list[frozenset[int]]:
         """Forget documents; return for each of them all that are undecided since."""

@@ -18,7 +18,7 @@ from dedup.signature.signing import make_signature
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.item_reader import FILES, ItemReader
 from dedup.stage.item_settings import ItemSettings, SameKey, ShortTexts
-from dedup.stage.monitoring import NO_ITEM, NO_TEXT, UNCLEAR, ItemMonitor, is_short
+from dedup.stage.monitoring import EXEMPT, NO_ITEM, NO_TEXT, NOT_ANALYSED, SHORT, UNCLEAR, ItemMonitor, is_short
 from dedup.stage.pending import PendingItem
 from dedup.workers.pool import WorkerPool
 
@@ -66,35 +66,41 @@ class Examiner:
         Raises:
             DatabaseError: the database failed.
         """
-        if not self._read(pending):
-            return
-        await self._try(pending, self._make_document)
-        if pending.document is None and not pending.reading.source:
-            self._monitor.note_unexamined(pending, self._why_no_text(pending))
-            return
-        if pending.document is not None and not is_short(pending.document, self._pass_below):
-            await self._run.decide(pending)
-            if pending.decision is None:
-                # Its bytes were stored when the page was looked at, and are not any more.
-                await self._try(pending, self._sign)
-                if pending.document is not None:
-                    await self._run.decide(pending)
-        self._monitor.note(pending)
-
-    def _read(self, pending: PendingItem) -> bool:
-        """Read the fields of an item; return whether it is to be examined."""
-        if not pending.is_item:
-            self._monitor.note_unexamined(pending, NO_ITEM)
-        elif self._reader.is_exempt(pending):
-            self._monitor.note(pending)
+        why_not = self._read(pending) or await self._decide(pending)
+        if why_not:
+            pending.let_pass()
+            # First: what is noted twice, as its process died, is better than what nobody has noted.
+            await self._run.note_unexamined(self._monitor.note_unexamined(pending, why_not))
         else:
-            try:
-                pending.reading = self._reader.read(pending, pending.response)
-            except Exception as error:  # of a function of the project, or of an item of its own; it is not lost
-                self._monitor.note_unread(pending, error)
-            else:
-                return True
-        return False
+            self._monitor.note(pending)
+
+    async def _decide(self, pending: PendingItem) -> str:
+        """Have an item decided whose fields were read; return why it is not, "" where it is."""
+        if not await self._try(pending, self._make_document):
+            return NOT_ANALYSED
+        if pending.document is None:
+            return NOT_ANALYSED if pending.reading.source else self._why_no_text(pending)
+        if is_short(pending.document, self._pass_below):
+            return SHORT
+        await self._run.decide(pending)
+        if pending.decision is None:
+            # Its bytes were stored when the page was looked at, and are not any more.
+            if not await self._try(pending, self._sign) or pending.document is None:
+                return NOT_ANALYSED
+            await self._run.decide(pending)
+        return "" if pending.decision is not None else NOT_ANALYSED
+
+    def _read(self, pending: PendingItem) -> str:
+        """Read the fields of an item; return why it is not examined, "" where it is to be."""
+        if not pending.is_item:
+            return NO_ITEM
+        if self._reader.is_exempt(pending):
+            return EXEMPT
+        try:
+            pending.reading = self._reader.read(pending, pending.response)
+        except Exception as error:  # of a function of the project, or of an item of its own; it is not lost
+            return self._monitor.note_unread(error)
+        return ""
 
     def _why_no_text(self, pending: PendingItem) -> str:
         if pending.reading.unclear:
@@ -102,8 +108,8 @@ class Examiner:
         empty = ", ".join(self._reader.empty_fields(pending))
         return NO_TEXT + f" in {empty}" if empty else NO_TEXT
 
-    async def _try(self, pending: PendingItem, make: Callable[[PendingItem], Awaitable[None]]) -> None:
-        """Make or sign the document of an item; without one it passes."""
+    async def _try(self, pending: PendingItem, make: Callable[[PendingItem], Awaitable[None]]) -> bool:
+        """Make or sign the document of an item; say whether that went well."""
         try:
             await make(pending)
         except DatabaseError:
@@ -111,6 +117,8 @@ class Examiner:
         except Exception as error:  # whatever a library makes of a broken page, the item is not lost
             pending.document = None
             self._monitor.note_not_analysed(pending, error)
+            return False
+        return True
 
     async def _make_document(self, pending: PendingItem) -> None:
         """Make the document of an item; there is none where there is nothing to compare.

@@ -37,6 +37,9 @@ _NOT_THEIR_OWN = (Rule.SAME_SHORT_TEXT, Rule.THIN_TEXT)
 NO_TEXT = "no text"
 UNCLEAR = "it is not clear which field is the text"
 NO_ITEM = "no item"
+NOT_ANALYSED = "could not be analysed"
+EXEMPT = "exempt, as DEDUP_TEXT_FIELD says"
+SHORT = "short text, as DEDUP_SHORT_TEXTS says"
 NOT_READ = "reading their fields raised"
 _STAND_BEFORE = "The stage has to stand before the pipeline that makes them of items: DEDUP_AFTER, or ITEM_PIPELINES"
 
@@ -149,17 +152,20 @@ class ItemMonitor:
         # What was warned of, each with its kind.
         self._warned: set[tuple[str, str]] = set()
 
-    def note_unexamined(self, pending: PendingItem, reason: str) -> None:
-        """Count an item that could not be examined."""
+    def note_unexamined(self, pending: PendingItem, reason: str) -> Unexamined:
+        """Count an item that is not examined, and return what is noted of it."""
         self._stats.inc_value("dedup/not_examined")
+        if reason in (NOT_ANALYSED, EXEMPT, SHORT):
+            return pending.class_name, (), reason, 1
         self.unexamined.note(pending, reason)
+        return pending.class_name, tuple(map(str, islice(pending.fields, _FIELDS_NAMED))), reason, 1
 
-    def note_unread(self, pending: PendingItem, error: Exception) -> None:
-        """Count an item whose fields could not be read; an error of each class is logged once."""
+    def note_unread(self, error: Exception) -> str:
+        """Return why an item is not examined whose fields could not be read; an error of each class is logged once."""
         reason = f"{NOT_READ} {type(error).__name__}"
         if self._is_first("error", reason):
             logger.warning("an item could not be read, and passes: %s: %s", type(error).__name__, error)
-        self.note_unexamined(pending, reason)
+        return reason
 
     def note_not_analysed(self, pending: PendingItem, error: Exception) -> None:
         """Count an item whose text could not be analysed."""
@@ -168,11 +174,10 @@ class ItemMonitor:
         self._stats.inc_value("dedup/analysis_failed")
 
     def note(self, pending: PendingItem) -> None:
-        """Count an item with its decision, or that it passes without one."""
+        """Count an item with its decision."""
         decision, document = pending.decision, pending.document
-        if decision is None or document is None:
-            self._stats.inc_value("dedup/not_examined")
-            return
+        assert decision is not None
+        assert document is not None
         self.examined += 1
         if decision.rule is not Rule.ERASED:
             self._note_crowd(decision)

@@ -174,11 +174,10 @@ class NearDuplicatePipeline:
     async def spider_closed(self, reason: str) -> None:
         if not self._is_open:
             return
-        unexamined = self._monitor.unexamined
         self._monitor.warn_at_the_end()
         try:
             goes_on = bool(self._crawler.stats.get_value(RUN_GOES_ON))
-            await self._run.end(reason, list(unexamined.rows()), goes_on=goes_on)
+            await self._run.end(reason, goes_on=goes_on)
             if not goes_on:
                 await self._write_report()
                 self._tell_summary()
@@ -342,10 +341,13 @@ class NearDuplicatePipeline:
         """
         return self._run.find_undecided(after, most, of_this_run=of_this_run) if self._is_open else []
 
-    def note_skipped(self, url: str, reason: str, detail: str = "", referrer: str | None = None) -> None:
-        """Note a page without an item, for the report: why, in a few words, and which page links to it."""
+    async def note_skipped(self, skipped: Skipped) -> None:
+        """Note a page without an item, for the report; return once that is written."""
         if self._is_open:
-            self._run.note_skipped(Skipped(url, reason, detail, referrer or ""))
+            try:
+                await self._run.note_skipped(skipped)
+            except DatabaseError as error:
+                self._fail(error, "what is skipped is not in the report")
 
     def _fail(self, error: DatabaseError, what_then: str = _PASSING) -> None:
         """Stop the crawl, or report once what becomes of its items, as the project wants."""

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, func, select
 from dedup.signature.normalise import clean
 from dedup.store.database import Database, insert_into
 from dedup.store.document_rows import key_digest, require_run
-from dedup.store.schema import documents, runs, skipped, unexamined
+from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
 
 # Names of classes and reasons are part of a key, and what an index holds is limited.
 _LONGEST_NAME = 200
@@ -28,12 +28,14 @@ class Skipped(NamedTuple):
         reason: why, in a word or two, such as `not found`.
         detail: more of it, such as the status; empty: none.
         referrer: the key of the page that it is linked from; empty: none.
+        is_fetched: whether it was asked for.
     """
 
     key: str
     reason: str
     detail: str = ""
     referrer: str = ""
+    is_fetched: bool = True
 
 
 def note_unexamined(database: Database, run_id: int, noted: Iterable[Unexamined]) -> None:
@@ -58,15 +60,24 @@ def note_skipped(database: Database, run_id: int, noted: Iterable[Skipped]) -> N
     rows = {}
     for each in noted:
         digest = key_digest(each.key)
-        values = {name: clean(value) for name, value in each._asdict().items()}
-        rows[digest] = {"run_id": run_id, "key_digest": digest, **values}
+        *texts, is_fetched = each
+        values = dict(zip(("key", "reason", "detail", "referrer"), map(clean, texts), strict=True))
+        rows[digest] = {"run_id": run_id, "key_digest": digest, **values, "fetched": is_fetched}
     if rows:
         with database.write() as connection:
             require_run(connection, run_id)
             statement = insert_into(skipped, connection.dialect.name)
-            latest = {name: statement.excluded[name] for name in ("reason", "detail", "referrer")}
+            latest = {name: statement.excluded[name] for name in ("reason", "detail", "referrer", "fetched")}
             keys = [skipped.c.run_id, skipped.c.key_digest]
             connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=latest), list(rows.values()))
+
+
+def forget_decided(database: Database, run_id: int) -> None:
+    """Forget what was noted as skipped and has got a verdict since in the same run, as where a process died between."""
+    of_run = verdicts.select().where(verdicts.c.run_id == run_id, verdicts.c.document_id == documents.c.id).exists()
+    is_decided = documents.select().where(documents.c.key_digest == skipped.c.key_digest, of_run).exists()
+    with database.write() as connection:
+        connection.execute(delete(skipped).where(skipped.c.run_id == run_id, is_decided))
 
 
 def remove_some_notes(connection: Connection, run_id: int) -> int:

@@ -19,6 +19,7 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Connection,
     Float,
@@ -188,8 +189,9 @@ skipped = Table(
     Column("reason", Text, nullable=False),
     Column("detail", Text, nullable=False),
     Column("referrer", Text, nullable=False),
+    Column("fetched", Boolean, nullable=False),
     UniqueConstraint("run_id", "key_digest"),
-    comment="pages that a run did not decide, why, and where they are linked from",
+    comment="pages that a run did not decide, why, where they are linked from; fetched: whether they were asked for",
 )
 
 erased = Table(

@@ -101,7 +101,9 @@ def page_of(report: Report) -> dict[str, Any]:
         ],
         "timeline": _timeline(report),
         "not_examined": [asdict(each) for each in report.not_examined],
+        "sums": report.sums._asdict(),
         "skip_counts": dict(report.skip_counts),
+        "not_fetched": dict(report.not_fetched),
         "skipped": list(_skipped(report)),
         # Last, as the columns number them.
         "texts": list(texts),

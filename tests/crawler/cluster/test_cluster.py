@@ -52,7 +52,7 @@ def test_two_parts_crawl_the_demo_site_as_one_process_does_and_one_of_them_tells
     dropped = truth["exact"] + truth["near"]
     assert told == {"kept": truth["kept"], "dropped": dropped, "skipped": truth["skipped"], "parts": 2}
     assert f"{truth['exact']} exact, {truth['near']} near" in result.stdout
-    assert result.stdout.count("fetched") == 1
+    assert result.stdout.count("\nfetched") == 1
     assert [(run.name, run.outcome) for run in runs_in(result.database_url)] == [("x", "finished")]
     assert unfinished(postgresql_url) == {}
     # The URL of the database, with its password, is in no line.

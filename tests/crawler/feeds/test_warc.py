@@ -56,7 +56,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     folder = tmp_path_factory.mktemp("warc")
     path = folder / "crawl.warc.gz"
     with serve() as site:
-        done = crawl(folder / "crawl.db", None, ("-o", str(path)), url=f"{site.url}/")
+        # Of copies the first is kept.
+        done = crawl(folder / "crawl.db", {"CONCURRENT_REQUESTS": 1}, ("-o", str(path)), url=f"{site.url}/")
     assert (done.status, done.errors) == (0, [])
     return Written(done, site, path)
 

@@ -64,7 +64,7 @@ def test_pages_that_lead_elsewhere_are_followed_as_redirects_are(tmp_path: Path)
         assert site.hits["/chain/11"] == site.hits["/outside"] == 0
     reasons = {"redirected_to_other_host": 1, "robots_txt": 1, "http_404": 1, "redirect_loop": 2}
     assert skipped(outcome) == reasons
-    assert outcome.count("crawler/fetched") == len(outcome.items)
+    assert outcome.count("crawler/fetched") == len(outcome.items) + sum(reasons.values()) - reasons["robots_txt"]
     assert outcome.tracebacks == []
 
 

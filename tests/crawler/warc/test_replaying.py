@@ -191,7 +191,7 @@ def test_record_whose_content_is_elsewhere_is_told(tmp_path: Path) -> None:
     add_revisit(path, "http://example.com/one", "sha1:AAAA", "304 Not Modified", "server-not-modified")
     add_revisit(path, "http://example.com/gone", "sha1:AAAA", "404 Not Found")
     alone = crawl_site_here(tmp_path / "a.db", warc=path)
-    assert (alone.count("crawler/fetched"), alone.count("crawler/skipped/http_404")) == (2, 1)
+    assert (alone.count("crawler/fetched"), alone.count("crawler/skipped/http_404")) == (3, 1)
     assert not any("without content" in each for each in alone.messages)
     add_revisit(path, "http://example.com/nearly", "sha1:AAAA", "200 OK", "near-duplicate")
     add_revisit(path, "http://example.com/", "sha1:AAAA", "200 OK")

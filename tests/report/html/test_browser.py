@@ -357,7 +357,7 @@ def test_hostile_fields_are_text(open_page: Open) -> None:
         runs=[evil],
         host=HOSTILE[1],
         skip_counts={evil: 1},
-        skipped=iter([SkippedPage(HOSTILE[4], evil, HOSTILE[1], HOSTILE[2], "monday")]),
+        skipped=iter([SkippedPage(HOSTILE[4], evil, HOSTILE[1], HOSTILE[2], True, "monday")]),
         not_examined=[NotExamined(evil, 1, HOSTILE[1], HOSTILE[5])],
         over_limit=[OverLimit("host", evil, 1, 1)],
         address_rules=list(map(learnt, HOSTILE)),

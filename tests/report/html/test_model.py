@@ -88,7 +88,7 @@ def test_long_keys_are_cut_and_told_apart() -> None:
 
 
 def test_skipped_pages_are_in_it() -> None:
-    skipped = SkippedPage("https://news.example/gone", "http 404", "", "https://news.example/", "monday")
+    skipped = SkippedPage("https://news.example/gone", "http 404", "", "https://news.example/", True, "monday")
     assert page_on(*ROWS, skip_counts={"http 404": 1}, skipped=iter([skipped]))["skipped"] == [
         ["https://news.example/gone", "http 404", "", "https://news.example/"]
     ]

@@ -76,9 +76,13 @@ function notedTables(data) {
     const rows = data.not_examined.map((each) => [whole(each.count), visible(each.item_class) || "dict", visible(each.reason), visible(each.fields), each.setting]);
     parts.push(tableOf("Items that were not examined", [number("Items"), text("Class"), text("Why"), text("It has"), text("Set")], rows));
   }
-  const skipped = Object.entries(data.skip_counts);
+  const { seen, kept, dropped, skipped: left } = data.sums;
+  const skipped = [...Object.entries(data.skip_counts), ...Object.entries(data.not_fetched)];
   if (skipped.length) {
-    parts.push(tableOf("Skipped pages", [text("Why"), number("Pages")], skipped.map(([why, count]) => [visible(why), whole(count)])));
+    parts.push(make("p", {}, `${whole(seen)} seen: ${whole(kept)} kept, ${whole(dropped)} dropped, ${whole(left)} skipped`));
+    const of = (title, counts) => tableOf(title, [text("Why"), number("Pages")], Object.entries(counts).map(([why, count]) => [visible(why), whole(count)]));
+    if (left) parts.push(of("Skipped pages", data.skip_counts));
+    if (Object.keys(data.not_fetched).length) parts.push(of("Pages that were not asked for", data.not_fetched));
     const total = skipped.reduce((sum, [, count]) => sum + count, 0);
     const rows = data.skipped.map(([key, why, detail, referrer]) => [make("bdi", {}, visible(key)), visible(detail ? `${why} (${detail})` : why), make("bdi", {}, visible(referrer))]);
     parts.push(make("details", {}, make("summary", {}, `Which they are${total > rows.length ? `: the first ${whole(rows.length)}` : ""}`), tableOf("", [text("Page"), text("Why"), text("Linked from")], rows)));
