@@ -138,7 +138,9 @@ def crawl(database: str, site: str, count: int, arguments: Sequence[str]) -> int
     run = os.environ.get("DEDUP_RUN") or name_by_time()
     # Each part has processes for extraction of its own.
     own = max(1, (os.cpu_count() or 1) // count)
-    given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"DEDUP_WORKERS={own}", *arguments]
+    said = f"make cluster PARTS={count} URL={site}"
+    given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"DEDUP_WORKERS={own}", "-s", f"SCRAPY_COMMAND_LINE={said}"]
+    given += arguments
     print("while it runs, too: make cluster-report", flush=True)
     with ThreadPoolExecutor(count) as threads:
         parts = [f"{number}/{count}" for number in range(1, count + 1)]

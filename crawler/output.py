@@ -14,14 +14,13 @@ from typing import Self, TextIO
 
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import create_looping_call
 
 from crawler.page import NOT_STORED
 from crawler.politeness.hosts import Hosts
 from crawler.reasons import UNANSWERED
-from crawler.runs import command_to_continue, name_of_run
+from crawler.runs import command_to_continue, is_by_make, name_of_run, option_of_database
 from crawler.secrets import without_password
 from crawler.settings import CrawlerSettings
 from crawler.skipping import count_skipped, named_of, take_skipped
@@ -58,7 +57,6 @@ from dedup.stage.summary import (
     text_lines,
 )
 from dedup.store.database import open_existing_database
-from dedup.store.urls import option_naming
 
 logger = logging.getLogger(__name__)
 
@@ -179,13 +177,10 @@ def _next(crawler: Crawler, reason: str) -> tuple[str, str]:
     """Return the command to give next: the one that goes on where something is left, else the report."""
     if crawler.stats.get_value("frontier/left", 0) and crawler.spider is not None:
         return "continue", command_to_continue(crawler, has_all=reason == "max_pages")
-    if crawler.stats.get_value("frontier/parts"):
-        # The server may have stopped, and its URL has a password.
+    if is_by_make(crawler) and crawler.stats.get_value("frontier/parts"):
+        # Its server has stopped by then.
         return "next", "make cluster-report"
-    words = [program("scrapy"), "duplicates"]
-    if crawler.settings.getpriority("DEDUP_DATABASE_URL") == SETTINGS_PRIORITIES["cmdline"]:
-        words += option_naming(crawler.settings["DEDUP_DATABASE_URL"])
-    return "next", shlex.join(words)
+    return "next", shlex.join([program("scrapy"), "duplicates", *option_of_database(crawler)])
 
 
 def _largest_clusters(crawler: Crawler) -> list[Line]:

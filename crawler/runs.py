@@ -262,18 +262,26 @@ def command_to_export(crawler: Crawler, run: str, uri: str, options: Mapping[str
     settings = crawler.settings
     given = [name for name in settings if name.startswith("FEED_") and settings.getpriority(name) == _COMMAND_LINE]
     said = [word for name in sorted(given) for word in ("-s", f"{name}={settings[name]}")]
-    words = [*_variables(crawler), program("scrapy"), "export", run, *output, *said, *_database(crawler)]
+    words = [*_variables(crawler), program("scrapy"), "export", run, *output, *said, *option_of_database(crawler)]
     return without_password(shlex.join(words))
+
+
+def is_by_make(crawler: Crawler) -> bool:
+    """Return whether a person has typed `make` for a crawl."""
+    return str(crawler.settings.get(WORDS)).startswith("make ")
 
 
 def _variables(crawler: Crawler) -> list[str]:
     part = settings_of(crawler, CrawlerSettings).part
     if part.of == 1:
         return []
+    if is_by_make(crawler):
+        return ["env", f"DEDUP_RUN={crawler.settings['DEDUP_RUN']}"]
     return ["env", "SCRAPY_PROJECT=cluster", f"DEDUP_RUN={crawler.settings['DEDUP_RUN']}", f"CRAWLER_PART={part}"]
 
 
-def _database(crawler: Crawler) -> list[str]:
+def option_of_database(crawler: Crawler) -> list[str]:
+    """Return the option by which commands read the database of a crawl; none where they find it by themselves."""
     is_named = crawler.settings.getpriority(_DATABASE) == _COMMAND_LINE
     is_named |= settings_of(crawler, CrawlerSettings).part.of > 1
     return option_naming(crawler.settings[_DATABASE]) if is_named else []
@@ -293,6 +301,6 @@ def name_unfinished(crawler: Crawler, others: Sequence[CrawlRun]) -> None:
         # A run that has kept as many pages as it was to keep has done what it was asked for.
         if other.asked.domains.intersection(arguments.allowed_domains) and not other.has_all(other.asked.arguments):
             words = [program("scrapy"), "crawl", other.asked.spider, "-s", f"DEDUP_RUN={other.name}"]
-            command = shlex.join([*words, *_database(crawler)])
+            command = shlex.join([*words, *option_of_database(crawler)])
             logger.warning("%s is not finished. This is a new crawl; to continue that one: %s", other, command)
             return

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple, cast
 from urllib.parse import urljoin, urlsplit
 
+from dateutil.parser import parse as parse_date
 from lxml import etree
 from lxml.html import HtmlElement
 from scrapy.http import Response
@@ -37,7 +40,12 @@ _REFERENCE = re.compile("&#([0-9]+);")
 _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
 # Directives of robots that have a colon of their own.
 _WITH_VALUES = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
+_FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+json")
 _PORTS_OF_THE_WEB = (80, 443)
+_UNAVAILABLE_AFTER = re.compile(
+    r"unavailable_after\s*:\s*(.+?)(?=,\s*(?:no\w+|none|all|index|follow|max-[\w-]+:?|indexifembedded)\b|$)",
+    re.IGNORECASE,
+)
 # In so many seconds nobody reads a page; after so many a site has let its readers read.
 _AT_ONCE = 1.0
 _LATE = 100.0
@@ -104,6 +112,7 @@ class Extraction:
         main: the main text, and how it was found; None where it was not asked for.
         signature: the text's signature; None where it was not asked for.
         links: absolute URLs that the rules allow, in the order of the page, each once.
+        feeds: those of feeds that it names as its own.
         canonical: the absolute address that the page names as its own.
         title: its title, "" if it has none.
         leads_to: the absolute address that it leads to by itself, at once or after a while.
@@ -117,6 +126,7 @@ class Extraction:
     main: MainText | None = None
     signature: Signature | None = None
     links: list[str] = field(default_factory=list)
+    feeds: list[str] = field(default_factory=list)
     canonical: str | None = None
     title: str = ""
     leads_to: str | None = None
@@ -320,7 +330,8 @@ class _LinkReader:
         """Return what is found; `refresh` is what the server asks for."""
         extraction = Extraction()
         base = canonical = None
-        for element in self._tree.iter("base", "link", "meta", "script", "body", *(_LINKS if with_links else ())):
+        feeds: list[str] = []
+        for element in self._elements(*_UNLINKED, "base", "link", *(_LINKS if with_links else ())):
             tag = element.tag
             if tag in _UNLINKED:
                 refresh = refresh or self._read_unlinked(element, extraction)
@@ -333,19 +344,27 @@ class _LinkReader:
                 base = href if base is None else base
             elif href:
                 relations = (element.get("rel") or "").lower()
-                if tag == "link" and "canonical" in relations.split():
+                means = _meaning(element, relations) if tag == "link" else "page"
+                if means == "canonical":
                     canonical = href
-                elif tag == "link" and not (with_links and _leads_on(element, relations)):
-                    continue
-                elif not (self._rules.obey_robots and "nofollow" in relations):
+                elif means == "feed":
+                    feeds.append(href)
+                elif means == "page" and with_links and not (self._rules.obey_robots and "nofollow" in relations):
                     self._hrefs[href] = None
         self._base = (base and self._absolute(base)) or self._url
         extraction.canonical = canonical and self._absolute(canonical)
         if refresh is not None and (target := self.other_address(refresh.target)) is not None:
             self.seconds, extraction.leads_to, extraction.is_move = refresh.seconds, target, refresh.seconds <= _AT_ONCE
         if with_links:
-            extraction.links = list(self._allowed_links())
+            extraction.links = list(self._allowed_links(self._hrefs))
+            extraction.feeds = list(self._allowed_links(feeds))
         return extraction
+
+    def _elements(self, *tags: str) -> Iterator[HtmlElement]:
+        """Yield the elements of these names, but of templates, of which browsers show those of a shadow root alone."""
+        templates = [each for each in self._tree.iter("template") if each.get("shadowrootmode") is None]
+        inert = {element for template in templates for element in template.iter()}
+        return (element for element in self._tree.iter(*tags) if element not in inert)
 
     def other_address(self, target: str) -> str | None:
         """Return the address that a page leads to by itself; None if that is its own, or none."""
@@ -368,14 +387,14 @@ class _LinkReader:
         if (element.get("http-equiv") or "").strip().lower() != "refresh":
             return None
         refresh = read_refresh(content)
-        if refresh is not None and next(element.iterancestors("noscript", "template"), None) is not None:
+        if refresh is not None and next(element.iterancestors("noscript"), None) is not None:
             self._hrefs[refresh.target] = None  # which a browser with scripts would not do
             return None
         return refresh
 
-    def _allowed_links(self) -> dict[str, None]:
+    def _allowed_links(self, hrefs: Iterable[str]) -> dict[str, None]:
         links: dict[str, None] = {}
-        for href in self._hrefs:
+        for href in hrefs:
             # Most links of most pages lead to other hosts or to the page itself: they are told first.
             absolute = _ABSOLUTE.match(href)
             if absolute is None:
@@ -396,6 +415,9 @@ class _LinkReader:
         if not href.isprintable():
             href = _LINE_BREAKS.sub("", clean(href))
         href = href.strip().partition("#")[0]
+        if "\\" in href:  # as browsers read it, which is no part of a query
+            path, mark, query = href.partition("?")
+            href = path.replace("\\", "/") + mark + query
         try:
             if not (self._is_in_utf or href.isascii()):
                 href = _in_charset(href, self._charset)
@@ -416,24 +438,46 @@ def _in_charset(href: str, charset: str) -> str:
     return safe_url_string(path + mark + _REFERENCE.sub(r"%26%23\1%3B", known), charset)
 
 
-def _leads_on(link: HtmlElement, relations: str) -> bool:
-    """Return whether a link element names a page to follow: the next one of a series, or one in another language."""
-    words = relations.split()
-    is_translation = "alternate" in words and link.get("hreflang") and "html" in (link.get("type") or "html").lower()
-    return "next" in words or bool(is_translation)
+def _meaning(link: HtmlElement, relations: str) -> str:
+    """Return what a link element names: its `canonical` address, a `feed`, or a `page`.
+
+    That is the next one of a series, or one in another language; "": nothing that is looked at.
+    """
+    words, kind = relations.split(), (link.get("type") or "html").strip().lower()
+    if "canonical" in words:
+        return "canonical"
+    if "alternate" in words and kind in _FEED_TYPES:
+        return "feed"
+    is_translation = "alternate" in words and link.get("hreflang") and "html" in kind
+    return "page" if "next" in words or is_translation else ""
 
 
 def read_directives(content: str) -> tuple[bool, bool]:
     """Read what a robots meta tag asks for.
 
     Args:
-        content: directives between commas, such as "noindex, nofollow" or "none".
+        content: directives between commas, such as "noindex, nofollow", "none" or "unavailable_after: 2026-01-31".
 
     Returns:
         Whether the page shall not be stored, and whether its links shall not be followed.
     """
     directives = {directive.strip().lower() for directive in content.split(",")}
-    return bool(directives & {"noindex", "none"}), bool(directives & {"nofollow", "none"})
+    noindex = bool(directives & {"noindex", "none"}) or _is_unavailable(content)
+    return noindex, bool(directives & {"nofollow", "none"})
+
+
+def _is_unavailable(content: str) -> bool:
+    """Return whether the time is over until which a page may be stored; what is no date says nothing."""
+    found = _UNAVAILABLE_AFTER.search(content)
+    if found is None:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it knows few names of zones, and an hour does not matter
+        try:
+            moment = parse_date(found[1].strip(" ,"))
+        except (ValueError, OverflowError):
+            return False
+    return bool(moment.replace(tzinfo=moment.tzinfo or UTC) < datetime.now(UTC))
 
 
 def read_robots_header(values: Iterable[str], robot: str) -> tuple[bool, bool]:
@@ -451,7 +495,8 @@ def read_robots_header(values: Iterable[str], robot: str) -> tuple[bool, bool]:
         is_own = True
         for directive in value.split(","):
             name, colon, rest = directive.partition(":")
-            if colon and name.strip().lower() not in _WITH_VALUES:
+            # A date has colons, and spaces.
+            if colon and name.strip().lower() not in _WITH_VALUES and " " not in name.strip():
                 is_own, directive = name.strip().lower() == robot, rest  # noqa: PLW2901
             if is_own:
                 own.append(directive)

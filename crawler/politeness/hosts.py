@@ -36,7 +36,7 @@ PATIENCE = 600.0
 """For so many seconds a host may fail until the crawl goes on without it."""
 
 FAILED = "failed"
-"""Key of a request's meta: how often it has failed while its host answered, and when it was counted last."""
+"""Key of a request's meta: how often it has failed while its host answered, and when that was counted."""
 
 _LONG_PAUSE = 10.0
 # Longer ones are none, and would not fit an index.
@@ -112,7 +112,7 @@ class Host:
 
     Attributes:
         is_known: whether it has ever answered anything.
-        answered: when that was asked for which it has answered last, if only robots.txt, in seconds since 1970.
+        answered: when that was asked for which it has answered last, if only robots.txt, by the clock of `Hosts`.
         served: the same of pages.
         failing_since: since when it has not served a page; 0 if it has.
         strikes: how many requests have failed since it has served a page.
@@ -143,7 +143,7 @@ class Hosts:
     Args:
         patience: for how many seconds a host may fail until it is parked.
         usual: returns the least seconds between two requests to a host of which nothing else is known.
-        clock: seconds since 1970.
+        clock: seconds; one that nobody sets back or forward.
         chance: a number from 0 to 1, another one at each call.
     """
 
@@ -151,7 +151,7 @@ class Hosts:
         self,
         patience: float,
         usual: Callable[[str], float] = lambda host: 0.0,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._patience = patience

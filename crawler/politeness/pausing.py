@@ -137,11 +137,13 @@ class PausingMiddleware:
             return None
         state = self._hosts[host]
         times, before = request.meta.get(FAILED, (0, 0.0))
+        if before > time.monotonic():  # of a process before the machine was started anew
+            before = 0.0
         serves_others = bool(times) and state.served > before
         # Where robots.txt fails, a host may serve pages at another port.
         if not times or (state.answered if is_page else state.served) > before:
             times += 1  # else nothing has changed since
-            request.meta[FAILED] = (times, time.time())
+            request.meta[FAILED] = (times, time.monotonic())
         may_be_of_page = is_page and not is_sent_away and serves_others
         if times >= MOST_FAILURES or (may_be_of_page and times > self._retries):
             request.meta["dont_retry"] = True

@@ -72,7 +72,7 @@ def decode(body: bytes) -> str:
         return body.decode("utf-16-le", errors="ignore")
     if head[::2].count(0) > len(head) // 4:
         return body.decode("utf-16-be", errors="ignore")
-    return body.decode("utf-8-sig", errors="ignore")
+    return body.decode("utf-8-sig", errors="ignore").replace("\0", "")
 
 
 def rules_for(text: str, name: str) -> str:
@@ -183,7 +183,7 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
         fetched = self._fetched.pop(origin, None)
         if fetched is None or (fetched.rules.done() and self._is_old(fetched.asked, host_of(request))):
             self._forget(fetched)
-            fetched = _Fetched(asyncio.create_task(self._fetch(origin, request)), time.time())
+            fetched = _Fetched(asyncio.create_task(self._fetch(origin, request)), time.monotonic())
         self._fetched[origin] = fetched
         try:
             # Others wait for it, too.
@@ -194,7 +194,7 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
             raise
 
     def _is_old(self, asked: float, host: str) -> bool:
-        now, paused_until = time.time(), self._hosts[host].paused_until
+        now, paused_until = time.monotonic(), self._hosts[host].paused_until
         # What was under way when a host was paused asks for nothing more.
         return asked < now - _A_DAY or asked < paused_until <= now
 

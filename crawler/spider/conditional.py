@@ -23,10 +23,12 @@ from crawler.pages.revisits import Revisits
 from crawler.pages.store import Visit
 from crawler.request_meta import AGAIN, KIND, LAST_VISIT, NOT_MODIFIED, PAGE, PASSED_OVER, is_page
 from crawler.spider.redirects import count_returns
+from dedup.readers.responses import media_type
 from dedup.stage.pipelines import NearDuplicatePipeline
 from dedup.stage.project import read_item_settings
 
 _FOR_GOOD = (301, 308)
+_FEEDS = ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/xml", "text/xml")
 
 
 # Smaller ones are fetched whole: their status tells more than their type.
@@ -161,6 +163,7 @@ class BreakingOffMiddleware:
         # An unknown length comes as None or as a string.
         is_small = isinstance(body_length, int) and body_length <= _STOP_ABOVE_BYTES
         may_be_feed = (b"xml" in content_type or b"json" in content_type) and self._arguments.is_start(request)
+        may_be_feed |= media_type([content_type.decode("latin-1")]) in _FEEDS
         if b"html" not in content_type and not is_small and not may_be_feed:
             raise StopDownload(fail=True)
 

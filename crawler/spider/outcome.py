@@ -72,8 +72,8 @@ class Outcomes:
         self._soft_errors = soft_errors
         self._has_warned_of_shells = False
 
-    async def of(self, response: Response, *, with_links: bool) -> Outcome:
-        """Return what a response comes to, with its links where they are wanted."""
+    async def of(self, response: Response, *, with_links: bool, with_feeds: bool) -> Outcome:
+        """Return what a response comes to, with its links where they are wanted, and the feeds that it names."""
         if is_known_duplicate(response):
             known = ReadPage(cast("HtmlResponse", response), response.meta[LAST_VISIT].body_digest, Extraction())
             return Outcome() if PASSED_OVER in response.flags else Outcome(known, is_page=True)
@@ -93,7 +93,7 @@ class Outcomes:
             is_page=reason is None and PASSED_OVER not in response.flags,
             reason=reason,
             detail=(extraction.problem or "") if reason else "",
-            links=extraction.links if follows else (),
+            links=[*extraction.links, *(extraction.feeds if with_feeds else ())] if follows else (),
             leads_to=extraction.leads_to if follows else None,
         )
 

@@ -259,15 +259,35 @@ class SiteSpider(Spider):
             elif sitemap.is_index and self._sitemaps.allow(url, depth + 1):
                 yield self.make_request(SITEMAP, url, depth + 1)
 
+    async def _parse_feed(self, response: Response, depth: int) -> AsyncIterator[Request]:
+        """Follow the entries of a feed, or of a sitemap, that a page links."""
+        try:
+            feed = await self._sitemaps.read(response)
+        except SitemapError as error:
+            await skip(self.crawler, response.url, "not_html", str(error), request=response.request)
+            return
+        await skip(
+            self.crawler, response.url, "feed", f"its {len(feed.urls):,} links are followed", request=response.request
+        )
+        if not feed.is_index:
+            async for request in _cooperatively(self._follow(filter(self.rules.allow, feed.urls), depth + 1)):
+                yield request
+
     async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
         """Yield the page, and requests for its links; of a feed that the crawl starts with, those for its entries."""
+        with_links = self.arguments.max_depth is None or depth < self.arguments.max_depth
         may_list = has_feed(response.body) or isinstance(response, (XmlResponse, JsonResponse))
-        if may_list and response.request and self.arguments.is_start(response.request):
+        is_start = response.request is not None and self.arguments.is_start(response.request)
+        if may_list and is_start:
             async for request in self.parse_sitemap(response):
                 yield request
             return
-        with_links = self.arguments.max_depth is None or depth < self.arguments.max_depth
-        outcome = await self._outcomes.of(response, with_links=with_links)
+        if has_feed(response.body) and with_links and self.archives is None:
+            async for request in self._parse_feed(response, depth):
+                yield request
+            return
+        # Those of other pages are of what they say, such as their comments, and would double the requests.
+        outcome = await self._outcomes.of(response, with_links=with_links, with_feeds=depth == 0)
         if outcome.redirect is not None:
             await self._redirect(response, outcome.redirect)
             return

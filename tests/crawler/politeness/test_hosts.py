@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 
@@ -34,6 +35,17 @@ def test_host_that_fails_is_paused_and_no_other(hosts: Hosts, clock: Clock) -> N
     assert (hosts.resting, hosts.pauses) == ({"a"}, {"a": 1.0})
     clock.now += 1.0
     assert (hosts.resting, hosts.pauses) == (set(), {})
+
+
+def test_a_clock_that_is_set_changes_no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = Hosts(600, lambda host: 1.0)
+    hosts.note_failure("a", "http 503", 60.0)
+    before = hosts.pauses["a"]
+    for moment in (time.time() - 3600, time.time() + 86_400):
+        monkeypatch.setattr("time.time", lambda moment=moment: moment)
+        assert before - 1 < hosts.pauses["a"] <= before
+        hosts.note_failure("a", "http 503")
+        assert hosts.parked == {}
 
 
 def test_pauses_grow_until_a_page_is_served(hosts: Hosts, clock: Clock) -> None:
@@ -188,6 +200,7 @@ def test_text_is_read_whatever_it_is_saved_as(encoding: str) -> None:
 
 
 def test_only_the_beginning_of_an_endless_text_is_read() -> None:
+    assert decode(b"User-agent: *\0\nDisallow: /\0x") == "User-agent: *\nDisallow: /x"
     assert len(decode(b"#" * (2 * MOST_BYTES))) == MOST_BYTES
 
 

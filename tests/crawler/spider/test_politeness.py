@@ -53,6 +53,11 @@ def test_directives_are_words_between_commas(content: str, noindex: bool, nofoll
         ('<meta name="Neardup" content="noindex">', (True, False)),
         ('<meta name="googlebot" content="none">', (False, False)),
         ('<meta name="robots" content="noindex"><meta name="robots" content="nofollow">', (True, True)),
+        ('<template><meta name="robots" content="noindex"></template>', (False, False)),
+        ('<template shadowrootmode="open"><meta name="robots" content="noindex"></template>', (True, False)),
+        ('<meta name="robots" content="unavailable_after: 2010-06-25, nofollow">', (True, True)),
+        ('<meta name="robots" content="unavailable_after: 25-Jun-2999 15:00:00 EST">', (False, False)),
+        ('<meta name="robots" content="unavailable_after: soon">', (False, False)),
     ],
 )
 def test_meta_elements_for_all_and_for_this_crawler_add_up(head: str, directives: tuple[bool, bool]) -> None:
@@ -71,6 +76,8 @@ def test_meta_elements_for_all_and_for_this_crawler_add_up(head: str, directives
         (["max-snippet: 20, noindex"], (True, False)),
         (["unavailable_after: 25 Jun 2010 15:00:00 PST, none"], (True, True)),
         (["googlebot: max-snippet: 20, noindex"], (False, False)),
+        (["unavailable_after: Fri, 25 Jun 2010 15:00:00 GMT"], (True, False)),
+        (["googlebot: unavailable_after: 2010-06-25"], (False, False)),
     ],
 )
 def test_header_names_the_crawler_that_it_is_for(values: list[str], directives: tuple[bool, bool]) -> None:
@@ -97,6 +104,7 @@ def test_link_with_rel_nofollow_is_none_unless_another_one_leads_there(relation:
         ("/other", "/other"),
         ("https://[broken", None),
         ("javascript:void(0)", None),
+        ("\\other\\sub?a\\b", "/other/sub?a\\b"),
         ("/a\x1b[31m&#x202e;b", "/a[31mb"),
     ],
 )

@@ -62,7 +62,7 @@ SKIPPED: dict[str, tuple[Page, str]] = {
     "/picture-as-html": (typed("text/html", b"\x89PNG\r\n\x1a\n" + b"\0" * 100), "not_html"),
     "/zip-as-html": (typed("text/html; charset=utf-8", b"PK\x03\x04" + b"\0" * 100), "not_html"),
     "/json": (typed("application/json", b'{"a": 1}'), "not_html"),
-    "/feed": (typed("application/rss+xml", b"<?xml version='1.0'?><rss><channel/></rss>"), "not_html"),
+    "/feed": (typed("application/rss+xml", b"<?xml version='1.0'?><rss><channel/></rss>"), "feed"),
     "/text": (typed("text/plain", b"just words"), "not_html"),
     "/script": (typed("text/javascript", b"alert(1)"), "not_html"),
     "/film": (

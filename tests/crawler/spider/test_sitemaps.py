@@ -229,7 +229,7 @@ def test_feed_starts_a_crawl(crawling: Crawling) -> None:
     assert not any(name.startswith("crawler/skipped") for name in outcome.stats)
 
 
-def test_feed_that_is_linked_and_other_xml_are_no_pages(tmp_path: Path) -> None:
+def test_feed_that_is_linked_leads_to_its_entries_and_other_xml_is_no_page(tmp_path: Path) -> None:
     with LocalSite({"/": article("front", ["/feed", "/feed.html"]), "/one": article("one")}) as site:
         body = RSS.replace("https://example.com", site.url).encode()
         site.pages["/feed"] = Reply(body, headers={"Content-Type": "application/rss+xml"})
@@ -238,6 +238,18 @@ def test_feed_that_is_linked_and_other_xml_are_no_pages(tmp_path: Path) -> None:
         site.pages["/map.txt"] = Reply(f"{ONE}\n{TWO}\n".encode(), headers={"Content-Type": "text/plain"})
         starts = {"url": f"{site.url}/,{site.url}/map", "sitemap": f"{site.url}/map.txt"}
         outcome = crawl_site_here(tmp_path / "crawl.db", **starts)
-        assert site.hits["/one"] == 0
-    assert outcome.count("crawler/skipped/not_html") == 3
+        assert site.hits["/one"] == 1
+    assert (outcome.count("crawler/skipped/feed"), outcome.count("crawler/skipped/not_html")) == (2, 1)
     assert f"sitemap {site.url}/map.txt lists 2 addresses, none of this site" in outcome.messages
+
+
+def test_feed_that_the_front_names_is_followed_and_those_of_its_pages_are_not(tmp_path: Path) -> None:
+    named = '<link rel="alternate" type="application/rss+xml" href="{}">'
+    with LocalSite({"/": article("front", head=named.format("/feed")), "/one": article("one")}) as site:
+        site.pages["/one"] = article("one", head=named.format("/one/comments"))
+        body = RSS.replace("https://example.com", site.url).encode()
+        site.pages |= dict.fromkeys(("/feed", "/one/comments"), Reply(body, headers={"Content-Type": "text/xml"}))
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+        assert (site.hits["/feed"], site.hits["/one"], site.hits["/one/comments"]) == (1, 1, 0)
+    fetched = {"dedup/new": 2, "crawler/skipped/feed": 1}
+    assert {name: outcome.count(name) for name in fetched} == fetched
