@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import sql
 
-from crawler.demo.site import server_at_its_usual_address
+from crawler.demo import server_at_its_usual_address
 from dedup.console import program
 from dedup.store.runs import name_by_time
 

@@ -95,7 +95,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Demo:
 
 
 def crawl_demo(folder: Path) -> Demo:
-    from crawler.demo.site import DemoServer
+    from crawler.demo import DemoServer
 
     archive = folder / "demo.warc.gz"
     with DemoServer() as server:

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from crawler.demo import site as demo_site
-from crawler.demo.site import DemoServer
+from crawler import demo as demo_site
+from crawler.demo import DemoServer
 from tests.crawler.conftest import Demo
 from tests.crawler.demo.truth import NOT_COMPARED, TRUTH, Expectation, expected_totals
 from tests.crawling import runs_in

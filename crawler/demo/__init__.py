@@ -1,1 +1,0 @@
-"""A small news site on localhost whose duplicates are known beforehand."""
