@@ -19,12 +19,13 @@ from scrapy.spidermiddlewares.httperror import HttpError
 
 ROBOTS_TXT = "robots_txt"
 NOTHING_NEW = "nothing_new"
+ONLY_COPIES = "only_copies"
 OTHER_HOST = "other_host"
 INNER_ADDRESS = "inner_address"
 REDIRECT_LOOP = "redirect_loop"
 REDIRECTED_AWAY = "redirected_to_other_host"
 
-NOT_FETCHED = frozenset((ROBOTS_TXT, NOTHING_NEW, OTHER_HOST, INNER_ADDRESS))
+NOT_FETCHED = frozenset((ROBOTS_TXT, NOTHING_NEW, ONLY_COPIES, OTHER_HOST, INNER_ADDRESS))
 """The reasons for which an address is not even asked for."""
 
 UNANSWERED = frozenset(

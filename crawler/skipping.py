@@ -45,7 +45,15 @@ class SkippedPage(NamedTuple):
 _named: WeakKeyDictionary[Crawler, list[SkippedPage]] = WeakKeyDictionary()
 
 
-async def skip(crawler: Crawler, url: str, reason: str, detail: str = "", *, request: Request | None = None) -> None:
+async def skip(
+    crawler: Crawler,
+    url: str,
+    reason: str,
+    detail: str = "",
+    *,
+    request: Request | None = None,
+    referrer: str | None = None,
+) -> None:
     """Count a page that is not stored, name it in the log and on the screen; return once it is noted for the report.
 
     Args:
@@ -54,12 +62,13 @@ async def skip(crawler: Crawler, url: str, reason: str, detail: str = "", *, req
         reason: why, in one word, as in the stats: `crawler/skipped/REASON`.
         detail: what else is known of it.
         request: the request for it, which says where it is linked from.
+        referrer: the page that links to it, where there is no request.
     """
     crawler.stats.inc_value(SKIPPED + reason)
     origin = request.meta.get("redirect_urls", [url])[0] if request is not None else url
     if origin != url:  # the address that stands in the link
         detail = f"redirected from {origin}" + (f"; {detail}" if detail else "")
-    referrer, words, is_fetched = referrer_of(request), reason.replace("_", " "), reason not in NOT_FETCHED
+    referrer, words, is_fetched = referrer_of(request) or referrer, reason.replace("_", " "), reason not in NOT_FETCHED
     message = f"skipped {clean(url)}: {words}"
     logger.info("%s", f"{message} ({' '.join(clean(detail).split())})" if detail else message)
     if is_fetched and len(named := _named.setdefault(crawler, [])) < NAMED:

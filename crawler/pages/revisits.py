@@ -13,6 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from crawler.pages.store import PageStore, Reason, Target, Visit
+from crawler.reasons import NOTHING_NEW
 from crawler.request_meta import AGAIN, NOT_MODIFIED
 from crawler.runs import name_of_run
 from crawler.settings import Gone
@@ -21,11 +22,13 @@ from dedup.signature.normalise import clean
 from dedup.stage.batching import MicroBatcher
 from dedup.stage.outages import CrawlStopper
 from dedup.stage.pipelines import NearDuplicatePipeline
+from dedup.store.notes import read_skipped_keys
 from dedup.store.runs import read_last_verdicts
 
 logger = logging.getLogger(__name__)
 
 _BATCH = 500
+_MOST_OVER = 1_000
 
 
 @contextmanager
@@ -82,6 +85,13 @@ class Revisits:
         """Return the last pages that were decided, so many, as `dedup.store.runs.read_last_verdicts` does."""
         with stopping(self._stopper):
             return await asyncio.to_thread(read_last_verdicts, self._store.database, most)
+        return []
+
+    async def read_over(self) -> list[str]:
+        """Return the patterns of addresses that were over in earlier crawls, the last ones."""
+        with stopping(self._stopper):
+            reason = NOTHING_NEW.replace("_", " ")
+            return await asyncio.to_thread(read_skipped_keys, self._store.database, reason, _MOST_OVER)
         return []
 
     async def find_due(self) -> AsyncIterator[Visit]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -14,14 +16,17 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 
 from crawler.page import Page
-from crawler.reasons import NOTHING_NEW, Refused
+from crawler.pages.pipeline import StoragePipeline
+from crawler.reasons import NOTHING_NEW, ONLY_COPIES, Refused
 from crawler.request_meta import BY_RULE, GIVEN, KIND, PAGE
 from crawler.settings import CrawlerSettings
 from dedup.addresses.discarder import read_discarder
 from dedup.addresses.rule import AddressRule
 from dedup.console import plain
 from dedup.errors import SettingsError
-from dedup.stage.addresses import AddressMiddleware, to_last
+from dedup.rules.documents import Verdict
+from dedup.rules.word_lists import DATE_WORDS
+from dedup.stage.addresses import LAST, AddressMiddleware, to_last
 from dedup.stage.project import settings_of
 from dedup.stage.running import refuse_to_start
 
@@ -33,6 +38,10 @@ MOST_IN_VAIN = 50
 MOST_OF_NUMBERS = 150
 """After so many more no further ones are fetched that differ in numbers alone."""
 
+MOST_REPEATED = 12
+"""After so many pages in a row that were kept, and say what others say but for numbers and dates, the addresses that
+differ in numbers alone are fetched last; after as many more none further are."""
+
 MOST_OF_NAMES = 1_000
 """The same of those that differ in words, which somebody may have written."""
 
@@ -43,6 +52,11 @@ _MOST_SAID = 500
 # Longer ones are no dates.
 _NUMBER = re.compile("(?<![0-9])[0-9]{1,15}(?![0-9])")
 _NUMBERS = re.compile("[0-9]+")
+_NAMES_OF_DATES = re.compile(rf"\b(?:{'|'.join(word.decode() for word in DATE_WORDS)})\b", re.IGNORECASE)
+# Characters: what says more is written for its address alone.
+_MOST_OF_A_DATE = 2_000
+# Of a pattern that was over in an earlier crawl so many new pages are looked at where one of its pages has changed.
+_LOOKED_AT_AGAIN = 3
 
 
 class Pattern(NamedTuple):
@@ -84,13 +98,25 @@ class _Yield:
 
     Attributes:
         in_vain: how many of them in a row have brought nothing new.
+        repeated: how many of them in a row were kept and say what others say.
+        is_recalled: whether it was over in an earlier crawl, and nothing has changed since.
         said: hashes of what they say, but for numbers.
         referrer: a page that has led to one of them.
     """
 
     in_vain: int = 0
+    repeated: int = 0
+    is_recalled: bool = False
     said: set[int] = field(default_factory=set)
     referrer: str | None = None
+
+
+class OverPattern(NamedTuple):
+    """A pattern of which nothing more is fetched: its text, why in one word, and a page that links to its pages."""
+
+    text: str
+    reason: str
+    referrer: str | None
 
 
 class AddressPatterns:
@@ -98,7 +124,10 @@ class AddressPatterns:
 
     - What brings nothing new is not found, a copy, too short, or says what others of its pattern say but for the
       numbers of its address, as a calendar does. After `MOST_IN_VAIN` of them in a row the others are fetched last, in
-      no order, and no more of them after `Pattern.most` further ones.
+      no order, and no more of them after `Pattern.most` further ones; sooner where they say the same, see
+      `MOST_REPEATED`.
+    - A pattern that is over is noted as one skipped page. One whose pages say the same is over in the next crawl, too,
+      but for pages that are known; where one of these has changed, a few further ones are looked at.
     - A page that brings something lets its patterns go on as before, and those of the pages that have led to it.
     - What a user has named is fetched whatever its patterns.
     """
@@ -106,14 +135,49 @@ class AddressPatterns:
     def __init__(self) -> None:
         self._yields: OrderedDict[Pattern, _Yield] = OrderedDict()
         self._without_content: Counter[bytes] = Counter()
+        self._over: list[OverPattern] = []
+        self._told: set[str] = set()
+
+    def recall(self, patterns: Iterable[str]) -> None:
+        """Let patterns be over that were so in an earlier crawl, by their texts."""
+        for text in patterns:
+            found = self._of(Pattern(text, MOST_OF_NUMBERS))
+            found.repeated, found.is_recalled = 2 * MOST_REPEATED, True
+
+    def take_over(self) -> list[OverPattern]:
+        """Return the patterns that are over and were met since the last call."""
+        met, self._over = self._over, []
+        return met
 
     def is_last(self, url: str) -> bool:
         """Return whether an address is fetched when nothing else is left."""
-        return any(self._in_vain(each) >= MOST_IN_VAIN for each in patterns_of(url))
+        found = [self._yields[each] for each in patterns_of(url) if each in self._yields]
+        return any(each.in_vain >= MOST_IN_VAIN or each.repeated >= MOST_REPEATED for each in found)
 
-    def is_over(self, url: str) -> bool:
-        """Return whether an address is not fetched at all."""
-        return any(self._in_vain(each) >= MOST_IN_VAIN + each.most for each in patterns_of(url))
+    def is_over(self, url: str, *, is_known: bool | None = None) -> bool:
+        """Return whether an address is not fetched at all.
+
+        Args:
+            url: the address.
+            is_known: whether an earlier crawl has seen its page; None where that was not asked: then it may be.
+        """
+        for pattern in patterns_of(url):
+            found = self._yields.get(pattern)
+            if found is None or not _is_over(pattern, found) or (found.is_recalled and is_known is not False):
+                continue
+            if pattern.text not in self._told:
+                self._told.add(pattern.text)
+                is_repeated = found.repeated >= 2 * MOST_REPEATED
+                self._over.append(
+                    OverPattern(pattern.text, NOTHING_NEW if is_repeated else ONLY_COPIES, found.referrer)
+                )
+            return True
+        return False
+
+    def is_recalled(self, url: str) -> bool:
+        """Return whether an address is fetched only if an earlier crawl has seen its page."""
+        found = [self._yields[each] for each in patterns_of(url) if each in self._yields]
+        return any(each.is_recalled for each in found)
 
     def is_repeated(self, body_digest: bytes) -> bool:
         """Note a page without content; say whether so many others had the same bytes that their links lead nowhere."""
@@ -122,17 +186,29 @@ class AddressPatterns:
         self._without_content[body_digest] += 1
         return self._without_content[body_digest] > MOST_IN_VAIN
 
-    def note(self, url: str, text: str | None, referrer: str | None = None) -> None:
-        """Note a page that is kept, by its main text; None where that is not known."""
-        said = None if text is None else hash(_besides_numbers(url, text))
-        found = [self._of(each) for each in patterns_of(url) if each.most == MOST_OF_NUMBERS]
-        if any(said in each.said for each in found):
+    def note(self, url: str, text: str | None, referrer: str | None = None, *, is_unchanged: bool = False) -> None:
+        """Note a page that is kept.
+
+        Args:
+            url: its address.
+            text: its main text; None where that is not known.
+            referrer: the page that links to it.
+            is_unchanged: whether it is as an earlier crawl has seen it.
+        """
+        found = [(each, self._of(each)) for each in patterns_of(url) if each.most == MOST_OF_NUMBERS]
+        said = None if text is None or not found else hash(_besides_numbers(url, text))
+        if any(said in each.said for _, each in found):
             self.note_in_vain(url, referrer)
+            for pattern, each in () if is_unchanged else found:
+                each.repeated += 1
+                _log(pattern, each)
             return
-        for each in found:
+        for _, each in found:
             if said is not None and len(each.said) < _MOST_SAID:
                 each.said.add(said)
-        self._bring(url, referrer)
+        # What is known says nothing of what is not.
+        if not (is_unchanged and any(each.is_recalled for _, each in found)):
+            self._bring(url, referrer)
 
     def note_in_vain(self, url: str, referrer: str | None = None) -> None:
         """Note a page that was not found, is a copy, or too short."""
@@ -140,12 +216,13 @@ class AddressPatterns:
             found = self._of(pattern)
             found.in_vain += 1
             found.referrer = referrer or found.referrer
-            _log(pattern, found.in_vain)
+            _log(pattern, found)
 
     def note_kept(self, item: Any) -> None:
-        """Handle the signal `document_kept`."""
-        if isinstance(item, Page):
-            self.note(item.url, None if item.text is None else f"{item.title}\n{item.text}", item.referrer)
+        """Handle the signal `item_scraped`: then the text of an unchanged page is known, too."""
+        if isinstance(item, Page) and item.verdict is not None:
+            text = None if item.text is None else f"{item.title}\n{item.text}"
+            self.note(item.url, text, item.referrer, is_unchanged=item.verdict == Verdict.UNCHANGED.value)
 
     def note_copy(self, item: Any) -> None:
         """Handle the signal `document_dropped`."""
@@ -157,6 +234,8 @@ class AddressPatterns:
         for pattern in patterns_of(url):
             found = self._of(pattern)
             found.in_vain = 0
+            found.repeated = 2 * MOST_REPEATED - _LOOKED_AT_AGAIN if found.is_recalled else 0
+            found.is_recalled = False
             found.referrer = referrer or found.referrer
         for _ in range(_MOST_LED):
             if referrer is None:
@@ -173,18 +252,18 @@ class AddressPatterns:
             self._yields.popitem(last=False)
         return found
 
-    def _in_vain(self, pattern: Pattern) -> int:
-        found = self._yields.get(pattern)
-        return 0 if found is None else found.in_vain
+
+def _is_over(pattern: Pattern, found: _Yield) -> bool:
+    return found.in_vain >= MOST_IN_VAIN + pattern.most or found.repeated >= 2 * MOST_REPEATED
 
 
-def _log(pattern: Pattern, in_vain: int) -> None:
-    if in_vain == MOST_IN_VAIN:
+def _log(pattern: Pattern, found: _Yield) -> None:
+    if found.in_vain == MOST_IN_VAIN or found.repeated == MOST_REPEATED:
         message = "%s: %d pages in a row bring nothing new; others of such addresses are fetched last"
-        logger.info(message, plain(pattern.text), in_vain)
-    elif in_vain == MOST_IN_VAIN + pattern.most:
+        logger.info(message, plain(pattern.text), found.in_vain)
+    elif found.in_vain == MOST_IN_VAIN + pattern.most or found.repeated == 2 * MOST_REPEATED:
         message = "%s: %d pages in a row bring nothing new; no more of such addresses are fetched"
-        logger.warning(message, plain(pattern.text), in_vain)
+        logger.warning(message, plain(pattern.text), found.in_vain)
 
 
 class SiteAddressMiddleware(AddressMiddleware):
@@ -204,12 +283,22 @@ class SiteAddressMiddleware(AddressMiddleware):
             middleware._learn()
         return middleware
 
-    def process_request(self, request: Request) -> Request | None:
-        if self._may_be_ignored(request) and self._patterns.is_last(request.url):
-            if self._patterns.is_over(request.url):
-                raise Refused(NOTHING_NEW, "others of its pattern bring nothing new")
-            return to_last(request)
-        return super().process_request(request)
+    async def process_request(self, request: Request) -> Request | None:  # type: ignore[override]
+        if not self._may_be_ignored(request) or not self._patterns.is_last(request.url):
+            return super().process_request(request)
+        is_known = await self._is_known(request)
+        # What is known comes first: it may have changed, so that what is not is looked at again.
+        if is_known is not None and request.priority > LAST:
+            return super().process_request(request) if is_known else to_last(request)
+        if self._patterns.is_over(request.url, is_known=is_known):
+            raise Refused(NOTHING_NEW, "others of its pattern bring nothing new")
+        return to_last(request)
+
+    async def _is_known(self, request: Request) -> bool | None:
+        revisits = StoragePipeline.revisits_of(self._crawler)
+        if revisits is None or not self._patterns.is_recalled(request.url):
+            return None
+        return await revisits.find(request.url) is not None
 
     def _may_be_ignored(self, request: Request) -> bool:
         return request.meta.get(KIND) == PAGE and not request.meta.get(GIVEN)
@@ -230,14 +319,17 @@ def read_address_rules(crawler: Crawler) -> dict[str, set[AddressRule]]:
 
 
 def _besides_numbers(url: str, text: str) -> str:
-    """Return what a text says besides the numbers of its address, of its neighbours', and those that only count up."""
+    """Return what a text says besides dates, numbers of its address and its neighbours', and those that count up."""
     own = {int(number) + step for number in _NUMBER.findall(url)[-5:] for step in (-1, 0, 1)}
-    before = -1
-
-    def left(found: re.Match[str]) -> str:
-        nonlocal before
-        number, last = int(found[0]), before
-        before = number
-        return "" if number in own or number == last + 1 else found[0]
-
-    return "".join(_NUMBER.sub(left, text).split())
+    numbers = list(map(int, _NUMBER.findall(text)))
+    counting = {
+        place + step
+        for place, (number, following) in enumerate(pairwise(numbers))
+        if following == number + 1
+        for step in (0, 1)
+    }
+    places = count()
+    left = _NUMBER.sub(lambda found: "" if next(places) in counting or int(found[0]) in own else found[0], text)
+    if len(left) <= _MOST_OF_A_DATE:
+        left = _NAMES_OF_DATES.sub("", left)
+    return "".join(left.split())

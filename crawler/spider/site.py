@@ -30,7 +30,7 @@ from crawler.pages.extraction import (
 from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.reading import ReadPage
 from crawler.politeness.robots import own_name
-from crawler.reasons import OTHER_HOST, REDIRECT_LOOP, REDIRECTED_AWAY, reason_of
+from crawler.reasons import NOTHING_NEW, OTHER_HOST, REDIRECT_LOOP, REDIRECTED_AWAY, reason_of
 from crawler.request_meta import (
     ARCHIVED,
     BY_RULE,
@@ -177,7 +177,7 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
         crawler.signals.connect(spider.note_verdict, document_kept)
-        crawler.signals.connect(spider.patterns.note_kept, document_kept)
+        crawler.signals.connect(spider.patterns.note_kept, signals.item_scraped)
         crawler.signals.connect(spider.patterns.note_copy, document_dropped)
         return spider
 
@@ -204,6 +204,7 @@ class SiteSpider(Spider):
         revisits = StoragePipeline.revisits_of(self.crawler)
         if revisits is not None and self.learns:
             self.address_rules.recall(await revisits.read_last_verdicts(MOST_SEEN))
+            self.patterns.recall(await revisits.read_over())
         async for request in self._starts(PAGE, self.arguments.urls):
             yield request
         if revisits is not None:
@@ -304,6 +305,13 @@ class SiteSpider(Spider):
                 self.crawler.engine.crawl(request)
         async for request in _cooperatively(self._follow(outcome.links, depth + 1)):
             yield request
+        await self._note_over()
+
+    async def _note_over(self) -> None:
+        """Note the patterns of addresses that are over, each as one page that is not asked for."""
+        for pattern in self.patterns.take_over():
+            told = "no more of such addresses are asked for"
+            await skip(self.crawler, pattern.text, pattern.reason, told, referrer=pattern.referrer)
 
     async def _keep(self, read: ReadPage, depth: int) -> Page:
         """Return a page on its way to storage."""
@@ -366,6 +374,10 @@ class SiteSpider(Spider):
             return  # the frontier counts them
         error = failure.value or Exception()
         reason, detail = reason_of(error)
+        if reason == NOTHING_NEW:  # one row for all of them
+            self.crawler.stats.inc_value("crawler/links_nothing_new")
+            await self._note_over()
+            return
         # A redirect that leads nowhere is named by the address that stands in the link.
         origin = request.meta.get("redirect_urls", [request.url])[0]
         url = origin if reason in (REDIRECT_LOOP, REDIRECTED_AWAY) else request.url
@@ -407,7 +419,8 @@ class SiteSpider(Spider):
                 self.crawler.stats.inc_value(LINKS_NOT_HTML)
                 continue
             request = self.make_request(PAGE, url, depth)
-            yield request.replace(priority=LAST) if self.patterns.is_last(url) else request
+            is_last = self.patterns.is_last(url) and not self.patterns.is_recalled(url)
+            yield request.replace(priority=LAST) if is_last else request
 
     def _make_given(self, kind: str, url: str, depth: int = 0) -> Request:
         request = self.make_request(kind, url, depth)

@@ -72,6 +72,13 @@ def note_skipped(database: Database, run_id: int, noted: Iterable[Skipped]) -> N
             connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=latest), list(rows.values()))
 
 
+def read_skipped_keys(database: Database, reason: str, most: int) -> list[str]:
+    """Return the keys of what runs have skipped for a reason, the last ones."""
+    query = select(skipped.c.key).where(skipped.c.reason == reason).order_by(skipped.c.id.desc()).limit(most)
+    with database.read() as connection:
+        return list(connection.scalars(query)) if connection.dialect.has_table(connection, skipped.name) else []
+
+
 def forget_decided(database: Database, run_id: int) -> None:
     """Forget what was noted as skipped and has got a verdict since in the same run, as where a process died between."""
     of_run = verdicts.select().where(verdicts.c.run_id == run_id, verdicts.c.document_id == documents.c.id).exists()

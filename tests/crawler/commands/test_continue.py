@@ -72,13 +72,13 @@ def test_the_same_command_that_of_the_summary_and_none_go_on_with_what_was_left(
         return interrupt(process, site, lambda: len(site.asked) > pages, signal.SIGINT)
 
     with EndlessSite() as site:
-        site.answers = 20
-        first = interrupted(begin(database, site, "-O", str(feed), max_depth=4), 20)
+        site.answers = 12
+        first = interrupted(begin(database, site, "-O", str(feed), max_depth=4), 12)
         assert feed.read_text(encoding="utf-8").splitlines()
-        site.answers = 40
-        second = interrupted(begin(database, site, "-O", str(feed), max_depth=4), 40)
-        site.answers = 60
-        third = interrupted(start(printed(second)), 60)
+        site.answers = 24
+        second = interrupted(begin(database, site, "-O", str(feed), max_depth=4), 24)
+        site.answers = 36
+        third = interrupted(start(printed(second)), 36)
         before, stored = site.hits, {url.removeprefix(site.url) for url in kept(database)}
         [left] = unfinished(url_of(database)).values()
         result = go_on(database)
