@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, inspect, select, update
+from sqlalchemy import Connection, Row, func, select, update
 
 from crawler.frontier import schema
-from crawler.frontier.schema import State, parts, runs
+from crawler.frontier.schema import TABLES, State, parts, runs
 from crawler.frontier.store import FrontierStore, is_there
 from crawler.runs import Asked, CrawlRun
 from crawler.settings import Part
-from dedup.store.database import Database, has_file
+from dedup.store.database import Database, has_file, has_tables
 from dedup.store.processes import is_gone
 from dedup.store.schema import runs as decided_runs
 
@@ -34,7 +34,7 @@ def find_runs(database: Database, me: str) -> list[CrawlRun]:
     if not has_file(database):
         return []
     with database.read() as connection:
-        if not inspect(connection).has_table(runs.name):
+        if not has_tables(database, connection, TABLES):
             return []
         started = func.coalesce(runs.c.saved, runs.c.started)
         rows = connection.execute(select(runs).order_by(started.desc(), runs.c.id.desc())).all()

@@ -313,17 +313,32 @@ def open_tables(database: Database, tables: TableSet) -> None:
         DatabaseError: the database cannot be reached or written.
         IncompatibleDatabaseError: another version of this program has made them.
     """
-    name, wanted = _TABLES + tables.name, json.dumps([schema.SCHEMA_VERSION, tables.rows_of_runs])
     with database.write() as connection:
-        found = read_properties(connection).get(name)
-        if found == wanted:
+        if has_tables(database, connection, tables):
             return
-        has_table = connection.dialect.has_table
-        if found is not None or any(has_table(connection, each) for each in tables.metadata.tables):
-            raise IncompatibleDatabaseError(f"the {tables.name} of database {database.name} were {_OTHER_VERSION}")
         schema.properties.create(connection, checkfirst=True)
         tables.metadata.create_all(connection)
-        connection.execute(insert(schema.properties).values(name=name, value=wanted))
+        connection.execute(insert(schema.properties).values(name=_TABLES + tables.name, value=_made_with(tables)))
+
+
+def has_tables(database: Database, connection: Connection, tables: TableSet) -> bool:
+    """Return whether the tables of a set are there.
+
+    Raises:
+        IncompatibleDatabaseError: another version of this program has made them.
+    """
+    found = read_properties(connection).get(_TABLES + tables.name)
+    if found == _made_with(tables):
+        return True
+    has_table = connection.dialect.has_table
+    if found is not None or any(has_table(connection, each) for each in tables.metadata.tables):
+        told = f"the tables of the {tables.name} in database {database.name} were {_OTHER_VERSION}"
+        raise IncompatibleDatabaseError(told)
+    return False
+
+
+def _made_with(tables: TableSet) -> str:
+    return json.dumps([schema.SCHEMA_VERSION, tables.rows_of_runs])
 
 
 def read_rows_of_runs(connection: Connection) -> list[RowsOfRuns]:

@@ -61,12 +61,12 @@ def open_set(url: str, tables: TableSet) -> None:
         open_tables(database, tables)
 
 
-OTHER = "made by another version of this program (this one has tables of version 2): begin anew, in a new database, or "
+OTHER = "made by another version of this program (this one has tables of version 3): begin anew, in a new database, or "
 
 
 @pytest.mark.parametrize(
     "version",
-    ["value = '3'", "value = '1'", "value = 'x'", "name = 'schema version'"],
+    ["value = '4'", "value = '2'", "value = 'x'", "name = 'schema version'"],
     ids=["later", "earlier", "x", "none"],
 )
 def test_a_database_of_another_version_is_refused_and_left_alone(version: str, filled_url: str) -> None:
@@ -83,7 +83,7 @@ def test_a_database_of_another_version_is_refused_and_left_alone(version: str, f
 def test_commands_refuse_it_in_one_line(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     Crawl(url).deduplicator.close()
-    change_version(url, "value = '3'")
+    change_version(url, "value = '4'")
     refused = run_dedup("runs", "--database", "sqlite:///crawl.db", folder=tmp_path)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == f"error: database sqlite:///crawl.db was {OTHER}install that one\n"
@@ -92,13 +92,14 @@ def test_commands_refuse_it_in_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tables", SETS, ids=lambda tables: tables.name)
 def test_a_set_of_tables_of_another_version_is_refused_and_left_alone(tables: TableSet, database_url: str) -> None:
     open_set(database_url, tables)
-    for version in ("value = '[2, []]'", ""):
+    for version in ("value = '[3, []]'", ""):
         change_version(database_url, version, of_all=True)
         before = everything(database_url)
         with pytest.raises(IncompatibleDatabaseError) as refused:
             open_set(database_url, tables)
         with closing(Database(database_url)) as database:
-            assert str(refused.value).startswith(f"the {tables.name} of database {database.name} were {OTHER}")
+            told = f"the tables of the {tables.name} in database {database.name} were {OTHER}"
+            assert str(refused.value).startswith(told)
         assert everything(database_url) == before
 
 
