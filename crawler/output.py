@@ -62,6 +62,8 @@ logger = logging.getLogger(__name__)
 
 LINKS_NOT_HTML = "crawler/links_not_html"
 
+_TLS = logging.getLogger("scrapy.core.downloader.tls")
+_MOST_TOLD = 10_000
 _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
 _OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
@@ -256,12 +258,15 @@ class Progress:
         if self._terminal is not None:
             self._terminal.share_with_log()
         _make_no_records_in_vain()
+        self._certificates = _Once()
+        _TLS.addFilter(self._certificates)
         self._loop = create_looping_call(self._show)
         self._loop.start(TERMINAL_INTERVAL if self._terminal else LOG_INTERVAL, now=False)
 
     def spider_closed(self, reason: str) -> None:
         if self._loop.running:
             self._loop.stop()
+        _TLS.removeFilter(self._certificates)
         self._count()
         if self._terminal is not None:
             self._terminal.erase()
@@ -364,6 +369,21 @@ class _Terminal:
     def _make_room(self, record: logging.LogRecord) -> bool:
         self.erase()
         return True
+
+
+class _Once(logging.Filter):
+    """Lets each message pass once: of a certificate that does not hold Scrapy tells with every connection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        is_new = message not in self._told
+        if len(self._told) < _MOST_TOLD:
+            self._told.add(message)
+        return is_new
 
 
 def _make_no_records_in_vain() -> None:

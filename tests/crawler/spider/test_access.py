@@ -28,18 +28,18 @@ DAY = timedelta(days=1)
 
 
 class Certificates:
-    """Certificates of 127.0.0.1, each signed by its own key."""
+    """Certificates of an address, each signed by its own key."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def make(self, name: str, ends: timedelta) -> ssl.SSLContext:
+    def make(self, name: str, ends: timedelta, address: str = "127.0.0.1") -> ssl.SSLContext:
         """Return what a server shows."""
         key = ec.generate_private_key(ec.SECP256R1())
         own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         now = datetime.now(UTC)
         unsigned = x509.CertificateBuilder(own, own, key.public_key(), 1, now - 2 * DAY, now + ends)
-        names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+        names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(address))])
         certificate = unsigned.add_extension(names, critical=False).sign(key, hashes.SHA256())
         form = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
         self.path(name).write_bytes(
@@ -68,6 +68,13 @@ def test_pages_behind_an_expired_certificate_are_stored(certificates: Certificat
     with LocalSite(PAGES, tls=certificates.make("expired", -DAY)) as site:
         result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
     assert result.paths(site.url) == ["/", "/a"]
+
+
+def test_a_certificate_of_another_address_is_told_in_one_line(certificates: Certificates, tmp_path: Path) -> None:
+    with LocalSite(PAGES, tls=certificates.make("other", DAY, "127.0.0.2")) as site:
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert result.paths(site.url) == ["/", "/a"]
+    assert result.stderr.count("Remote certificate is not valid") == 1
 
 
 def test_certificates_are_checked_where_that_is_asked_for(
