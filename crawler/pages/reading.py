@@ -10,7 +10,8 @@ from scrapy.http import HtmlResponse
 from scrapy.http.headers import Headers
 
 from crawler.page import Page, UnexaminedPage
-from crawler.pages.extraction import Extraction, LinkRules, content_type_of, read_robots_header
+from crawler.pages.directives import read_robots_header
+from crawler.pages.extraction import Extraction, LinkRules, content_type_of
 from crawler.request_meta import FETCHED
 from dedup.signature.charsets import decode_declared
 from dedup.stage.addresses import referrer_of

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from crawler.pages.extraction import Extraction, LinkRules, extract_page, read_directives, read_robots_header
+from crawler.pages.directives import read_directives, read_robots_header
+from crawler.pages.extraction import Extraction, LinkRules, extract_page
 from settings import default
 from tests.crawler.conftest import Crawling
 from tests.crawling import ROOT, crawl, environment, pages_in
