@@ -23,6 +23,7 @@ from twisted.python.failure import Failure
 from crawler.scrapy_private import (
     Connection,
     ConnectionFactory,
+    allow_lines,
     connect_with,
     cookies_of,
     is_reading_headers,
@@ -175,7 +176,9 @@ class _BoundedConnection(Connection):
 
     def request(self, request: Any) -> Any:
         self._header_bytes = 0
-        return super().request(request)
+        answered = super().request(request)
+        allow_lines(self, MOST_HEADER_BYTES)
+        return answered
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 -- Twisted's name
         super().dataReceived(data)  # type: ignore[no-untyped-call]

@@ -49,6 +49,11 @@ def connect_with(handler: HTTP11DownloadHandler, factory: type[ConnectionFactory
     handler._pool._factory = factory
 
 
+def allow_lines(connection: Connection, most: int) -> None:
+    """Let a line of the headers have so many bytes; Twisted takes 16 kB for the end of the connection."""
+    connection._parser.MAX_LENGTH = most  # type: ignore[union-attr]
+
+
 def is_reading_headers(connection: Connection) -> bool:
     """Return whether a connection is at the headers of a response."""
     return connection._parser is not None and connection._parser.state in (STATUS, HEADER)
