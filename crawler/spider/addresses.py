@@ -24,6 +24,7 @@ from dedup.addresses.discarder import read_discarder
 from dedup.addresses.rule import AddressRule
 from dedup.console import plain
 from dedup.errors import SettingsError
+from dedup.rules.decisions import Decision
 from dedup.rules.documents import Verdict
 from dedup.rules.word_lists import DATE_WORDS
 from dedup.stage.addresses import LAST, AddressMiddleware, to_last
@@ -218,11 +219,16 @@ class AddressPatterns:
             found.referrer = referrer or found.referrer
             _log(pattern, found)
 
-    def note_kept(self, item: Any) -> None:
+    def note_kept(self, item: Any, decision: Decision) -> None:
+        """Handle the signal `document_kept`."""
+        if isinstance(item, Page) and decision.verdict is not Verdict.UNCHANGED:
+            self.note(item.url, None if item.text is None else f"{item.title}\n{item.text}", item.referrer)
+
+    def note_unchanged(self, item: Any) -> None:
         """Handle the signal `item_scraped`: then the text of an unchanged page is known, too."""
-        if isinstance(item, Page) and item.verdict is not None:
+        if isinstance(item, Page) and item.verdict == Verdict.UNCHANGED.value:
             text = None if item.text is None else f"{item.title}\n{item.text}"
-            self.note(item.url, text, item.referrer, is_unchanged=item.verdict == Verdict.UNCHANGED.value)
+            self.note(item.url, text, item.referrer, is_unchanged=True)
 
     def note_copy(self, item: Any) -> None:
         """Handle the signal `document_dropped`."""

@@ -177,7 +177,8 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
         crawler.signals.connect(spider.note_verdict, document_kept)
-        crawler.signals.connect(spider.patterns.note_kept, signals.item_scraped)
+        crawler.signals.connect(spider.patterns.note_kept, document_kept)
+        crawler.signals.connect(spider.patterns.note_unchanged, signals.item_scraped)
         crawler.signals.connect(spider.patterns.note_copy, document_dropped)
         return spider
 
