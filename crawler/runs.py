@@ -175,7 +175,6 @@ def choose_run(found: Sequence[CrawlRun], spider: str, arguments: Mapping[str, s
 
     Raises:
         DedupError: another process is at it.
-        SettingsError: it has kept as many pages as it may.
     """
     if name:
         return next((run for run in found if run.name == name), None)
@@ -199,8 +198,8 @@ def arguments_to_go_on(run: CrawlRun, arguments: Mapping[str, str]) -> dict[str,
     Raises:
         SettingsError: a secret value is missing, or the run has kept as many pages as it may.
     """
-    is_rest = run.asked is not None and run.asked.is_meant_by(arguments)
-    completed = {**(run.asked.arguments if run.asked and is_rest else {}), **arguments}
+    said_before = run.asked.arguments if run.asked and run.asked.is_meant_by(arguments) else {}
+    completed = {**said_before, **arguments}
     _require_secrets(f"-a {name}={value}" for name, value in completed.items() if HIDDEN in value)
     if run.has_all(completed):
         raise SettingsError(

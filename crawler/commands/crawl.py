@@ -66,8 +66,8 @@ class Command(crawl.Command):
         assert self.settings is not None
         assert self.crawler_process is not None
         spiders = self.crawler_process.spider_loader
-        of_sites = [name for name in args if name in spiders.list() and issubclass(spiders.load(name), SiteSpider)]
-        if len(args) == 1 and of_sites and not opts.new:
+        is_known = len(args) == 1 and args[0] in spiders.list()
+        if is_known and issubclass(spiders.load(args[0]), SiteSpider) and not opts.new:
             try:
                 self._go_on(args[0], opts)
             except DedupError as error:

@@ -84,7 +84,7 @@ class Command(ScrapyCommand):
 
         from crawler.feeds.kept_pages import choose_run
         from crawler.feeds.writing import Feeds
-        from crawler.frontier.known_runs import find_runs
+        from crawler.frontier.known_runs import find_run
         from crawler.spider.site import SiteSpider
         from dedup.console import counted, plain
         from dedup.errors import SettingsError
@@ -101,7 +101,7 @@ class Command(ScrapyCommand):
         with closing(Database(settings.database_url, read_only=True)) as database:
             require_file(database)
             run = choose_run(database, name)
-            begun = next((each for each in find_runs(database, worker_name()) if each.name == run), None)
+            begun = find_run(database, worker_name(), run)
         try:
             feeds = Feeds(crawler)
         except NotConfigured:

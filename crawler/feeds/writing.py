@@ -33,7 +33,7 @@ from scrapy.utils.defer import ensure_awaitable
 
 from crawler.feeds.kept_pages import RESTORED, KeptPages
 from crawler.feeds.warc import ENDING, FORMATS
-from crawler.frontier.known_runs import find_runs
+from crawler.frontier.known_runs import find_run
 from crawler.frontier.store import FrontierSettings
 from crawler.page import Page
 from crawler.runs import CrawlRun, command_to_export, file_of, name_of_run
@@ -302,7 +302,7 @@ def _unwritable(path: object, number: int | None) -> SettingsError:
 
 def _find_begun(settings: FrontierSettings) -> CrawlRun | None:
     with closing(Database(settings.database_url, settings.lock_timeout, read_only=True)) as database:
-        return next((run for run in find_runs(database, worker_name()) if run.name == settings.run), None)
+        return find_run(database, worker_name(), settings.run)
 
 
 def _fields_of(slot: FeedSlot) -> list[str]:

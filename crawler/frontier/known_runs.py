@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, func, select, true, update
 
 from crawler.frontier import schema
 from crawler.frontier.schema import TABLES, State, parts, runs
@@ -19,7 +19,7 @@ from dedup.store.schema import runs as decided_runs
 _LEFT = (State.QUEUED, State.TAKEN, State.PARKED)
 
 
-def find_runs(database: Database, me: str) -> list[CrawlRun]:
+def find_runs(database: Database, me: str, name: str = "") -> list[CrawlRun]:
     """Return what the frontier knows of runs, the one that was started or continued last first.
 
     Most runs that have finished it knows no more.
@@ -27,6 +27,7 @@ def find_runs(database: Database, me: str) -> list[CrawlRun]:
     Args:
         database: where the frontier is, if there is one.
         me: the name of this process, see `dedup.store.processes`.
+        name: that of the run that is wanted; "" for all.
 
     Raises:
         DatabaseError: the database cannot be read.
@@ -37,8 +38,14 @@ def find_runs(database: Database, me: str) -> list[CrawlRun]:
         if not has_tables(database, connection, TABLES):
             return []
         started = func.coalesce(runs.c.saved, runs.c.started)
-        rows = connection.execute(select(runs).order_by(started.desc(), runs.c.id.desc())).all()
+        query = select(runs).where(runs.c.name == name if name else true())
+        rows = connection.execute(query.order_by(started.desc(), runs.c.id.desc())).all()
         return [_read(connection, row, me) for row in rows]
+
+
+def find_run(database: Database, me: str, name: str) -> CrawlRun | None:
+    """Return the run of this name; None where the frontier does not know it; errors are those of `find_runs`."""
+    return next(iter(find_runs(database, me, name)), None)
 
 
 def find_unfinished(database: Database, me: str) -> list[CrawlRun]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import lru_cache
-from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -152,8 +152,7 @@ class AddressPatterns:
 
     def is_last(self, url: str) -> bool:
         """Return whether an address is fetched when nothing else is left."""
-        found = [self._yields[each] for each in patterns_of(url) if each in self._yields]
-        return any(each.in_vain >= MOST_IN_VAIN or each.repeated >= MOST_REPEATED for each in found)
+        return any(_state(pattern, found) is not _State.OPEN for pattern, found in self._known(url))
 
     def is_over(self, url: str, *, is_known: bool | None = None) -> bool:
         """Return whether an address is not fetched at all.
@@ -162,23 +161,25 @@ class AddressPatterns:
             url: the address.
             is_known: whether an earlier crawl has seen its page; None where that was not asked: then it may be.
         """
-        for pattern in patterns_of(url):
-            found = self._yields.get(pattern)
-            if found is None or not _is_over(pattern, found) or (found.is_recalled and is_known is not False):
+        for pattern, found in self._known(url):
+            if _state(pattern, found) is not _State.OVER or (found.is_recalled and is_known is not False):
                 continue
             if pattern.text not in self._told:
                 self._told.add(pattern.text)
-                is_repeated = found.repeated >= 2 * MOST_REPEATED
-                self._over.append(
-                    OverPattern(pattern.text, NOTHING_NEW if is_repeated else ONLY_COPIES, found.referrer)
-                )
+                reason = NOTHING_NEW if found.repeated >= 2 * MOST_REPEATED else ONLY_COPIES
+                self._over.append(OverPattern(pattern.text, reason, found.referrer))
             return True
         return False
 
     def is_recalled(self, url: str) -> bool:
         """Return whether an address is fetched only if an earlier crawl has seen its page."""
-        found = [self._yields[each] for each in patterns_of(url) if each in self._yields]
-        return any(each.is_recalled for each in found)
+        return any(found.is_recalled for _, found in self._known(url))
+
+    def _known(self, url: str) -> Iterator[tuple[Pattern, _Yield]]:
+        """Yield the patterns of an address of which pages were noted, and what these have brought."""
+        for pattern in patterns_of(url):
+            if (found := self._yields.get(pattern)) is not None:
+                yield pattern, found
 
     def is_repeated(self, body_digest: bytes) -> bool:
         """Note a page without content; say whether so many others had the same bytes that their links lead nowhere."""
@@ -196,39 +197,44 @@ class AddressPatterns:
             referrer: the page that links to it.
             is_unchanged: whether it is as an earlier crawl has seen it.
         """
-        found = [(each, self._of(each)) for each in patterns_of(url) if each.most == MOST_OF_NUMBERS]
+        found = [self._of(each) for each in patterns_of(url) if each.most == MOST_OF_NUMBERS]
         said = None if text is None or not found else hash(_besides_numbers(url, text))
-        if any(said in each.said for _, each in found):
-            self.note_in_vain(url, referrer)
-            for pattern, each in () if is_unchanged else found:
-                each.repeated += 1
-                _log(pattern, each)
+        if any(said in each.said for each in found):
+            self.note_in_vain(url, referrer, is_repeated=not is_unchanged)
             return
-        for _, each in found:
+        for each in found:
             if said is not None and len(each.said) < _MOST_SAID:
                 each.said.add(said)
         # What is known says nothing of what is not.
-        if not (is_unchanged and any(each.is_recalled for _, each in found)):
+        if not (is_unchanged and any(each.is_recalled for each in found)):
             self._bring(url, referrer)
 
-    def note_in_vain(self, url: str, referrer: str | None = None) -> None:
-        """Note a page that was not found, is a copy, or too short."""
+    def note_in_vain(self, url: str, referrer: str | None = None, *, is_repeated: bool = False) -> None:
+        """Note a page that was not found, is a copy, or too short, or says what others say, and was kept."""
         for pattern in patterns_of(url):
             found = self._of(pattern)
+            before = _state(pattern, found)
             found.in_vain += 1
+            found.repeated += is_repeated and pattern.most == MOST_OF_NUMBERS
             found.referrer = referrer or found.referrer
-            _log(pattern, found)
+            if (state := _state(pattern, found)) is not before:
+                level = logging.WARNING if state is _State.OVER else logging.INFO
+                message = "%s: %d pages in a row bring nothing new; %s"
+                logger.log(level, message, plain(pattern.text), found.in_vain, state.value)
 
     def note_kept(self, item: Any, decision: Decision) -> None:
         """Handle the signal `document_kept`."""
         if isinstance(item, Page) and decision.verdict is not Verdict.UNCHANGED:
-            self.note(item.url, None if item.text is None else f"{item.title}\n{item.text}", item.referrer)
+            self._note_page(item, is_unchanged=False)
 
     def note_unchanged(self, item: Any) -> None:
         """Handle the signal `item_scraped`: then the text of an unchanged page is known, too."""
         if isinstance(item, Page) and item.verdict == Verdict.UNCHANGED.value:
-            text = None if item.text is None else f"{item.title}\n{item.text}"
-            self.note(item.url, text, item.referrer, is_unchanged=True)
+            self._note_page(item, is_unchanged=True)
+
+    def _note_page(self, page: Page, *, is_unchanged: bool) -> None:
+        text = None if page.text is None else f"{page.title}\n{page.text}"
+        self.note(page.url, text, page.referrer, is_unchanged=is_unchanged)
 
     def note_copy(self, item: Any) -> None:
         """Handle the signal `document_dropped`."""
@@ -259,17 +265,19 @@ class AddressPatterns:
         return found
 
 
-def _is_over(pattern: Pattern, found: _Yield) -> bool:
-    return found.in_vain >= MOST_IN_VAIN + pattern.most or found.repeated >= 2 * MOST_REPEATED
+class _State(Enum):
+    """What becomes of the addresses of a pattern."""
+
+    OPEN = "all of them are fetched"
+    LAST = "others of such addresses are fetched last"
+    OVER = "no more of such addresses are fetched"
 
 
-def _log(pattern: Pattern, found: _Yield) -> None:
-    if found.in_vain == MOST_IN_VAIN or found.repeated == MOST_REPEATED:
-        message = "%s: %d pages in a row bring nothing new; others of such addresses are fetched last"
-        logger.info(message, plain(pattern.text), found.in_vain)
-    elif found.in_vain == MOST_IN_VAIN + pattern.most or found.repeated == 2 * MOST_REPEATED:
-        message = "%s: %d pages in a row bring nothing new; no more of such addresses are fetched"
-        logger.warning(message, plain(pattern.text), found.in_vain)
+def _state(pattern: Pattern, found: _Yield) -> _State:
+    if found.in_vain >= MOST_IN_VAIN + pattern.most or found.repeated >= 2 * MOST_REPEATED:
+        return _State.OVER
+    is_last = found.in_vain >= MOST_IN_VAIN or found.repeated >= MOST_REPEATED
+    return _State.LAST if is_last else _State.OPEN
 
 
 class SiteAddressMiddleware(AddressMiddleware):
@@ -328,14 +336,11 @@ def _besides_numbers(url: str, text: str) -> str:
     """Return what a text says besides dates, numbers of its address and its neighbours', and those that count up."""
     own = {int(number) + step for number in _NUMBER.findall(url)[-5:] for step in (-1, 0, 1)}
     numbers = list(map(int, _NUMBER.findall(text)))
-    counting = {
-        place + step
-        for place, (number, following) in enumerate(pairwise(numbers))
-        if following == number + 1
-        for step in (0, 1)
-    }
-    places = count()
-    left = _NUMBER.sub(lambda found: "" if next(places) in counting or int(found[0]) in own else found[0], text)
+    counts_up = (
+        number in own or before == number - 1 or behind == number + 1
+        for before, number, behind in zip([None, *numbers], numbers, [*numbers[1:], None], strict=False)
+    )
+    left = _NUMBER.sub(lambda found: "" if next(counts_up) else found[0], text)
     if len(left) <= _MOST_OF_A_DATE:
         left = _NAMES_OF_DATES.sub("", left)
     return "".join(left.split())

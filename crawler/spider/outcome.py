@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 
 from crawler.pages.extraction import Extraction, LinkRules
@@ -59,14 +58,12 @@ class Outcomes:
     """Says what responses come to, wherever they are from.
 
     Args:
-        crawler: the crawl.
         rules: which links are its own, and whether pages may ask not to be stored.
         reader: reads pages.
         soft_errors: knows answers that hold no content.
     """
 
-    def __init__(self, crawler: Crawler, rules: LinkRules, reader: PageReader, soft_errors: SoftErrors) -> None:
-        self._crawler = crawler
+    def __init__(self, rules: LinkRules, reader: PageReader, soft_errors: SoftErrors) -> None:
         self._rules = rules
         self._reader = reader
         self._soft_errors = soft_errors
@@ -85,8 +82,8 @@ class Outcomes:
         extraction = read.extraction
         if extraction.is_move:
             return Outcome(redirect=extraction.leads_to or "")
-        reason = await self._why_none(read)
-        _, nofollow = read.directives(self._rules)
+        noindex, nofollow = read.directives(self._rules)
+        reason = await self._why_none(read, noindex=noindex)
         follows = with_links and not nofollow and reason not in (NOT_FOUND, MAYBE_GONE)
         return Outcome(
             read,
@@ -97,10 +94,9 @@ class Outcomes:
             leads_to=extraction.leads_to if follows else None,
         )
 
-    async def _why_none(self, read: ReadPage) -> str | None:
+    async def _why_none(self, read: ReadPage, *, noindex: bool) -> str | None:
         """Return why a page is not stored, in one word; None if it is."""
         was_page = LAST_VISIT in read.response.meta
-        noindex, _ = read.directives(self._rules)
         if noindex and not was_page:
             return NOINDEX
         reason = await self._why_no_content(read, was_page=was_page)

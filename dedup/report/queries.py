@@ -89,17 +89,20 @@ def read_not_examined(connection: Connection, run: str | None) -> list[NotExamin
     return [NotExamined(kind, int(count), *rest) for kind, count, *rest in connection.execute(statement)]
 
 
-def count_skipped(connection: Connection, run: str | None, host: str = "", *, fetched: bool = True) -> dict[str, int]:
+def count_skipped(
+    connection: Connection, run: str | None, host: str = "", *, fetched: bool | None = None
+) -> dict[str, int]:
     """Return how many pages were skipped in a run, or in all, by reasons, the most frequent first.
 
     Args:
         connection: to the database.
         run: its name; None: all runs.
         host: of the pages; "": any.
-        fetched: whether those are wanted that were asked for, or the others.
+        fetched: whether those are wanted that were asked for, or the others; None: both.
     """
     statement = _skipped(select(skipped.c.reason, func.count()), run, host).group_by(skipped.c.reason)
-    statement = statement.where(skipped.c.fetched.is_(fetched))
+    if fetched is not None:
+        statement = statement.where(skipped.c.fetched.is_(fetched))
     return {row[0]: row[1] for row in connection.execute(statement.order_by(func.count().desc(), skipped.c.reason))}
 
 
@@ -163,7 +166,7 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 cluster_count=_count_clusters(connection, where, groups),
                 over_limit=_over_limit(connection, where, hosts),
                 not_examined=[] if selection.host else read_not_examined(connection, run),
-                skip_counts=count_skipped(connection, run, selection.host),
+                skip_counts=count_skipped(connection, run, selection.host, fetched=True),
                 not_fetched=count_skipped(connection, run, selection.host, fetched=False),
                 max_skipped=selection.max_skipped,
                 duplicates=read_rows(connection, where & is_duplicate),
@@ -192,9 +195,7 @@ def read_noted(database: Database, run: str) -> Noted:
     """Return what a run has not decided; skipped pages whether they were asked for or not."""
     with database.read() as connection:
         items = sum(each.count for each in read_not_examined(connection, run))
-        counts = Counter(count_skipped(connection, run))
-        counts.update(count_skipped(connection, run, fetched=False))
-        return Noted(items, counts)
+        return Noted(items, count_skipped(connection, run))
 
 
 def read_largest_clusters(database: Database, run: str, limit: int) -> list[Cluster]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, exists, func, select
 
 from dedup.signature.normalise import clean
 from dedup.store.database import Database, insert_into
@@ -60,9 +60,15 @@ def note_skipped(database: Database, run_id: int, noted: Iterable[Skipped]) -> N
     rows = {}
     for each in noted:
         digest = key_digest(each.key)
-        *texts, is_fetched = each
-        values = dict(zip(("key", "reason", "detail", "referrer"), map(clean, texts), strict=True))
-        rows[digest] = {"run_id": run_id, "key_digest": digest, **values, "fetched": is_fetched}
+        rows[digest] = {
+            "run_id": run_id,
+            "key_digest": digest,
+            "key": clean(each.key),
+            "reason": clean(each.reason),
+            "detail": clean(each.detail),
+            "referrer": clean(each.referrer),
+            "fetched": each.is_fetched,
+        }
     if rows:
         with database.write() as connection:
             require_run(connection, run_id)
@@ -81,8 +87,11 @@ def read_skipped_keys(database: Database, reason: str, most: int) -> list[str]:
 
 def forget_decided(database: Database, run_id: int) -> None:
     """Forget what was noted as skipped and has got a verdict since in the same run, as where a process died between."""
-    of_run = verdicts.select().where(verdicts.c.run_id == run_id, verdicts.c.document_id == documents.c.id).exists()
-    is_decided = documents.select().where(documents.c.key_digest == skipped.c.key_digest, of_run).exists()
+    is_decided = exists().where(
+        documents.c.key_digest == skipped.c.key_digest,
+        verdicts.c.document_id == documents.c.id,
+        verdicts.c.run_id == run_id,
+    )
     with database.write() as connection:
         connection.execute(delete(skipped).where(skipped.c.run_id == run_id, is_decided))
 
