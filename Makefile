@@ -38,7 +38,7 @@ crawl: $(VENV)/crawl
 	@$(BIN)/scrapy crawl site -L WARNING -a "url=$(URL)" $(ARGS)
 else
 crawl: $(VENV)/crawl
-	@$(BIN)/python -m crawler.demo crawl -L WARNING $(ARGS)
+	@$(BIN)/python -m crawler.demo crawl $(ARGS)
 endif
 
 help:

@@ -131,7 +131,7 @@ def _command(*arguments: str) -> None:
 
 def _crawl(**settings: str) -> None:
     """Crawl the demo site with some settings."""
-    command = [sys.executable, "-m", "crawler.demo", "crawl", "-L", "WARNING"]
+    command = [sys.executable, "-m", "crawler.demo", "crawl"]
     command += [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
     subprocess.run(command, check=True, cwd=PROJECT, stdout=subprocess.DEVNULL)
 

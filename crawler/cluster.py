@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -129,8 +130,15 @@ def start_part(
     )
 
 
-def crawl(database: str, site: str, count: int, arguments: Sequence[str]) -> int:
+def crawl(database: str, site: str, count: int, arguments: Sequence[str], said: Sequence[str]) -> int:
     """Crawl in so many parts at once; print what they log, and the summary of the one that ends the run.
+
+    Args:
+        database: the URL of a PostgreSQL database.
+        site: where to start.
+        count: how many parts.
+        arguments: more of the command line of `scrapy crawl site`.
+        said: the command that a person has typed, without these.
 
     Returns:
         The exit status: that of the first part that failed, 0 if none did.
@@ -138,9 +146,8 @@ def crawl(database: str, site: str, count: int, arguments: Sequence[str]) -> int
     run = os.environ.get("DEDUP_RUN") or name_by_time()
     # Each part has processes for extraction of its own.
     own = max(1, (os.cpu_count() or 1) // count)
-    said = f"make cluster PARTS={count} URL={site}"
-    given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"DEDUP_WORKERS={own}", "-s", f"SCRAPY_COMMAND_LINE={said}"]
-    given += arguments
+    given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"DEDUP_WORKERS={own}", *arguments]
+    given += ["-s", f"SCRAPY_COMMAND_LINE={shlex.join([*said, *arguments])}"]
     print("while it runs, too: make cluster-report", flush=True)
     with ThreadPoolExecutor(count) as threads:
         parts = [f"{number}/{count}" for number in range(1, count + 1)]
@@ -189,7 +196,8 @@ def main() -> int:
             variables = {**os.environ, "DEDUP_DATABASE_URL": url}
             return subprocess.run(command, check=False, cwd=PROJECT, env=variables).returncode  # noqa: S603 -- the user's own
         with _site(options.url) as site:
-            status = crawl(url, site, options.parts, arguments)
+            said = ["make", "cluster", f"PARTS={options.parts}", *([f"URL={options.url}"] if options.url else [])]
+            status = crawl(url, site, options.parts, arguments, said)
     return status
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -156,9 +157,10 @@ def crawl(scrapy_arguments: list[str], *, is_begun: bool) -> int:
     # Ctrl-C reaches the crawl as well, which then finishes the pages under way and still
     # needs the site. A handler, unlike SIG_IGN, is not handed down to the child.
     signal.signal(signal.SIGINT, lambda signum, frame: None)
+    said = shlex.join(["make", "crawl", *scrapy_arguments])
     with server_at_its_usual_address() as server:
-        arguments = [] if is_begun else ["-a", f"url={server.url}/", "-s", "SCRAPY_COMMAND_LINE=make crawl"]
-        command = [sys.executable, "-m", "scrapy", "crawl", "site", *arguments, *scrapy_arguments]
+        arguments = [] if is_begun else ["-a", f"url={server.url}/", "-s", f"SCRAPY_COMMAND_LINE={said}"]
+        command = [sys.executable, "-m", "scrapy", "crawl", "site", "-L", "WARNING", *arguments, *scrapy_arguments]
         return subprocess.run(command, check=False).returncode  # noqa: S603 -- the user's own arguments
 
 

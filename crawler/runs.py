@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -33,6 +34,7 @@ _STAT = "dedup/run"
 _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
 _DATABASE = "DEDUP_DATABASE_URL"
 _LIMIT = "max_pages"
+_VARIABLE = re.compile("(?:PARTS|URL)=")
 
 
 def name_of_run(crawler: Crawler) -> str:
@@ -237,7 +239,14 @@ def command_to_continue(crawler: Crawler, *, has_all: bool = False) -> str:
     limit = getattr(getattr(crawler.spider, "arguments", None), _LIMIT, None)
     if has_all and limit:
         said = [*_without_limit(said), "-a", f"{_LIMIT}={2 * limit}"]
-    return shlex.join([*_variables(crawler), *said])
+    return shlex.join([*_variables(crawler), *(_for_make(said) if is_by_make(crawler) else said)])
+
+
+def _for_make(words: Sequence[str]) -> list[str]:
+    """Return a command line of `make`: arguments of Scrapy are one of its variables."""
+    variables = [word for word in words[2:] if _VARIABLE.match(word)]
+    arguments = [word for word in words[2:] if not _VARIABLE.match(word)]
+    return [*words[:2], *variables, *([f"ARGS={shlex.join(arguments)}"] if arguments else [])]
 
 
 def _without_limit(words: Sequence[str]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from tests.docs.pages import ROOT, Block, all_blocks
 from tests.docs.settings_table import KNOWN
 
 _RUN = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
-_CRAWL = "-m crawler.demo crawl -L WARNING"
+_CRAWL = "-m crawler.demo crawl"
 # What is different each time.
 _CHANGING = (
     (_RUN, "RUN"),

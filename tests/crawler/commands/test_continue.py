@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import Popen
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from scrapy.utils.test import get_crawler
 
 from crawler.frontier.scheduler import MOST_IN_VAIN
-from crawler.runs import Asked, CrawlRun, arguments_to_go_on, choose_run
+from crawler.runs import WORDS, Asked, CrawlRun, arguments_to_go_on, choose_run, command_to_continue
 from crawler.secrets import without_password, without_secret
+from crawler.spider.site import SiteSpider
 from dedup.errors import DedupError, SettingsError
 from tests.crawler.conftest import count_pages
 from tests.crawler.demo.truth import expected_totals
@@ -304,6 +307,27 @@ def test_a_command_goes_on_with_what_was_asked_for_the_same(
 ) -> None:
     found = choose_run(KNOWN, "site", arguments, name)
     assert (found and found.name) == chosen
+
+
+@pytest.mark.parametrize(
+    ("said", "printed"),
+    [
+        ("make crawl", "make crawl 'ARGS=-a max_pages=6'"),
+        (
+            "make crawl --database 'a b.db' -a max_pages=3",
+            "make crawl 'ARGS=--database '\"'\"'a b.db'\"'\"' -a max_pages=6'",
+        ),
+        (
+            "make cluster PARTS=2 URL=http://a.example/",
+            "make cluster PARTS=2 URL=http://a.example/ 'ARGS=-a max_pages=6'",
+        ),
+        ("scrapy crawl site --new -amax_pages=3", "scrapy crawl site -a max_pages=6"),
+    ],
+)
+def test_command_that_is_printed_is_the_one_that_was_typed_with_a_larger_limit(said: str, printed: str) -> None:
+    crawler = get_crawler(SiteSpider, {WORDS: said})
+    crawler.spider = SimpleNamespace(arguments=SimpleNamespace(max_pages=3))  # type: ignore[assignment]
+    assert command_to_continue(crawler, has_all=True) == printed
 
 
 def test_what_is_left_out_is_what_was_said_before() -> None:
