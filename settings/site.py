@@ -9,6 +9,7 @@ import os
 DEPTH_PRIORITY = 1
 # In the database, so that a crawl that was killed goes on where it was.
 SCHEDULER = "crawler.frontier.scheduler.FrontierScheduler"
+DOWNLOADER = "crawler.politeness.pausing.HostDownloader"
 REQUEST_FINGERPRINTER_CLASS = "crawler.spider.conditional.KindFingerprinter"
 
 DEDUP_TEXT_FIELD = '{"Page": "text", "UnexaminedPage": null}'

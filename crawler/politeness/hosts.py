@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
@@ -36,8 +37,13 @@ PATIENCE = 600.0
 """For so many seconds a host may fail until the crawl goes on without it."""
 
 FAILED = "failed"
-"""Key of a request's meta: how often it has failed while its host answered, and when that was counted."""
+"""Key of a request's meta: how often it has failed while its host answered, since when it is asked for, and when a
+failure was counted last."""
 
+_PAGES_OF_A_HOST = 3
+"""So many pages that fail in a row say as much of their host as one answer that speaks of it."""
+
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _LONG_PAUSE = 10.0
 # Longer ones are none, and would not fit an index.
 _LONGEST_HOST = 255
@@ -87,18 +93,19 @@ def slower(delay: float) -> float:
 
 
 def is_this_machine(host: str) -> bool:
-    """Return whether a host is the machine that the crawl runs on, by its name alone."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
+    """Return whether a host, as `host_of` names it, is the machine that the crawl runs on, by its name alone."""
     try:
-        return ip_address(host.strip("[]")).is_loopback
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or name.endswith(".localhost") or ip_address(name).is_loopback
     except ValueError:
         return False
 
 
 def host_of(request: Request | Response) -> str:
-    """Return the host that a request goes to, by which the crawl knows it."""
-    return (urlparse_cached(request).hostname or "")[:_LONGEST_HOST]
+    """Return the host that a request goes to, by which the crawl knows it: with its port, if that is not the usual."""
+    parts = urlparse_cached(request)
+    host = parts.netloc.rpartition("@")[2].lower().removesuffix(_DEFAULT_PORTS.get(parts.scheme, ""))
+    return host.removesuffix(":")[:_LONGEST_HOST]
 
 
 def retry_after(response: Response) -> float | None:
@@ -115,8 +122,7 @@ class Host:
         answered: when that was asked for which it has answered last, if only robots.txt, by the clock of `Hosts`.
         served: the same of pages.
         failing_since: since when it has not served a page; 0 if it has.
-        strikes: how many requests have failed since it has served a page.
-        pauses: how often it was paused since.
+        strikes: how many pages have failed since; what speaks of the host counts as `_PAGES_OF_A_HOST`.
         paused_until: when it may be asked again.
         crawl_delay: the seconds between two requests that it asks for.
         learnt: those that it has taught by sending requests away.
@@ -129,7 +135,6 @@ class Host:
     served: float = 0.0
     failing_since: float = 0.0
     strikes: int = 0
-    pauses: int = 0
     paused_until: float = 0.0
     crawl_delay: float = 0.0
     learnt: float = 0.0
@@ -210,45 +215,53 @@ class Hosts:
         state.seconds += (seconds - state.seconds) / (4 if state.seconds else 1)
         state.served = max(state.served, asked)
         if asked >= state.paused_until:  # what was under way before says nothing of now
-            state.failing_since, state.strikes, state.pauses = 0.0, 0, 0
+            state.failing_since, state.strikes = 0.0, 0
         state.pages += 1
         if state.learnt and state.pages >= FASTER_AFTER:
             state.learnt, state.pages = state.learnt * _FASTER_BY, 0
 
     def note_failure(
-        self, host: str, why: str, requested: float | None = None, *, answers: bool = True, of_page: int = 0
-    ) -> None:
-        """Pause a host that does not serve what it is asked for, or park it.
+        self, host: str, why: str, requested: float | None = None, *, answers: bool = True, is_of_page: bool = False
+    ) -> bool:
+        """Note that a host does not serve what it is asked for; pause or park it where that is not of one page alone.
 
         Args:
             host: its name.
             why: what happened, in a few words.
             requested: the seconds for which it has asked to be left alone.
             answers: whether it has said so itself; one that has never said anything is not waited for.
-            of_page: how often it has failed to serve the same page while it served others; 0 if that is not so.
+            is_of_page: whether it may be the page's fault: others in a row have to fail, too.
+
+        Returns:
+            Whether it is left alone now.
         """
         state, now = self._hosts[host], self._clock()
         state.is_known |= answers
         if host in self._parked:
-            return
+            return True
         if now < state.paused_until:  # this was under way
             if requested is not None:
                 state.paused_until = max(state.paused_until, now + pause_seconds(self._patience, 1, requested, 0))
-            return
-        if not of_page:
-            state.failing_since = state.failing_since or now
-            state.pauses += 1
-        is_hopeless = not state.is_known
-        if is_hopeless or (not of_page and now - state.failing_since >= self._patience):
+            return True
+        state.failing_since = state.failing_since or now
+        before = state.strikes // _PAGES_OF_A_HOST
+        state.strikes += 1 if is_of_page else _PAGES_OF_A_HOST
+        pauses = state.strikes // _PAGES_OF_A_HOST
+        if pauses == before:
+            return False
+        if not state.is_known or now - state.failing_since >= self._patience:
             self._parked[host] = why
-            how_long = "has never answered" if is_hopeless else f"has failed for {duration(now - state.failing_since)}"
+            how_long = (
+                f"has failed for {duration(now - state.failing_since)}" if state.is_known else "has never answered"
+            )
             logger.warning("%s %s (%s): its pages wait until the crawl is continued", plain(host), how_long, why)
-            return
-        seconds = pause_seconds(self._patience, of_page or state.pauses, requested, self._chance())
+            return True
+        seconds = pause_seconds(self._patience, pauses, requested, self._chance())
         state.paused_until = now + seconds
         self._paused.add(host)
         level = logging.WARNING if seconds >= _LONG_PAUSE else logging.INFO
         logger.log(level, "%s is left alone for %.3g s: %s", plain(host), seconds, why)
+        return True
 
     def slow_down(self, host: str, delay: float) -> None:
         """Let a host be asked more slowly than with a delay, with which it has served pages until it was too fast."""

@@ -22,7 +22,6 @@ from zope.interface import implementer  # type: ignore[import-untyped]
 
 from crawler.arguments import ascii_host
 from crawler.pages.extraction import LinkRules, host_and_port, ports_for_all
-from crawler.politeness.hosts import host_of
 from crawler.reasons import INNER_ADDRESS, OTHER_HOST, Refused
 from crawler.request_meta import ARCHIVED, KIND, RESOURCE, ROBOTS_TXT
 from crawler.settings import CrawlerSettings, Network
@@ -229,7 +228,7 @@ class InnerAddressMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         if isinstance(exception, CannotResolveHostError):
-            refusal = self._rules.refusal(host_of(request))
+            refusal = self._rules.refusal(urlparse_cached(request).hostname or "")
             if refusal is not None:
                 raise refusal from None
 

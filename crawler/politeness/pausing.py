@@ -6,12 +6,14 @@ import logging
 import time
 from http import HTTPStatus
 from typing import Self
+from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
-from scrapy.core.downloader import Slot
+from scrapy.core.downloader import Downloader, Slot
 from scrapy.crawler import Crawler
 from scrapy.extensions.throttle import AutoThrottle
 from scrapy.http import Response
+from scrapy.utils.httpobj import urlparse_cached
 
 from crawler.politeness.hosts import FAILED, Hosts, host_of, is_this_machine, retry_after
 from crawler.politeness.robots import RobotsUnreachableError
@@ -24,10 +26,16 @@ logger = logging.getLogger(__name__)
 # They speak of the host, and not of the page alone.
 _SENT_AWAY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _OTHER_FAILURES = (408, *range(500, 600))
-# Of one page of a host that is well the others would have to wait.
-_STRIKES = 3
 MOST_FAILURES = 6
 """How often a page may fail while its host answers, if only for robots.txt, before it is skipped."""
+
+
+class HostDownloader(Downloader):
+    """Scrapy's downloader; another port is another host to it, as it is to the frontier: see `host_of`."""
+
+    def get_slot_key(self, request: Request) -> str:
+        key = super().get_slot_key(request)
+        return host_of(request) if key == urlparse_cached(request).hostname else key
 
 
 class Pace(AutoThrottle):
@@ -79,9 +87,9 @@ class PausingMiddleware:
     - A host that answers 429 or 503 is left alone at once, for as long as Retry-After says, else for longer and longer;
       one that answers otherwise with 5xx, not in time, or not at all, after the third request in a row.
     - What was refused, or was about to be asked for, goes back to the frontier.
-    - A page is skipped if it fails again (`RETRY_TIMES`) though its host has served other pages since. One that gets
-      429 or 503, or whose host has answered nothing but robots.txt, is skipped once it has failed `MOST_FAILURES`
-      times, each time after another answer. While a host is down that does not count.
+    - A page is skipped if it fails again (`RETRY_TIMES`) though its host has served others that were asked for after
+      it. One that gets 429 or 503, or whose host has answered nothing but robots.txt, is skipped once it has failed
+      `MOST_FAILURES` times, each time after another answer. While a host is down that does not count.
     - It has to be closer to the downloader than Scrapy's middlewares for retries and redirects.
     - Stats: `crawler/put_back`.
     """
@@ -90,14 +98,17 @@ class PausingMiddleware:
         self._crawler = crawler
         self._hosts = Hosts.of(crawler)
         self._retries = crawler.settings.getint("RETRY_TIMES")
+        self._asked: WeakKeyDictionary[Request, float] = WeakKeyDictionary()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> Request | None:
-        is_resting = ROW in request.meta and host_of(request) in self._hosts.resting
-        return self._put_back(request) if is_resting else None
+        if ROW in request.meta and host_of(request) in self._hosts.resting:
+            return self._put_back(request)
+        self._asked[request] = time.monotonic()
+        return None
 
     async def process_response(self, request: Request, response: Response) -> Request | Response:
         seconds = request.meta.get("download_latency")
@@ -135,26 +146,24 @@ class PausingMiddleware:
             # At once it would be refused again.
             request.meta["dont_retry"] = request.meta.get("dont_retry", False) or is_sent_away
             return None
-        state = self._hosts[host]
-        times, before = request.meta.get(FAILED, (0, 0.0))
-        if before > time.monotonic():  # of a process before the machine was started anew
-            before = 0.0
-        serves_others = bool(times) and state.served > before
-        # Where robots.txt fails, a host may serve pages at another port.
-        if not times or (state.answered if is_page else state.served) > before:
-            times += 1  # else nothing has changed since
-            request.meta[FAILED] = (times, time.monotonic())
-        may_be_of_page = is_page and not is_sent_away and serves_others
-        if times >= MOST_FAILURES or (may_be_of_page and times > self._retries):
+        state, now = self._hosts[host], time.monotonic()
+        times, since, counted = request.meta.get(FAILED, (0, self._asked.get(request, now), 0.0))
+        if counted > now:  # of a process before the machine was started anew
+            since, counted = now, 0.0
+        # Else nothing has changed since.
+        counts = not times or state.answered > counted
+        if counts:
+            times += 1
+            request.meta[FAILED] = (times, since, now)
+        may_be_of_page = is_page and not is_sent_away
+        if times >= MOST_FAILURES or (may_be_of_page and state.served > since and times > self._retries):
             request.meta["dont_retry"] = True
             return None
-        state.strikes += 1
         if status == HTTPStatus.TOO_MANY_REQUESTS and times == 1 and host not in self._hosts.resting:
             slot = self._crawler.engine.downloader.slots.get(host)
             self._hosts.slow_down(host, slot.delay if slot else 0.0)
-        if is_sent_away or not is_page or state.strikes >= _STRIKES:
-            of_page = times if serves_others else 0
-            self._hosts.note_failure(host, why, requested, answers=status is not None, of_page=of_page)
+        is_of_page = may_be_of_page and counts
+        if self._hosts.note_failure(host, why, requested, answers=status is not None, is_of_page=is_of_page):
             self._call_back(host)
         return self._put_back(request, lower=int(is_page))
 

@@ -6,8 +6,17 @@ import math
 import time
 
 import pytest
+from scrapy import Request
 
-from crawler.politeness.hosts import FASTER_AFTER, Hosts, is_this_machine, pause_seconds, read_retry_after, slower
+from crawler.politeness.hosts import (
+    FASTER_AFTER,
+    Hosts,
+    host_of,
+    is_this_machine,
+    pause_seconds,
+    read_retry_after,
+    slower,
+)
 from crawler.politeness.robots import MOST_BYTES, crawl_delay, decode, own_name, rules_for
 from crawler.reasons import is_mended_by_time
 
@@ -84,11 +93,22 @@ def test_host_that_fails_for_long_is_parked_with_the_reason(hosts: Hosts, clock:
     assert (hosts.parked, hosts.resting) == ({"a": "http 503"}, {"a"})
 
 
-def test_one_bad_page_of_a_host_that_serves_others_does_not_park_it(hosts: Hosts, clock: Clock) -> None:
+def test_a_bad_page_among_others_that_are_served_neither_pauses_nor_parks_its_host(hosts: Hosts, clock: Clock) -> None:
     for _ in range(1_000):
-        hosts.note_failure("a", "http 503", of_page=5)
-        clock.now += hosts.pauses["a"]
-    assert not hosts.parked
+        assert not hosts.note_failure("a", "timed out", is_of_page=True)
+        clock.now += 1.0
+        hosts.note_answer("a", 0.0, is_page=True)
+    assert not hosts.resting
+
+
+def test_three_pages_in_a_row_say_as_much_as_one_answer_that_speaks_of_the_host(hosts: Hosts, clock: Clock) -> None:
+    lengths = []
+    for _ in range(3):
+        assert [hosts.note_failure("a", "timed out", is_of_page=True) for _ in range(3)] == [False, False, True]
+        lengths.append(hosts.pauses["a"])
+        clock.now += lengths[-1]
+    hosts.note_failure("a", "http 503")
+    assert (lengths, hosts.pauses["a"]) == ([1.0, 2.0, 4.0], 8.0)
 
 
 def test_host_that_has_never_answered_is_not_waited_for(hosts: Hosts) -> None:
@@ -160,8 +180,23 @@ def test_delay_doubles_within_bounds() -> None:
     assert [slower(delay) for delay in (0.0, 0.01, 0.5, 1000.0)] == [0.1, 0.1, 1.0, 10.0]
 
 
-HERE = "localhost demo.localhost 127.0.0.1 127.0.0.2 ::1 [::1]"
-ELSEWHERE = "127.0.0.1.example.com localhost.example.com notlocalhost 192.168.0.1"
+HERE = "localhost demo.localhost:8000 127.0.0.1 127.0.0.2:1 [::1] [::1]:8000"
+ELSEWHERE = "127.0.0.1.example.com localhost.example.com:80 notlocalhost 192.168.0.1 [::2]:8000"
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://me:secret@Example.com:80/a", "example.com"),
+        ("https://example.com:443/", "example.com"),
+        ("https://example.com:80/", "example.com:80"),
+        ("http://example.com:/", "example.com"),
+        ("http://example.com:8000/", "example.com:8000"),
+        ("http://[::1]:8000/a:80", "[::1]:8000"),
+    ],
+)
+def test_another_port_is_another_host(url: str, host: str) -> None:
+    assert host_of(Request(url)) == host
 
 
 def test_this_machine_is_told_by_its_names() -> None:

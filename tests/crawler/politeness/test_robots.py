@@ -127,7 +127,7 @@ def test_what_is_under_way_in_a_pause_does_not_ask_for_robots_txt_again(tmp_path
 def test_crawl_delay_is_obeyed_and_said(tmp_path: Path, site: LocalSite) -> None:
     site.pages["/robots.txt"] = rules("User-agent: *\nCrawl-delay: 0.3\n")
     outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
-    assert "127.0.0.1 asks for 0.3 s between two requests (Crawl-delay)" in outcome.messages
+    assert f"127.0.0.1:{site.port} asks for 0.3 s between two requests (Crawl-delay)" in outcome.messages
     times = [asked.time for asked in site.asked]
     # What the server sees may be closer together by what the network takes.
     assert min(later - sooner for sooner, later in pairwise(times)) > 0.2
@@ -137,7 +137,7 @@ def test_crawl_delay_is_obeyed_and_said(tmp_path: Path, site: LocalSite) -> None
 def test_crawl_delay_of_hours_is_cut_and_said(tmp_path: Path, site: LocalSite) -> None:
     site.pages["/robots.txt"] = rules("User-agent: *\nCrawl-delay: 7200\nDisallow: /\n")
     outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
-    assert "127.0.0.1 asks for 7200 s between two requests (Crawl-delay); it gets 30" in outcome.messages
+    assert f"127.0.0.1:{site.port} asks for 7200 s between two requests (Crawl-delay); it gets 30" in outcome.messages
 
 
 def test_least_delay_of_the_command_line_holds_for_a_fast_server_too(tmp_path: Path, site: LocalSite) -> None:
@@ -151,4 +151,4 @@ def test_default_delay_is_a_second_and_not_for_this_machine(tmp_path: Path, site
     assert (default.DOWNLOAD_DELAY, default.DOWNLOAD_DELAY_JITTER) == (1.0, 0.0)
     crawler = AsyncCrawlerRunner(Settings({"DOWNLOAD_DELAY": 1.0}, "project")).create_crawler(Spider)
     hosts = Hosts.of(crawler)
-    assert [hosts.least_delay(host) for host in ("example.com", "127.0.0.1", "localhost")] == [1.0, 0.0, 0.0]
+    assert [hosts.least_delay(host) for host in ("example.com", "127.0.0.1:8000", "localhost")] == [1.0, 0.0, 0.0]

@@ -78,7 +78,7 @@ def test_failures_of_all_pages_are_those_of_the_host_which_is_asked_rarely(
 
 def test_all_that_waits_for_its_turn_goes_back(tmp_path: Path) -> None:
     with FailingSite(lambda number, _: BUSY if number == 6 else None) as site:
-        settings = {"CONCURRENT_REQUESTS": 16, "DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.05}}}
+        settings = {"CONCURRENT_REQUESTS": 16, "DOWNLOAD_SLOTS": {f"127.0.0.1:{site.port}": {"delay": 0.05}}}
         crawl_one_by_one(tmp_path / "crawl.db", site, **settings)
     assert kept(tmp_path / "crawl.db") == PAGES + 1
     # Some may have been sent before the answer was read, but not all fifteen.
@@ -98,9 +98,9 @@ def test_host_that_fails_for_long_is_parked_told_and_continued(tmp_path: Path) -
         stored = len(result.pages)
         assert (result.status, stored) == (0, 5)
         left = PAGES + 1 - stored
-        assert result.summary["parked"] == f"{left} pages   {left} of 127.0.0.1 (robots.txt: http 503)"
+        assert result.summary["parked"] == f"{left} pages   {left} of 127.0.0.1:{site.port} (robots.txt: http 503)"
         assert "scrapy crawl site -a" in result.summary["continue"]
-        assert result.says("127.0.0.1 has failed", "robots.txt: http 503", "WARNING")
+        assert result.says(f"127.0.0.1:{site.port} has failed", "robots.txt: http 503", "WARNING")
         is_down[0] = False
         again = crawl(database)
     assert again.status == 0, again.stderr
@@ -108,11 +108,12 @@ def test_host_that_fails_for_long_is_parked_told_and_continued(tmp_path: Path) -
     assert unfinished(f"sqlite:///{database}") == {}
 
 
-def test_other_hosts_go_on_while_one_is_parked(tmp_path: Path) -> None:
+def test_other_hosts_and_ports_go_on_while_one_is_parked(tmp_path: Path) -> None:
     away = {"/robots.txt": Reply(b"", 503)}
     with LocalSite(away) as down, FailingSite(lambda number, _: None) as site:
-        url = f"{site.url}/,{down.other_url}/"
+        # At another port of the same machine.
+        url = f"{site.url}/,{down.url}/"
         result = crawl(tmp_path / "crawl.db", constants=IMPATIENT, url=url)
     assert len(result.pages) == PAGES + 1
-    assert result.summary["parked"] == "1 page   1 of localhost (robots.txt: http 503)"
+    assert result.summary["parked"] == f"1 page   1 of 127.0.0.1:{down.port} (robots.txt: http 503)"
     assert down.hits.keys() == {"/robots.txt"}

@@ -220,8 +220,31 @@ def test_port_where_nobody_listens_costs_no_page_of_its_host(tmp_path: Path) -> 
             settings = {"ROBOTSTXT_OBEY": False, "RETRY_TIMES": 1, "CONCURRENT_REQUESTS": 1}
             result = crawl(tmp_path / "crawl.db", settings, url=urls)
         assert result.paths(site.url) == ["/", "/a", "/b"]
-    assert (result.status, result.skipped) == (0, {"connection_refused": 1})
-    assert result.says(f"skipped http://127.0.0.1:{port}/: connection refused")
+    assert (result.status, result.skipped) == (0, {})
+    assert result.summary["parked"] == f"1 page   1 of 127.0.0.1:{port} (connection refused)"
+
+
+def test_pages_that_break_off_are_skipped_and_cost_their_host_no_other(tmp_path: Path) -> None:
+    broken: dict[str, Page] = {
+        "/hang-up": Reply(hang_up=True),
+        "/cut-off": Reply(b"<html>", announced=13),
+        "/stall": Reply(b"late", stall=HANG),
+        "/no-http": Reply(raw=b"SSH-2.0\r\n"),
+    }
+    others = [f"/{number}" for number in range(20)]
+    pages: dict[str, Page] = {path: article(path) for path in others}
+    # Where nothing else is left robots.txt alone tells that the host is there.
+    pages |= {"/": article("front", [*broken, *others]), "/19": article("19", ["/found-last"])}
+    broken["/found-last"] = Reply(hang_up=True)
+    with LocalSite({**pages, **broken}) as site:
+        shorter = {"crawler.politeness.hosts.PATIENCE": 60.0}
+        result = crawl(tmp_path / "crawl.db", {"DOWNLOAD_TIMEOUT": 2}, constants=shorter, url=f"{site.url}/")
+        hits = site.hits
+    assert (result.status, result.paths(site.url)) == (0, sorted(["/", *others]))
+    assert sum(result.skipped.values()) == len(broken)
+    # A connection that is closed at once is made again by Twisted itself.
+    assert all(hits[path] <= (18 if path == "/found-last" else 6) for path in broken)
+    assert "parked" not in result.summary
 
 
 def test_host_of_which_no_page_comes_to_an_end_is_parked(tmp_path: Path) -> None:
@@ -236,7 +259,7 @@ def test_host_of_which_no_page_comes_to_an_end_is_parked(tmp_path: Path) -> None
         result = crawl(tmp_path / "crawl.db", settings, url=",".join(site.url + path for path in slow))
         hits = site.hits
     assert result.skipped == {}
-    assert result.summary["parked"] == "3 pages   3 of 127.0.0.1 (timed out)"
+    assert result.summary["parked"] == f"3 pages   3 of 127.0.0.1:{site.port} (timed out)"
     assert set(hits.values()) <= {1, 2}
     assert result.status == 1
 
@@ -310,6 +333,6 @@ def test_site_that_cannot_be_reached_is_one_clear_line_and_status_1(host: str, t
     with closed_port() as port:
         result = crawl(tmp_path / "crawl.db", url=f"http://{host}:{port}/", accidents=True)
     assert result.status == 1
-    assert result.summary["parked"] == f"1 page   1 of {host} ({why})"
+    assert result.summary["parked"] == f"1 page   1 of {host}:{port} ({why})"
     assert result.errors[-1] == f"nothing was fetched: {why}"
     assert result.accidents == []
