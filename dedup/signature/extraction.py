@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from dedup.errors import DedupError
 from dedup.signature.charsets import UTF_8, decode_html
 from dedup.signature.normalise import clean
+from dedup.signature.page_markup import open_markup
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
 from dedup.signature.signing import make_signature
@@ -153,6 +154,7 @@ def find_text(tree: HtmlElement | None) -> MainText:
     """
     if tree is None:
         return MainText()
+    open_markup(tree)
     text = _extract(tree, fast=True)
     # One control character, such as &#1;, makes lxml refuse to build the extracted tree.
     if text is None and _clean_tree(tree):
