@@ -67,6 +67,13 @@ _WITHIN_LINES = _names("""
     small span strike strong sub sup time tt u var wbr
 """)
 
+# Of a footer that holds a story: bytes of UTF-8, and what stands in those that hold none.
+_SHORTEST_STORY = 800
+_SENTENCE = 80
+_MOST_OF_A_STORY = 0.8
+_NO_STORY = ("address", "button", "form", "input", "nav", "select")
+_OWNER = re.compile("[©Ⓒⓒ]|copyright|all rights", re.IGNORECASE)
+
 # What the parser makes strange characters of, or ends the page at.
 _CONTROLS = bytes({*range(0x20)} - {*b"\t\n\v\f\r"})
 _SPACES = bytes.maketrans(b"\v\f", b"  ")
@@ -155,11 +162,12 @@ def find_text(tree: HtmlElement | None) -> MainText:
     if tree is None:
         return MainText()
     open_markup(tree)
+    own = _open_footers(tree)
     text = _extract(tree, fast=True)
     # One control character, such as &#1;, makes lxml refuse to build the extracted tree.
     if text is None and _clean_tree(tree):
         text = _extract(tree, fast=True)
-    text, own = text or "", page_text(tree)
+    text = text or ""
     how: How = "fast"
     if _may_be_frame(text, own, _MOST_BEFORE_FULL) and len(own) <= _LONGEST_FOR_FULL:
         full = _extract(tree, fast=False) or ""
@@ -172,15 +180,52 @@ def find_text(tree: HtmlElement | None) -> MainText:
     return MainText(text, how if text else None, len(own), own[:MOST_PAGE_TEXT] if is_thin else "")
 
 
+def _open_footers(tree: HtmlElement) -> str:
+    """Make plain parts of the footers that hold the story of a page, and return the page's own text then."""
+    own = page_text(tree)
+    stories = [footer for footer in tree.iter("footer") if _is_story(footer, 2 * len(own))]
+    for footer in stories:
+        footer.attrib.clear()
+        footer.tag = "div"
+    return page_text(tree) if stories else own
+
+
+def _is_story(footer: HtmlElement, least: int) -> bool:
+    """Return whether a footer holds sentences and hardly anything else: those of pages have links and an owner."""
+    if len(footer.text_content()) < least or next(footer.iter(*_NO_STORY), None) is not None:
+        return False
+    text = page_text(footer)
+    size = len(text.encode())
+    if len(text) < least or size < _SHORTEST_STORY or footer.get("role") in _FRAME_ROLES or _OWNER.search(text):
+        return False
+    sentences = sum(length for line in text.splitlines() if (length := len(line.encode())) >= _SENTENCE)
+    is_of_article = next(footer.iterancestors("article"), None) is not None
+    return sentences > _MOST_OF_A_STORY * size and (is_of_article or not _has_menu(footer))
+
+
+def _has_menu(footer: HtmlElement) -> bool:
+    """Return whether some line of a footer is mostly links."""
+    blocks = {next(part for part in link.iterancestors() if part.tag not in _WITHIN_LINES) for link in footer.iter("a")}
+    return any(
+        2 * sum(_length(link.text_content()) for link in each.iter("a")) > _length(each.text_content())
+        for each in blocks
+    )
+
+
 def page_text(tree: HtmlElement) -> str:
-    """Return all text of a page but navigation, header, footer, forms and other frame, a line for each block."""
+    """Return all text of a page but navigation, header, footer, forms and other frame, a line for each block.
+
+    Args:
+        tree: the page, or a part of it, whatever that is.
+    """
     from lxml import etree
 
     lines: list[str] = []
     line: list[str] = []
     opened: list[int] = []
     small: list[tuple[int, int]] = []
-    walk = etree.iterwalk(next(tree.iter("body"), tree), events=("start", "end"))
+    root = next(tree.iter("body"), tree)
+    walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
         tag, is_start = element.tag, event == "start"
         if tag not in _WITHIN_LINES and line:
@@ -191,7 +236,7 @@ def page_text(tree: HtmlElement) -> str:
                 opened.append(len(lines))
             else:
                 small.append((opened.pop(), len(lines)))
-        elif is_start and (tag in _FRAME or element.get("role") in _FRAME_ROLES):
+        elif is_start and (tag in _FRAME or element.get("role") in _FRAME_ROLES) and element is not root:
             walk.skip_subtree()
             continue
         if text := element.text if is_start else element.tail:

@@ -95,6 +95,63 @@ PAGES: dict[str, tuple[str, How | None, list[str], list[str]]] = {
         [*SECTIONS, *POSTS],
         [],
     ),
+    "a story in the footer of an article": (
+        (
+            f"<article><p>Tide</p><footer class='end'>{each(STORY)}<p>By <a href='/a'>Ann</a></p></footer></article>"
+            "<footer>Terms</footer>"
+        ),
+        "fast",
+        ["Tide", *STORY],
+        ["Terms"],
+    ),
+    "a story in the footer of the page": (
+        f"<nav>Home</nav><main><p>Tide</p></main><footer>{each(STORY)}</footer>",
+        "fast",
+        ["Tide", *STORY],
+        ["Home"],
+    ),
+    "a story that is all of a footer, without paragraphs": (
+        f"<footer><div>{'<br><br>'.join(STORY)}</div></footer>",
+        "fast",
+        STORY,
+        [],
+    ),
+    "a story beside a footer of sentences": (
+        f"<article>{each(STORY[:2])}</article><footer>{each(STORY[3:6])}</footer>",
+        "fast",
+        STORY[:2],
+        STORY[3:6],
+    ),
+    "a footer of sentences and an owner": (
+        f"<main><p>Tide</p></main><footer>{each(STORY)}<p>{OWNER}</p></footer>",
+        "fast",
+        ["Tide"],
+        STORY,
+    ),
+    "a footer of sentences and links": (
+        f"<main><p>Tide</p></main><footer>{each(STORY)}<p><a href='/a'>About</a> <a href='/t'>Terms</a></p></footer>",
+        "fast",
+        ["Tide"],
+        STORY,
+    ),
+    "a footer of sentences and an address": (
+        f"<main><p>Tide</p></main><footer>{each(STORY)}<address>Pier 1</address></footer>",
+        "fast",
+        ["Tide"],
+        STORY,
+    ),
+    "a footer of links": (
+        f"<main><p>Tide</p></main><footer>{each([f'<a href=/>{name}</a>' for name in THINGS])}</footer>",
+        "fast",
+        ["Tide"],
+        THINGS,
+    ),
+    "a footer of a few sentences": (
+        f"<main><p>Tide</p></main><footer>{each(STORY[:2])}</footer>",
+        "fast",
+        ["Tide"],
+        STORY[:2],
+    ),
     "navigation alone": ("<nav><a href='/a'>Home</a> <a href='/b'>About us</a></nav>", "fast", ["About us"], []),
     "nothing": ("", None, [], []),
     "a picture": ("<img src='/a.png' alt='Pier'>", None, [], []),
