@@ -50,10 +50,10 @@ ARCHIVED = "archived page"
 
 SITEMAP = "sitemap"
 ROBOTS = "robots"
-AGAIN = ("page again", "page again 2", "page again 3")
-"""Pages that are fetched once more in the same run; the next one if even that has not settled them."""
+AGAIN = "page again"
+"""A page that is fetched once more in the same run, though it was done."""
 
 
 def is_page(kind: str | None) -> bool:
     """Return whether requests of a kind lead to pages."""
-    return kind in (PAGE, ARCHIVED, *AGAIN)
+    return kind in (PAGE, ARCHIVED, AGAIN)

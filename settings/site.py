@@ -10,7 +10,7 @@ DEPTH_PRIORITY = 1
 # In the database, so that a crawl that was killed goes on where it was.
 SCHEDULER = "crawler.frontier.scheduler.FrontierScheduler"
 DOWNLOADER = "crawler.politeness.pausing.HostDownloader"
-REQUEST_FINGERPRINTER_CLASS = "crawler.spider.conditional.KindFingerprinter"
+REQUEST_FINGERPRINTER_CLASS = "crawler.spider.conditional.RedirectFingerprinter"
 
 DEDUP_TEXT_FIELD = '{"Page": "text", "UnexaminedPage": null}'
 # Pages bring their signature, but for known bytes. One that could not be analysed is not tried again.

@@ -7,16 +7,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select, true, update
 
-from crawler.frontier import schema
 from crawler.frontier.schema import TABLES, State, parts, runs
-from crawler.frontier.store import FrontierStore, is_there
+from crawler.frontier.store import FrontierStore, count_urls, is_there
 from crawler.runs import Asked, CrawlRun
 from crawler.settings import Part
 from dedup.store.database import Database, has_file, has_tables
 from dedup.store.processes import is_gone
 from dedup.store.schema import runs as decided_runs
-
-_LEFT = (State.QUEUED, State.TAKEN, State.PARKED)
 
 
 def find_runs(database: Database, me: str, name: str = "") -> list[CrawlRun]:
@@ -70,9 +67,7 @@ def give_up(database: Database, run: CrawlRun) -> None:
 
 
 def _read(connection: Connection, row: Row[Any], me: str) -> CrawlRun:
-    of_run = {"run": row.id}
-    counts = {state: (count, kept) for state, count, kept in connection.execute(schema.COUNTS, of_run)}
-    _, kept = counts.get(State.DONE.value, (0, 0))
+    counts, kept = count_urls(connection, row.id)
     of_parts = connection.execute(select(parts).where(parts.c.run_id == row.id)).all()
     at_work = [each for each in of_parts if each.worker is not None]
     return CrawlRun(
@@ -81,8 +76,8 @@ def _read(connection: Connection, row: Row[Any], me: str) -> CrawlRun:
         asked=None if row.asked is None else Asked.read(row.asked),
         parts=row.parts,
         is_over=row.finished is not None,
-        kept=int(kept),
-        left=sum(counts.get(state.value, (0, 0))[0] for state in _LEFT),
+        kept=kept,
+        left=counts[State.QUEUED] + counts[State.TAKEN],
         is_under_way=any(is_there(each, is_gone(each.worker, me), time.time()) for each in at_work),
         is_ending=any(each.is_ending for each in of_parts),
     )

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from scrapy.crawler import Crawler
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, literal, select, text, update
 
-from crawler.frontier import schema
+from crawler.frontier.requests import NAMED
 from crawler.frontier.schema import (
+    IN_ORDER,
+    SUSPECT,
     TABLES,
     Changes,
     ExchangeResult,
@@ -22,11 +25,13 @@ from crawler.frontier.schema import (
     State,
     TakenUrl,
     WorkerState,
+    is_in,
     part_of,
     parts,
     runs,
     urls,
 )
+from crawler.request_meta import AGAIN
 from crawler.runs import Asked
 from crawler.settings import CrawlerSettings, Part
 from dedup.console import plain
@@ -51,11 +56,52 @@ MOST_HOSTS = 64
 DELETED_AT_ONCE = 10_000
 """Rows that are deleted in one transaction, since others write to the same database."""
 
-_PARTS = select(parts).where(parts.c.run_id == bindparam("run"))
+_OF_RUN = urls.c.run_id == bindparam("run")
+_OF_PART = and_(_OF_RUN, urls.c.part == bindparam("own_part"))
+_TAKEN_ROW = and_(urls.c.id == bindparam("row"), urls.c.state == State.TAKEN.value)
+_COLUMNS = [urls.c[name] for name in TakenUrl._fields]
+
 _RUN = select(runs.c.started, runs.c.finished).where(runs.c.id == bindparam("run"))
-_LEFT = or_(*map(schema.is_in, (State.QUEUED, State.TAKEN, State.PARKED)))
-_COUNT_LEFT = select(func.count()).select_from(urls).where(schema.OF_RUN, _LEFT)
+_PARTS = select(parts).where(parts.c.run_id == bindparam("run"))
 _ME = update(parts).where(parts.c.run_id == bindparam("run"), parts.c.part == bindparam("own_part"))
+
+# Whatever lies before and behind them: the index is entered once for each host.
+_NEXT_HOSTS = text("""
+WITH RECURSIVE waiting (host) AS (
+  SELECT (SELECT host FROM frontier WHERE run_id = :run AND part = :of_part AND state = 'queued' AND host > :behind
+          ORDER BY host LIMIT 1)
+  UNION ALL
+  SELECT (SELECT host FROM frontier WHERE run_id = :run AND part = :of_part AND state = 'queued'
+          AND host > waiting.host ORDER BY host LIMIT 1)
+  FROM waiting WHERE host IS NOT NULL
+)
+SELECT host FROM waiting WHERE host IS NOT NULL LIMIT :most
+""")
+_QUEUED = select(*_COLUMNS).where(_OF_PART, is_in(State.QUEUED))
+_SUSPECT = literal(SUSPECT, literal_execute=True)
+_NEXT_OF_HOST = (
+    _QUEUED.where(urls.c.host == bindparam("of_host"), urls.c.attempts < _SUSPECT)
+    .order_by(*IN_ORDER)
+    .limit(bindparam("limit"))
+)
+_SUSPECTS = _QUEUED.where(urls.c.attempts >= _SUSPECT).order_by(urls.c.attempts, *IN_ORDER)
+_TAKE = update(urls).where(urls.c.id.in_(bindparam("ids", expanding=True))).values(state=State.TAKEN.value)
+_MINE = select(urls.c.id).where(_OF_PART, is_in(State.TAKEN))
+_LET_GO = update(urls).where(_TAKEN_ROW).values(state=bindparam("new_state"))
+_RETRY = _LET_GO.values(priority=bindparam("new_priority"), rank=bindparam("new_rank"), meta=bindparam("new_meta"))
+_FINISH = update(urls).where(urls.c.id == bindparam("row")).values(state=State.DONE.value, kept=bindparam("was_kept"))
+_RELEASE = update(urls).where(_OF_PART, is_in(State.TAKEN)).values(state=State.QUEUED.value)
+_RESTORE = update(urls).where(_OF_PART, is_in(State.PASSED)).values(state=State.QUEUED.value)
+_NAMED_URLS = urls.c.url_digest.in_(bindparam("named", expanding=True))
+_PREFER = update(urls).where(_OF_RUN, _NAMED_URLS, is_in(State.QUEUED)).values(rank=NAMED)
+_ARE_TAKEN = select(
+    select(urls.c.id)
+    .where(_OF_RUN, urls.c.part.in_(bindparam("of_parts", expanding=True)), is_in(State.TAKEN))
+    .exists()
+)
+_GIVEN_UP = select(urls.c.url).where(_OF_PART, is_in(State.FAILED))
+_BY_STATE = select(urls.c.state, func.count(), func.sum(urls.c.kept)).where(_OF_RUN).group_by(urls.c.state)
+_BY_HOST = select(urls.c.host, func.count()).where(_OF_RUN, is_in(State.QUEUED)).group_by(urls.c.host)
 
 
 @dataclass(frozen=True)
@@ -135,13 +181,16 @@ class FrontierStore:
         self._counts_before: Mapping[str, float] = {}
         # When processes start, or a server comes back, others may not have been heard of yet.
         self._patient_until = 0.0
-        self._parked: frozenset[str] = frozenset()
         self._behind = ""
         self._is_end = False
-        statement = insert_into(urls, database.engine.dialect.name)
-        statement = statement.on_conflict_do_nothing(index_elements=[urls.c.run_id, urls.c.url_digest])
-        # Only thus do both databases say how many were new.
-        self._add = statement.returning(urls.c.id)
+        add = insert_into(urls, database.engine.dialect.name)
+        known = [urls.c.run_id, urls.c.url_digest]
+        new = {name: add.excluded[name] for name in ("kind", "depth", "priority", "rank", "meta", "state")}
+        # Only with what they return do both databases say how many were new.
+        self._add = add.on_conflict_do_nothing(index_elements=known).returning(urls.c.id)
+        self._add_again = add.on_conflict_do_update(
+            index_elements=known, set_=new, where=urls.c.state == State.DONE.value
+        ).returning(urls.c.id)
         open_tables(database, TABLES)
 
     def is_over(self) -> bool:
@@ -155,7 +204,7 @@ class FrontierStore:
     def open(self) -> OpenResult:
         """Start the run of this name, or this part of it, or go on with it where it stopped.
 
-        What an earlier process of this part had taken is queued again, and what was parked.
+        What an earlier process of this part had taken is queued again, and hosts that it had parked are asked again.
 
         Raises:
             DedupError: another process is at work on the same part, or the run has another number of parts.
@@ -169,16 +218,12 @@ class FrontierStore:
             is_over = self._has_finished(connection)
             if not is_over:
                 self._open_part(connection)
-                connection.execute(schema.UNPARK, self._names)
                 given_up = self._take_back(connection)
-                rows = connection.execute(schema.COUNTS, self._names)
-                counts = {state: (count, int(kept)) for state, count, kept in rows}
+                counts, kept = count_urls(connection, self._run)
         if is_over:
             self.delete_finished()
             return OpenResult(0, 0, 0, [], is_over=True)
-        queued, _ = counts.get(State.QUEUED.value, (0, 0))
-        done, kept = counts.get(State.DONE.value, (0, 0))
-        return OpenResult(queued, done, kept, given_up)
+        return OpenResult(counts[State.QUEUED], counts[State.DONE], kept, given_up)
 
     def exchange(self, changes: Changes, limit: int, worker: WorkerState | None = None) -> ExchangeResult:
         """Write what happened and take what comes next, in one transaction.
@@ -205,9 +250,9 @@ class FrontierStore:
                 self._put_back_unknown(connection, worker.held)
             rows = self._next(connection, limit, worker)
             if rows:
-                connection.execute(schema.TAKE, {"ids": [row.id for row in rows]})
+                connection.execute(_TAKE, {"ids": [row.id for row in rows]})
             others = [row for row in connection.execute(_PARTS, self._names) if row.part != self._part.number]
-            is_left = self._is_left(connection, others)
+            is_left = self._is_left(connection, others, worker.parked)
         self._kept = kept
         elsewhere = sum(row.kept for row in others)
         return ExchangeResult(added, [TakenUrl(*row) for row in rows], is_left, self._kept_before + elsewhere)
@@ -226,12 +271,12 @@ class FrontierStore:
             has_finished = self._has_finished(connection)
             if not has_finished:
                 self._write(connection, changes, worker)
-                connection.execute(schema.RELEASE, self._names)
-            counted = connection.execute(schema.COUNT_PARKED, self._names)
-            parked = {host: int(count) for host, count in counted}
-            left = connection.execute(_COUNT_LEFT, self._names).scalar_one()
-            passed = connection.execute(schema.COUNT_PASSED, self._names).scalar_one()
+                connection.execute(_RELEASE, self._names)
+            counts, _ = count_urls(connection, self._run)
+            left = counts[State.QUEUED] + counts[State.TAKEN]
             of_parts = connection.execute(_PARTS, self._names).all()
+            parked = {host for row in of_parts for host in json.loads(row.parked)}
+            waiting = connection.execute(_BY_HOST, self._names).all() if parked else []
             others = self._at_work([row for row in of_parts if row.part != self._part.number])
             is_ending = any(row.is_ending for row in of_parts if row.part in others)
             self._is_end = is_finished and not left and not has_finished and not is_ending
@@ -248,8 +293,8 @@ class FrontierStore:
             counts=_sum_of_counts(of_parts) if is_of_several else {},
             parts=self._part.of,
             seconds=0.0 if run is None else self._clock() - run.started,
-            parked=parked,
-            passed=passed,
+            parked={host: int(count) for host, count in waiting if host in parked},
+            passed=counts[State.PASSED],
         )
 
     def end(self) -> None:
@@ -307,7 +352,7 @@ class FrontierStore:
         """Note that this process is at work on its part, after others that have ended."""
         mine = _PARTS.where(parts.c.part == bindparam("own_part"))
         row = connection.execute(mine, self._names).first()
-        now = {"worker": self._me, "seen": self._clock(), "is_ending": 0}
+        now = {"worker": self._me, "seen": self._clock(), "parked": "[]", "is_ending": 0}
         if row is None:
             values = {"run_id": self._run, "part": self._part.number, "kept": 0, "counts": "{}", **now}
             connection.execute(insert(parts), values)
@@ -328,75 +373,87 @@ class FrontierStore:
 
     def _write(self, connection: Connection, changes: Changes, worker: WorkerState) -> tuple[int, int]:
         """Write what happened; return how many URLs were new, and how many pages this process has kept by now."""
-        parked = worker.parked
-        added = 0
-        if changes.found:
-            rows = []
-            for entry in changes.found:
-                part = part_of(entry.host, self._part.of)
-                is_parked = entry.host in parked and part == self._part.number
-                state = State.PARKED if is_parked else State.QUEUED
-                new = {"run_id": self._run, "part": part, "attempts": 0, "kept": 0, "state": state.value}
-                rows.append({**entry._asdict(), **new})
-            added = len(connection.execute(self._add, rows).all())
+        added = self._write_found(connection, changes)
         if changes.again:
-            names = ("row", "new_priority", "new_rank", "new_meta")
-            connection.execute(schema.REQUEUE, [dict(zip(names, row, strict=True)) for row in changes.again])
-        if changes.back:
-            self._put_back(connection, changes.back)
-        if changes.passed:
-            connection.execute(schema.PASS, [{"row": row} for row in changes.passed])
+            names = ("row", "new_priority", "new_rank", "new_meta", "new_state")
+            rows = [dict(zip(names, (*row, State.QUEUED.value), strict=True)) for row in changes.again]
+            connection.execute(_RETRY, rows)
+        _let_go(connection, changes.back, State.QUEUED)
+        _let_go(connection, changes.passed, State.PASSED)
         if changes.has_fallen:
-            connection.execute(schema.RESTORE, self._names)
+            connection.execute(_RESTORE, self._names)
         if changes.named:
-            connection.execute(schema.PREFER, {"run": self._run, "named": changes.named})
+            connection.execute(_PREFER, {"run": self._run, "named": changes.named})
         if changes.done:
-            connection.execute(schema.FINISH, [{"row": row, "was_kept": int(kept)} for row, kept in changes.done])
-        if new_ones := parked if worker.is_after_outage else parked - self._parked:
-            connection.execute(schema.PARK, {**self._names, "parked": list(new_ones)})
-        if parked and (rows_back := [*changes.back, *(row for row, *_ in changes.again)]):
-            connection.execute(schema.PARK_ROWS, {**self._names, "parked": list(parked), "ids": rows_back})
-        self._parked = parked
+            connection.execute(_FINISH, [{"row": row, "was_kept": int(kept)} for row, kept in changes.done])
         kept = self._kept + sum(was_kept for _, was_kept in changes.done)
         counts = Counter(self._counts_before)
         counts.update(worker.counts)
         heard_of = {"seen": self._clock(), "kept": self._kept_before + kept, "counts": json.dumps(counts)}
-        connection.execute(_ME.values(**heard_of), self._names)
+        connection.execute(_ME.values(**heard_of, parked=json.dumps(sorted(worker.parked))), self._names)
         return added, kept
 
-    def _put_back(self, connection: Connection, rows: Sequence[int]) -> None:
-        connection.execute(schema.PUT_BACK, [{"row": row} for row in rows])
+    def _write_found(self, connection: Connection, changes: Changes) -> int:
+        """Queue what is new, and what is to be fetched once more though it was done; return how many these are."""
+        new: list[dict[str, Any]] = []
+        again: list[dict[str, Any]] = []
+        for entry in changes.found:
+            state = {"attempts": 0, "kept": 0, "state": State.QUEUED.value}
+            row = {**entry._asdict(), "run_id": self._run, "part": part_of(entry.host, self._part.of), **state}
+            (again if entry.kind == AGAIN else new).append(row)
+        added = len(connection.execute(self._add, new).all()) if new else 0
+        return added + (len(connection.execute(self._add_again, again).all()) if again else 0)
 
     def _put_back_unknown(self, connection: Connection, held: frozenset[int]) -> None:
         """Put back what was taken without the knowledge of this process, as the connection was lost."""
-        unknown = [row for row in connection.scalars(schema.MY_ROWS, self._names) if row not in held]
-        if unknown:
-            self._put_back(connection, unknown)
+        taken = connection.scalars(_MINE, self._names).all()
+        _let_go(connection, [row for row in taken if row not in held], State.QUEUED)
 
     def _next(self, connection: Connection, limit: int, worker: WorkerState) -> list[Any]:
+        """Return what is fetched next of each host that is to be asked and of which enough is not held."""
         if not limit:
             return []
-        rows: list[Any] = []
-        if not worker.has_suspect:
-            rows += connection.execute(schema.NEXT_SUSPECT, {**self._names, "but": list(worker.pauses)})
-        for host in self._next_hosts(connection):
-            if host not in worker.pauses and host not in worker.filled:
-                rows += connection.execute(schema.NEXT_OF_HOST, {**self._names, "of_host": host, "limit": limit})
+        resting = worker.pauses.keys() | worker.parked
+        suspects = () if worker.has_suspect else connection.execute(_SUSPECTS, self._names)
+        rows: list[Any] = [*islice((row for row in suspects if row.host not in resting), 1)]
+        for host in self._next_hosts(connection, worker.parked):
+            if host not in resting and host not in worker.filled:
+                rows += connection.execute(_NEXT_OF_HOST, {**self._names, "of_host": host, "limit": limit})
         return rows
 
-    def _next_hosts(self, connection: Connection) -> list[str]:
-        """Return the hosts that have something queued: all, or the next ones behind those of the last call."""
-        asked = {**self._names, "behind": self._behind, "most": MOST_HOSTS}
-        hosts = list(connection.scalars(schema.NEXT_HOSTS, asked))
-        self._behind = hosts[-1] if len(hosts) == MOST_HOSTS else ""
-        return hosts
+    def _next_hosts(self, connection: Connection, parked: frozenset[str]) -> list[str]:
+        """Return hosts that have something queued and are not parked: the next ones behind those of the last call."""
+        is_from_beginning = not self._behind
+        while True:
+            found = self._find_hosts(connection, self._part.number, self._behind, MOST_HOSTS)
+            self._behind = found[-1] if len(found) == MOST_HOSTS else ""
+            hosts = [host for host in found if host not in parked]
+            if hosts or (not self._behind and is_from_beginning):
+                return hosts
+            is_from_beginning |= not self._behind
 
-    def _is_left(self, connection: Connection, others: Sequence[Row[Any]]) -> bool:
+    def _find_hosts(self, connection: Connection, part: int, behind: str, most: int) -> list[str]:
+        asked = {"run": self._run, "of_part": part, "behind": behind, "most": most}
+        return list(connection.scalars(_NEXT_HOSTS, asked))
+
+    def _is_left(self, connection: Connection, others: Sequence[Row[Any]], parked: Collection[str]) -> bool:
         """Return whether URLs of this part are left, or of parts that are at work and may find some of this one's."""
-        if connection.execute(schema.IS_LEFT, self._names).scalar_one():
+        if self._is_waiting(connection, self._part.number, parked):
             return True
         at_work = self._at_work(others)
-        return bool(at_work) and bool(connection.execute(schema.ARE_LEFT, {**self._names, "others": at_work}).scalar())
+        if at_work and connection.execute(_ARE_TAKEN, {"run": self._run, "of_parts": at_work}).scalar():
+            return True
+        parked_there = {row.part: json.loads(row.parked) for row in others}
+        return any(self._is_waiting(connection, part, parked_there.get(part, ())) for part in at_work)
+
+    def _is_waiting(self, connection: Connection, part: int, parked: Collection[str]) -> bool:
+        """Return whether anything is queued of a part, of hosts that are not parked."""
+        behind = ""
+        while hosts := self._find_hosts(connection, part, behind, min(len(parked) + 1, MOST_HOSTS)):
+            if not parked or not set(hosts).issubset(parked):
+                return True
+            behind = hosts[-1]
+        return False
 
     def _at_work(self, others: Sequence[Row[Any]]) -> list[int]:
         """Return which other parts have processes, as far as these were heard of, or may still be starting."""
@@ -413,10 +470,21 @@ class FrontierStore:
         """Queue what an earlier process of this part had taken; return what is given up, as too many died with it."""
         is_last = urls.c.attempts + 1 >= MAX_ATTEMPTS
         for condition, state in ((is_last, State.FAILED), (~is_last, State.QUEUED)):
-            change = update(urls).where(schema.MINE, condition)
+            change = update(urls).where(_OF_PART, is_in(State.TAKEN), condition)
             connection.execute(change.values(state=state.value, attempts=urls.c.attempts + 1), self._names)
         # Also those of before: their process may have died before it told of them.
-        return list(connection.scalars(schema.GIVEN_UP, self._names))
+        return list(connection.scalars(_GIVEN_UP, self._names))
+
+
+def count_urls(connection: Connection, run: int) -> tuple[Counter[str], int]:
+    """Return how many URLs of a run are in each state, and how many of their pages were kept."""
+    rows = connection.execute(_BY_STATE, {"run": run}).all()
+    return Counter({state: count for state, count, _ in rows}), sum(int(kept) for *_, kept in rows)
+
+
+def _let_go(connection: Connection, rows: Sequence[int], state: State) -> None:
+    if rows:
+        connection.execute(_LET_GO, [{"row": row, "new_state": state.value} for row in rows])
 
 
 def is_there(row: Row[Any], has_ended: bool | None, now: float) -> bool:

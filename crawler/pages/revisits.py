@@ -14,7 +14,7 @@ from scrapy.http import Response
 
 from crawler.pages.store import PageStore, Reason, Target, Visit
 from crawler.reasons import NOTHING_NEW
-from crawler.request_meta import AGAIN, NOT_MODIFIED
+from crawler.request_meta import NOT_MODIFIED
 from crawler.runs import name_of_run
 from crawler.settings import Gone
 from dedup.errors import DatabaseError
@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 _BATCH = 500
 _MOST_OVER = 1_000
+_ROUNDS = 3
 
 
 @contextmanager
@@ -109,22 +110,17 @@ class Revisits:
                         yield visit
                     last = visits[-1].id if len(visits) == _BATCH else None
 
-    def find_undecided(self) -> tuple[str, list[Visit]]:
+    def find_undecided(self) -> list[Visit]:
         """Return pages that have to be fetched once more before the crawl is over.
 
         What was a copy of a page that has changed or is gone would be stored nowhere, if it was
         visited before that was known, or is too young for a visit. A page that a cancelled run had
         changed or not found is visited only here, if nothing links it. What another visit does not
-        settle is tried twice more. To be called when nothing else is left to do.
-
-        Returns:
-            The kind of request to make, and some of the pages; none when there are no more.
+        settle is tried twice more. To be called when nothing else is left to do, until it returns none.
         """
         wanted: list[Visit] = []
-        kind = ""
         with stopping(self._stopper):
-            while not wanted and self._dedup is not None and self._round < len(AGAIN):
-                kind = AGAIN[self._round]
+            while not wanted and self._dedup is not None and self._round < _ROUNDS:
                 # A page that another crawl has left undecided may be of no interest to this one.
                 of_this_run = not self._arguments.recrawl
                 found = self._dedup.find_undecided(self._last_undecided, _BATCH, of_this_run=of_this_run)
@@ -135,7 +131,7 @@ class Revisits:
                 wanted = [visits[url] for url in urls if url in visits and self._is_wanted(visits[url])]
                 self._last_undecided = found[-1][0] if found else 0
                 self._round += not found
-        return kind, wanted
+        return wanted
 
     def _is_wanted(self, visit: Visit) -> bool:
         most = self._arguments.max_depth

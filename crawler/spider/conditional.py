@@ -21,7 +21,7 @@ from crawler.arguments import SiteArguments
 from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.revisits import Revisits
 from crawler.pages.store import Visit
-from crawler.request_meta import AGAIN, KIND, LAST_VISIT, NOT_MODIFIED, PAGE, PASSED_OVER, is_page
+from crawler.request_meta import KIND, LAST_VISIT, NOT_MODIFIED, PAGE, PASSED_OVER, is_page
 from crawler.spider.redirects import count_returns
 from dedup.readers.responses import media_type
 from dedup.stage.pipelines import NearDuplicatePipeline
@@ -177,15 +177,12 @@ class BreakingOffMiddleware:
         return response.replace(headers=headers, body=b"", request=request)
 
 
-class KindFingerprinter(RequestFingerprinter):
-    """Tells a page that is fetched once more from the same page before, so that it is not passed over as known.
-
-    So it is where a page is left undecided, and where redirects lead back to an address.
-    """
+class RedirectFingerprinter(RequestFingerprinter):
+    """Tells a request that redirects have led back to from the one before, so that it is not passed over as known."""
 
     def fingerprint(self, request: Request) -> bytes:
         fingerprint = super().fingerprint(request)
-        kind = request.meta.get(KIND)
         returns = count_returns(request)
-        suffix = (kind if kind in AGAIN else "") + (f"returned {returns}" if returns else "")
-        return blake2b(fingerprint + suffix.encode(), digest_size=len(fingerprint)).digest() if suffix else fingerprint
+        if not returns:
+            return fingerprint
+        return blake2b(fingerprint + f"returned {returns}".encode(), digest_size=len(fingerprint)).digest()

@@ -32,6 +32,7 @@ from crawler.pages.reading import ReadPage
 from crawler.politeness.robots import own_name
 from crawler.reasons import NOTHING_NEW, OTHER_HOST, REDIRECT_LOOP, REDIRECTED_AWAY, reason_of
 from crawler.request_meta import (
+    AGAIN,
     ARCHIVED,
     BY_RULE,
     GIVEN,
@@ -406,9 +407,9 @@ class SiteSpider(Spider):
         revisits = StoragePipeline.revisits_of(self.crawler)
         if revisits is None or self.archives is not None:
             return  # pages of archives are not asked for once more
-        kind, visits = revisits.find_undecided()
+        visits = revisits.find_undecided()
         for visit in visits:
-            self.crawler.engine.crawl(self.make_request(kind, visit.url, visit.depth))
+            self.crawler.engine.crawl(self.make_request(AGAIN, visit.url, visit.depth))
         if visits:
             raise DontCloseSpider
 

@@ -18,6 +18,7 @@ from dedup.errors import IncompatibleDatabaseError
 from dedup.rules.documents import Verdict
 from dedup.store.database import Database, TableSet, open_existing_database, open_tables
 from dedup.store.outages import Outages
+from dedup.store.schema import SCHEMA_VERSION
 from tests.commands import run_dedup
 from tests.databases import change_version, everything
 from tests.deciding import Crawl
@@ -61,12 +62,13 @@ def open_set(url: str, tables: TableSet) -> None:
         open_tables(database, tables)
 
 
-OTHER = "made by another version of this program (this one has tables of version 3): begin anew, in a new database, or "
+MADE = "made by another version of this program"
+OTHER = f"{MADE} (this one has tables of version {SCHEMA_VERSION}): begin anew, in a new database, or "
 
 
 @pytest.mark.parametrize(
     "version",
-    ["value = '4'", "value = '2'", "value = 'x'", "name = 'schema version'"],
+    ["value = '99'", "value = '2'", "value = 'x'", "name = 'schema version'"],
     ids=["later", "earlier", "x", "none"],
 )
 def test_a_database_of_another_version_is_refused_and_left_alone(version: str, filled_url: str) -> None:
@@ -83,7 +85,7 @@ def test_a_database_of_another_version_is_refused_and_left_alone(version: str, f
 def test_commands_refuse_it_in_one_line(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     Crawl(url).deduplicator.close()
-    change_version(url, "value = '4'")
+    change_version(url, "value = '99'")
     refused = run_dedup("runs", "--database", "sqlite:///crawl.db", folder=tmp_path)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == f"error: database sqlite:///crawl.db was {OTHER}install that one\n"

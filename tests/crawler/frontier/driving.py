@@ -9,6 +9,7 @@ import socket
 import subprocess
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from hashlib import sha1
 from itertools import count
 from typing import Any, NamedTuple
@@ -17,9 +18,10 @@ import pytest
 from scrapy import Request
 
 from crawler.frontier.known_runs import find_unfinished
-from crawler.frontier.schema import SUSPECT, Changes, TakenUrl, WorkerState, to_entry, to_request
+from crawler.frontier.requests import to_entry, to_request
+from crawler.frontier.schema import SUSPECT, Changes, TakenUrl, WorkerState
 from crawler.frontier.store import FrontierStore
-from crawler.request_meta import KIND
+from crawler.request_meta import KIND, PAGE
 from crawler.settings import Part
 from dedup.store.database import Database
 from dedup.store.processes import worker_name
@@ -36,6 +38,7 @@ class Page(NamedTuple):
     host: str = "a.example"
     path: str = ""
     depth: int = 1
+    kind: str = PAGE
 
     @property
     def url(self) -> str:
@@ -82,6 +85,7 @@ class Process:
         named: Iterable[Page] = (),
         has_fallen: bool = False,
         not_now: Collection[str] = (),
+        parked: Collection[str] = (),
         counts: Mapping[str, float] | None = None,
         most: int = 1_000,
         is_lost: bool = False,
@@ -98,7 +102,8 @@ class Process:
             passed: those that are passed over.
             named: what pages name as their own addresses.
             has_fallen: whether the rule has fallen by which some were passed over.
-            not_now: hosts of which nothing is to be taken.
+            not_now: hosts of which nothing is to be taken now.
+            parked: those of which nothing is to be taken any more.
             counts: the stats so far.
             most: how many found ones are written at most, as in the first of several exchanges.
             is_lost: whether the connection breaks after it, so that it is made again.
@@ -116,25 +121,22 @@ class Process:
         before = frozenset(each.id for each in self.held.values())
         for number in (*done, *dropped, *again, *back, *passed):
             del self.held[number]
-        state = self._state(not_now, counts)
+        state = replace(self._state(not_now, counts), parked=frozenset(parked))
         changes, _ = changes.split(most)
         result = self._store.exchange(changes, limit, state)
         if is_lost:
             assert before >= state.held
-            result = self._store.exchange(changes, limit, self._state(not_now, counts, is_after_outage=True))
+            result = self._store.exchange(changes, limit, replace(state, is_after_outage=True))
         taken = {self._frontier.numbers[each.url]: each for each in result.taken}
         assert len(taken) == len(result.taken)
         assert not taken.keys() & self.held.keys()
         self.held |= taken
         return Exchanged(result.added, list(taken), result.is_left, result.kept_elsewhere)
 
-    def _state(
-        self, not_now: Collection[str] = (), counts: Mapping[str, float] | None = None, *, is_after_outage: bool = False
-    ) -> WorkerState:
+    def _state(self, not_now: Collection[str] = (), counts: Mapping[str, float] | None = None) -> WorkerState:
         return WorkerState(
             frozenset(each.id for each in self.held.values()),
             self.has_suspect,
-            is_after_outage=is_after_outage,
             counts=counts or {},
             pauses=dict.fromkeys(not_now, 1.0),
         )
@@ -145,9 +147,12 @@ class Process:
     def take(self, limit: int = 5) -> list[int]:
         return self.exchange(limit).taken
 
-    def leave(self, *, is_finished: bool = False, counts: Mapping[str, float] | None = None) -> Any:
+    def leave(
+        self, *, is_finished: bool = False, counts: Mapping[str, float] | None = None, parked: Collection[str] = ()
+    ) -> Any:
         self.held.clear()
-        return self._store.leave(Changes(), self._state(counts=counts), is_finished=is_finished)
+        state = replace(self._state(counts=counts), parked=frozenset(parked))
+        return self._store.leave(Changes(), state, is_finished=is_finished)
 
     def end(self) -> None:
         self._store.end()
@@ -185,7 +190,7 @@ class Frontier:
 
     def entry(self, page: Page) -> Any:
         self.numbers[page.url] = page.number
-        request = Request(page.url, priority=page.priority, meta={KIND: "page"}, cb_kwargs={"depth": page.depth})
+        request = Request(page.url, priority=page.priority, meta={KIND: page.kind}, cb_kwargs={"depth": page.depth})
         entry = to_entry(request, sha1(page.url.encode()).digest())
         return entry if page.path else entry._replace(rank=_RANK)
 

