@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -36,15 +36,12 @@ logger = logging.getLogger(__name__)
 MOST_IN_VAIN = 50
 """After so many pages in a row that bring nothing new the addresses of a pattern are fetched last."""
 
-MOST_OF_NUMBERS = 150
-"""After so many more no further ones are fetched that differ in numbers alone."""
+MOST_OF_LAST = 150
+"""After so many more no further ones are fetched."""
 
 MOST_REPEATED = 12
-"""After so many pages in a row that were kept, and say what others say but for numbers and dates, the addresses that
-differ in numbers alone are fetched last; after as many more none further are."""
-
-MOST_OF_NAMES = 1_000
-"""The same of those that differ in words, which somebody may have written."""
+"""After so many pages in a row that were kept, and say what others say but for numbers and dates, the addresses of a
+pattern are fetched last; after as many more none further are."""
 
 _MOST_COUNTED = 10_000
 _MOST_LED = 10
@@ -60,37 +57,13 @@ _MOST_OF_A_DATE = 2_000
 _LOOKED_AT_AGAIN = 3
 
 
-class Pattern(NamedTuple):
-    """What many addresses have in common.
-
-    Attributes:
-        text: an address with # for numbers and * for words.
-        most: how many of its pages are fetched last that bring nothing new.
-    """
-
-    text: str
-    most: int
-
-
 @lru_cache(maxsize=_MOST_COUNTED)
-def patterns_of(url: str) -> tuple[Pattern, ...]:
-    """Return the patterns of an address: one of its numbers, one of its names; none where it has neither.
-
-    By names it has the first folder of the path, how many there are below it, and the names of the parameters.
-    """
+def pattern_of(url: str) -> str | None:
+    """Return what many addresses have in common: a URL with # for the numbers behind its host; None without any."""
     origin, _, rest = url.partition("://")
     host, _, address = rest.partition("/")
-    patterns = []
-    numbers = _NUMBERS.sub("#", address)
-    if numbers != address:
-        patterns.append(Pattern(f"{origin}://{host}/{numbers}", MOST_OF_NUMBERS))
-    path, _, query = numbers.partition("?")
-    folders = path.rstrip("/").split("/")
-    parameters = sorted({each.partition("=")[0] for each in query.split("&")})
-    if len(folders) > 1 or query:
-        first = [folders[0], *("*" for _ in folders[1:])]
-        patterns.append(Pattern(f"{origin}://{host}/{'/'.join(first)}?{'&'.join(parameters)}", MOST_OF_NAMES))
-    return tuple(patterns)
+    pattern = _NUMBERS.sub("#", address)
+    return None if pattern == address else f"{origin}://{host}/{pattern}"
 
 
 @dataclass
@@ -113,36 +86,36 @@ class _Yield:
 
 
 class OverPattern(NamedTuple):
-    """A pattern of which nothing more is fetched: its text, why in one word, and a page that links to its pages."""
+    """A pattern of which nothing more is fetched, why in one word, and a page that links to its pages."""
 
-    text: str
+    pattern: str
     reason: str
     referrer: str | None
 
 
 class AddressPatterns:
-    """Puts the addresses of a pattern behind all others, once its pages bring nothing new.
+    """Puts the addresses that differ in numbers alone behind all others, once their pages bring nothing new.
 
     - What brings nothing new is not found, a copy, too short, or says what others of its pattern say but for the
       numbers of its address, as a calendar does. After `MOST_IN_VAIN` of them in a row the others are fetched last, in
-      no order, and no more of them after `Pattern.most` further ones; sooner where they say the same, see
+      no order, and no more of them after `MOST_OF_LAST` further ones; sooner where they say the same, see
       `MOST_REPEATED`.
     - A pattern that is over is noted as one skipped page. One whose pages say the same is over in the next crawl, too,
       but for pages that are known; where one of these has changed, a few further ones are looked at.
-    - A page that brings something lets its patterns go on as before, and those of the pages that have led to it.
-    - What a user has named is fetched whatever its patterns.
+    - A page that brings something lets its pattern go on as before, and those of the pages that have led to it.
+    - What a user has named is fetched whatever its pattern.
     """
 
     def __init__(self) -> None:
-        self._yields: OrderedDict[Pattern, _Yield] = OrderedDict()
+        self._yields: OrderedDict[str, _Yield] = OrderedDict()
         self._without_content: Counter[bytes] = Counter()
         self._over: list[OverPattern] = []
         self._told: set[str] = set()
 
     def recall(self, patterns: Iterable[str]) -> None:
-        """Let patterns be over that were so in an earlier crawl, by their texts."""
-        for text in patterns:
-            found = self._of(Pattern(text, MOST_OF_NUMBERS))
+        """Let patterns be over that were so in an earlier crawl."""
+        for pattern in patterns:
+            found = self._of(pattern)
             found.repeated, found.is_recalled = 2 * MOST_REPEATED, True
 
     def take_over(self) -> list[OverPattern]:
@@ -152,7 +125,8 @@ class AddressPatterns:
 
     def is_last(self, url: str) -> bool:
         """Return whether an address is fetched when nothing else is left."""
-        return any(_state(pattern, found) is not _State.OPEN for pattern, found in self._known(url))
+        found = self._known(url)
+        return found is not None and _state(found) is not _State.OPEN
 
     def is_over(self, url: str, *, is_known: bool | None = None) -> bool:
         """Return whether an address is not fetched at all.
@@ -161,25 +135,25 @@ class AddressPatterns:
             url: the address.
             is_known: whether an earlier crawl has seen its page; None where that was not asked: then it may be.
         """
-        for pattern, found in self._known(url):
-            if _state(pattern, found) is not _State.OVER or (found.is_recalled and is_known is not False):
-                continue
-            if pattern.text not in self._told:
-                self._told.add(pattern.text)
-                reason = NOTHING_NEW if found.repeated >= 2 * MOST_REPEATED else ONLY_COPIES
-                self._over.append(OverPattern(pattern.text, reason, found.referrer))
-            return True
-        return False
+        found = self._known(url)
+        if found is None or _state(found) is not _State.OVER or (found.is_recalled and is_known is not False):
+            return False
+        pattern = pattern_of(url) or url
+        if pattern not in self._told:
+            self._told.add(pattern)
+            reason = NOTHING_NEW if found.repeated >= 2 * MOST_REPEATED else ONLY_COPIES
+            self._over.append(OverPattern(pattern, reason, found.referrer))
+        return True
 
     def is_recalled(self, url: str) -> bool:
         """Return whether an address is fetched only if an earlier crawl has seen its page."""
-        return any(found.is_recalled for _, found in self._known(url))
+        found = self._known(url)
+        return found is not None and found.is_recalled
 
-    def _known(self, url: str) -> Iterator[tuple[Pattern, _Yield]]:
-        """Yield the patterns of an address of which pages were noted, and what these have brought."""
-        for pattern in patterns_of(url):
-            if (found := self._yields.get(pattern)) is not None:
-                yield pattern, found
+    def _known(self, url: str) -> _Yield | None:
+        """Return what the pages of an address's pattern have brought; None where none were noted."""
+        pattern = pattern_of(url)
+        return None if pattern is None else self._yields.get(pattern)
 
     def is_repeated(self, body_digest: bytes) -> bool:
         """Note a page without content; say whether so many others had the same bytes that their links lead nowhere."""
@@ -197,30 +171,32 @@ class AddressPatterns:
             referrer: the page that links to it.
             is_unchanged: whether it is as an earlier crawl has seen it.
         """
-        found = [self._of(each) for each in patterns_of(url) if each.most == MOST_OF_NUMBERS]
-        said = None if text is None or not found else hash(_besides_numbers(url, text))
-        if any(said in each.said for each in found):
-            self.note_in_vain(url, referrer, is_repeated=not is_unchanged)
-            return
-        for each in found:
-            if said is not None and len(each.said) < _MOST_SAID:
-                each.said.add(said)
+        pattern = pattern_of(url)
+        found = None if pattern is None else self._of(pattern)
+        if found is not None and text is not None:
+            said = hash(_besides_numbers(url, text))
+            if said in found.said:
+                self.note_in_vain(url, referrer, is_repeated=not is_unchanged)
+                return
+            if len(found.said) < _MOST_SAID:
+                found.said.add(said)
         # What is known says nothing of what is not.
-        if not (is_unchanged and any(each.is_recalled for each in found)):
-            self._bring(url, referrer)
+        if not (is_unchanged and found is not None and found.is_recalled):
+            self._bring(found, referrer)
 
     def note_in_vain(self, url: str, referrer: str | None = None, *, is_repeated: bool = False) -> None:
         """Note a page that was not found, is a copy, or too short, or says what others say, and was kept."""
-        for pattern in patterns_of(url):
-            found = self._of(pattern)
-            before = _state(pattern, found)
-            found.in_vain += 1
-            found.repeated += is_repeated and pattern.most == MOST_OF_NUMBERS
-            found.referrer = referrer or found.referrer
-            if (state := _state(pattern, found)) is not before:
-                level = logging.WARNING if state is _State.OVER else logging.INFO
-                message = "%s: %d pages in a row bring nothing new; %s"
-                logger.log(level, message, plain(pattern.text), found.in_vain, state.value)
+        pattern = pattern_of(url)
+        if pattern is None:
+            return
+        found = self._of(pattern)
+        before = _state(found)
+        found.in_vain += 1
+        found.repeated += is_repeated
+        found.referrer = referrer or found.referrer
+        if (state := _state(found)) is not before:
+            level = logging.WARNING if state is _State.OVER else logging.INFO
+            logger.log(level, "%s: %d pages in a row bring nothing new; %s", plain(pattern), found.in_vain, state.value)
 
     def note_kept(self, item: Any, decision: Decision) -> None:
         """Handle the signal `document_kept`."""
@@ -241,23 +217,21 @@ class AddressPatterns:
         if isinstance(item, Page):
             self.note_in_vain(item.url, item.referrer)
 
-    def _bring(self, url: str, referrer: str | None) -> None:
-        """Let the patterns of a page go on, and those of what has led to it, which may be lists of lists."""
-        for pattern in patterns_of(url):
-            found = self._of(pattern)
+    def _bring(self, found: _Yield | None, referrer: str | None) -> None:
+        """Let the pattern of a page go on, and those of what has led to it, which may be lists of lists."""
+        if found is not None:
             found.in_vain = 0
             found.repeated = 2 * MOST_REPEATED - _LOOKED_AT_AGAIN if found.is_recalled else 0
             found.is_recalled = False
             found.referrer = referrer or found.referrer
         for _ in range(_MOST_LED):
-            if referrer is None:
+            led = None if referrer is None else self._known(referrer)
+            if led is None:
                 return
-            led = [each for pattern in patterns_of(referrer) if (each := self._yields.get(pattern))]
-            for each in led:
-                each.in_vain = 0
-            referrer = next((each.referrer for each in led if each.referrer), None)
+            led.in_vain = 0
+            referrer = led.referrer
 
-    def _of(self, pattern: Pattern) -> _Yield:
+    def _of(self, pattern: str) -> _Yield:
         found = self._yields.setdefault(pattern, _Yield())
         self._yields.move_to_end(pattern)
         if len(self._yields) > _MOST_COUNTED:
@@ -273,8 +247,8 @@ class _State(Enum):
     OVER = "no more of such addresses are fetched"
 
 
-def _state(pattern: Pattern, found: _Yield) -> _State:
-    if found.in_vain >= MOST_IN_VAIN + pattern.most or found.repeated >= 2 * MOST_REPEATED:
+def _state(found: _Yield) -> _State:
+    if found.in_vain >= MOST_IN_VAIN + MOST_OF_LAST or found.repeated >= 2 * MOST_REPEATED:
         return _State.OVER
     is_last = found.in_vain >= MOST_IN_VAIN or found.repeated >= MOST_REPEATED
     return _State.LAST if is_last else _State.OPEN

@@ -314,9 +314,9 @@ class SiteSpider(Spider):
 
     async def _note_over(self) -> None:
         """Note the patterns of addresses that are over, each as one page that is not asked for."""
-        for pattern in self.patterns.take_over():
+        for over in self.patterns.take_over():
             told = "no more of such addresses are asked for"
-            await skip(self.crawler, pattern.text, pattern.reason, told, referrer=pattern.referrer)
+            await skip(self.crawler, over.pattern, over.reason, told, referrer=over.referrer)
 
     async def _keep(self, read: ReadPage, depth: int) -> Page:
         """Return a page on its way to storage."""

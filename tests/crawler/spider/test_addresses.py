@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import addresses
 from benchmarks.address_sites import KINDS
-from crawler.spider.addresses import MOST_IN_VAIN, MOST_OF_NUMBERS, MOST_REPEATED, AddressPatterns
+from crawler.spider.addresses import MOST_IN_VAIN, MOST_OF_LAST, MOST_REPEATED, AddressPatterns
 from dedup.rules.word_lists import MONTHS
 from tests.crawler.conftest import Crawling
 from tests.crawling import ROOT
@@ -54,7 +54,7 @@ def test_calendar_without_an_end_is_over_after_a_few_months_until_one_changes(cr
 
 
 def test_pages_behind_many_removed_ones_are_kept_and_new_ones_come_first(crawling: Crawling) -> None:
-    removed = MOST_IN_VAIN + MOST_OF_NUMBERS + 20
+    removed = MOST_IN_VAIN + MOST_OF_LAST + 20
     posts = {f"/post/{number}": article("Removed", text=REMOVED) for number in range(removed)}
     later = {f"/post/{number}": article(f"{number}", text=document(60, number)) for number in range(removed, 300)}
     pages = {"/": article("front", [*posts, "/deep"]), "/deep": article("deep", ["/deeper"])}
@@ -67,7 +67,7 @@ def test_pages_behind_many_removed_ones_are_kept_and_new_ones_come_first(crawlin
 
 
 def test_what_a_user_names_is_fetched_whatever_its_pattern(crawling: Crawling, tmp_path: Path) -> None:
-    paths = [f"/item/{number}" for number in range(MOST_IN_VAIN + MOST_OF_NUMBERS + 20)]
+    paths = [f"/item/{number}" for number in range(MOST_IN_VAIN + MOST_OF_LAST + 20)]
     with LocalSite(dict.fromkeys(paths, article("the same"))) as site:
         (tmp_path / "urls.txt").write_text("".join(f"{site.url}{path}\n" for path in paths))
         crawling(site, url=None, urls_file=str(tmp_path / "urls.txt"))
@@ -90,7 +90,7 @@ def test_pattern_whose_pages_bring_something_is_never_last() -> None:
 
 def test_pattern_is_last_and_over_by_pages_in_a_row_until_one_brings_something() -> None:
     patterns = AddressPatterns()
-    for number in range(MOST_IN_VAIN + MOST_OF_NUMBERS):
+    for number in range(MOST_IN_VAIN + MOST_OF_LAST):
         assert patterns.is_last("http://a.example/day/99") == (number >= MOST_IN_VAIN)
         assert not patterns.is_over("http://a.example/day/99")
         patterns.note_in_vain(f"http://a.example/day/{number}")
@@ -101,21 +101,23 @@ def test_pattern_is_last_and_over_by_pages_in_a_row_until_one_brings_something()
     assert not patterns.is_last("http://a.example/day/99")
 
 
-def test_pattern_of_names_is_last_until_what_its_pages_lead_to_brings_something() -> None:
+def test_lists_of_a_pattern_go_on_where_what_they_lead_to_brings_something() -> None:
     patterns = AddressPatterns()
-    colors = [f"http://a.example/shop/{word}?color=c{word}&size=m" for word in document(MOST_IN_VAIN + 9, 1).split()]
-    lists = [f"http://a.example/topics/{word}" for word in document(MOST_IN_VAIN + 9, 2).split()]
-    for color, listed in zip(colors[:MOST_IN_VAIN], lists, strict=False):
-        patterns.note_in_vain(color, "http://a.example/")
-        patterns.note_in_vain(listed, "http://a.example/")
-    assert patterns.is_last(colors[-1])
-    assert patterns.is_last(lists[-1])
-    assert not patterns.is_over(lists[-1])
-    assert not patterns.is_last("http://a.example/shop/a?size=m")
-    patterns.note_in_vain("http://a.example/parts/b", lists[0])
-    patterns.note("http://a.example/story", document(40, "news"), "http://a.example/parts/c")
-    assert patterns.is_last(colors[-1])
-    assert not patterns.is_last(lists[-1])
+    lists = [f"http://a.example/topics?page={number}" for number in range(MOST_IN_VAIN)]
+    for each in lists:
+        patterns.note_in_vain(each, "http://a.example/")
+    assert patterns.is_last(lists[0])
+    # By a list of another kind, which a list has led to.
+    patterns.note_in_vain("http://a.example/part/1", lists[0])
+    patterns.note("http://a.example/story", document(40, "news"), "http://a.example/part/2")
+    assert not patterns.is_last(lists[0])
+
+
+def test_addresses_that_differ_in_words_are_no_pattern() -> None:
+    patterns = AddressPatterns()
+    for word in document(2 * (MOST_IN_VAIN + MOST_OF_LAST), 1).split():
+        patterns.note_in_vain(f"http://a.example/shop/{word}?color=c{word}&size=m", "http://a.example/")
+    assert not patterns.is_last("http://a.example/shop/a?color=b&size=m")
 
 
 @pytest.mark.slow
