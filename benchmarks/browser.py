@@ -8,9 +8,9 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
-WAY_OUT = "apt-get install chromium"
+WAY_OUT = "apt-get install chromium fonts-noto-cjk"
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _OPTIONS = (
@@ -24,9 +24,27 @@ _OPTIONS = (
 )
 
 
+# Without a font of them all are the same box.
+_ARE_DRAWN = """texts => {
+  const drawn = texts.map(text => {
+    const canvas = document.createElement("canvas");
+    const context = canvas.getContext("2d");
+    context.font = "40px sans-serif";
+    context.fillText(text, 0, 50);
+    return canvas.toDataURL();
+  });
+  return new Set(drawn).size === texts.length;
+}"""
+
+
 def find_chromium() -> str | None:
     """Return where Chromium is; None where there is none."""
     return next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+def draws(page: Page, texts: str) -> bool:
+    """Return whether each of some characters is drawn as another picture, so that there is a font of them."""
+    return bool(page.evaluate(_ARE_DRAWN, list(texts)))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from benchmarks.browser import open_chromium
+from benchmarks.browser import WAY_OUT, draws, open_chromium
 from benchmarks.processes import PROJECT, scratch_folder
 from benchmarks.texts import chinese, english
 from dedup import DedupSettings, make_signature
@@ -49,9 +49,11 @@ def run(*, out: Path | None = None) -> None:
         out: the folder for those of every view; None: only that of the README is made anew.
 
     Raises:
-        ValueError: there is no Chromium.
+        ValueError: there is no Chromium, or no font with Chinese characters, which the pictures show.
     """
     with scratch_folder() as folder, open_chromium() as browser:
+        if not draws(browser.new_page(), "港桥"):
+            raise ValueError(f"no font has Chinese characters: {WAY_OUT}")
         url = f"sqlite:///{folder}/crawl.db"
         report = folder / "report.html"
         _crawl(DEDUP_DATABASE_URL=url, DEDUP_RUN="demo", DEDUP_REPORT=str(report))
