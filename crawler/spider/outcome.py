@@ -15,7 +15,7 @@ from crawler.request_meta import LAST_VISIT, PASSED_OVER
 from crawler.settings import JavaScript
 from crawler.spider.conditional import is_known_duplicate
 from crawler.spider.reader import PageReader
-from crawler.spider.sitemaps import has_feed
+from crawler.spider.sitemaps import SitemapError, SitemapReader, has_feed
 from crawler.spider.soft_errors import MAYBE_GONE, NOT_FOUND, SoftErrors
 from dedup.console import plain
 from dedup.readers.responses import NOT_HTML
@@ -60,13 +60,19 @@ class Outcomes:
     Args:
         rules: which links are its own, and whether pages may ask not to be stored.
         reader: reads pages.
+        sitemaps: reads feeds.
         soft_errors: knows answers that hold no content.
+        follows: whether it is gone on to where a page leads.
     """
 
-    def __init__(self, rules: LinkRules, reader: PageReader, soft_errors: SoftErrors) -> None:
+    def __init__(
+        self, rules: LinkRules, reader: PageReader, sitemaps: SitemapReader, soft_errors: SoftErrors, *, follows: bool
+    ) -> None:
         self._rules = rules
         self._reader = reader
+        self._sitemaps = sitemaps
         self._soft_errors = soft_errors
+        self._follows = follows
         self._has_warned_of_shells = False
 
     async def of(self, response: Response, *, with_links: bool, with_feeds: bool) -> Outcome:
@@ -76,12 +82,16 @@ class Outcomes:
             return Outcome() if PASSED_OVER in response.flags else Outcome(known, is_page=True)
         if not response.body.strip():
             return Outcome(reason="empty")
-        if not isinstance(response, HtmlResponse) or has_feed(response.body) or response.body.startswith(NOT_HTML):
+        is_feed = has_feed(response.body)
+        if is_feed and with_links:
+            return await self._of_feed(response)
+        if is_feed or not isinstance(response, HtmlResponse) or response.body.startswith(NOT_HTML):
             return Outcome(reason="not_html")
         read = await self._reader.read(response, with_links=with_links)
         extraction = read.extraction
         if extraction.is_move:
-            return Outcome(redirect=extraction.leads_to or "")
+            target = extraction.leads_to or ""
+            return Outcome(redirect=target) if self._follows else Outcome(reason="moved", detail=target)
         noindex, nofollow = read.directives(self._rules)
         reason = await self._why_none(read, noindex=noindex)
         follows = with_links and not nofollow and reason not in (NOT_FOUND, MAYBE_GONE)
@@ -93,6 +103,15 @@ class Outcomes:
             links=[*extraction.links, *(extraction.feeds if with_feeds else ())] if follows else (),
             leads_to=extraction.leads_to if follows else None,
         )
+
+    async def _of_feed(self, response: Response) -> Outcome:
+        """Return what a feed, or a sitemap, comes to that a page links: its entries are followed."""
+        try:
+            feed = await self._sitemaps.read(response)
+        except SitemapError as error:
+            return Outcome(reason="not_html", detail=str(error))
+        links = [] if feed.is_index else list(filter(self._rules.allow, feed.urls))
+        return Outcome(reason="feed", detail=f"its {len(feed.urls):,} links are followed", links=links)
 
     async def _why_none(self, read: ReadPage, *, noindex: bool) -> str | None:
         """Return why a page is not stored, in one word; None if it is."""

@@ -52,7 +52,7 @@ from crawler.spider.browser import Browser
 from crawler.spider.defaults import add_defaults
 from crawler.spider.outcome import NOINDEX, Outcome, Outcomes
 from crawler.spider.reader import PageReader
-from crawler.spider.sitemaps import Sitemap, SitemapError, SitemapReader, has_feed, read_sitemaps_of_robots
+from crawler.spider.sitemaps import SitemapError, SitemapReader, has_feed, read_sitemaps_of_robots
 from crawler.spider.soft_errors import NOT_FOUND, SoftErrors
 from crawler.warc.replaying import Archives
 from dedup.addresses.evidence import MOST_SEEN
@@ -174,7 +174,8 @@ class SiteSpider(Spider):
         spider._sitemaps = SitemapReader(crawler, rules)
         spider.reader = PageReader(crawler, rules, scheme, spider.browser)
         spider.soft_errors = SoftErrors(crawler, spider.reader.extract, arguments.urls, probes=probes)
-        spider._outcomes = Outcomes(rules, spider.reader, spider.soft_errors)
+        follows = spider.archives is None
+        spider._outcomes = Outcomes(rules, spider.reader, spider._sitemaps, spider.soft_errors, follows=follows)
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
         crawler.signals.connect(spider.note_verdict, document_kept)
@@ -247,8 +248,14 @@ class SiteSpider(Spider):
 
     async def parse_sitemap(self, response: Response, depth: int = 0) -> AsyncIterator[Request]:
         """Follow the pages and further sitemaps that a sitemap or a feed lists, which may be a start URL."""
-        sitemap = await self._read_list(response)
-        if sitemap is None:
+        try:
+            sitemap = await self._sitemaps.read(response)
+        except SitemapError as error:
+            if response.request is not None and is_page(response.request.meta.get(KIND)):
+                await self._skip(response, Outcome(reason="not_html", detail=str(error)))
+            else:
+                logger.warning("sitemap %s cannot be read: %s", clean(response.url), error)
+                self.crawler.stats.inc_value("crawler/broken_sitemaps")
             return
         async for url in _cooperatively(filter(self.rules.is_on_site, sitemap.urls)):
             if not sitemap.is_index and self.rules.allow(url):
@@ -256,40 +263,12 @@ class SiteSpider(Spider):
             elif sitemap.is_index and self._sitemaps.allow(url, depth + 1):
                 yield self.make_request(SITEMAP, url, depth + 1)
 
-    async def _parse_feed(self, response: Response, depth: int) -> AsyncIterator[Request]:
-        """Follow the entries of a feed, or of a sitemap, that a page links."""
-        feed = await self._read_list(response)
-        if feed is None:
-            return
-        told = f"its {len(feed.urls):,} links are followed"
-        await skip(self.crawler, response.url, "feed", told, request=response.request)
-        if not feed.is_index:
-            async for request in _cooperatively(self._follow(filter(self.rules.allow, feed.urls), depth + 1)):
-                yield request
-
-    async def _read_list(self, response: Response) -> Sitemap | None:
-        """Read a sitemap or a feed; None for what is none, which is told."""
-        try:
-            return await self._sitemaps.read(response)
-        except SitemapError as error:
-            if response.request is not None and is_page(response.request.meta.get(KIND)):
-                await skip(self.crawler, response.url, "not_html", str(error), request=response.request)
-            else:
-                logger.warning("sitemap %s cannot be read: %s", clean(response.url), error)
-                self.crawler.stats.inc_value("crawler/broken_sitemaps")
-            return None
-
     async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
         """Yield the page, and requests for its links; of a feed that the crawl starts with, those for its entries."""
         with_links = self.arguments.max_depth is None or depth < self.arguments.max_depth
-        is_feed = has_feed(response.body)
-        may_start = is_feed or isinstance(response, (XmlResponse, JsonResponse))
+        may_start = isinstance(response, (XmlResponse, JsonResponse)) or has_feed(response.body)
         if may_start and response.request and self.arguments.is_start(response.request):
             async for request in self.parse_sitemap(response):
-                yield request
-            return
-        if is_feed and with_links and self.archives is None:
-            async for request in self._parse_feed(response, depth):
                 yield request
             return
         # Those of other pages are of what they say, such as their comments, and would double the requests.
@@ -343,20 +322,18 @@ class SiteSpider(Spider):
     async def _redirect(self, response: Response, target: str) -> None:
         """Go on to where a page leads that is none, as if its server had answered with a redirect."""
         request = cast("Request", response.request)
-        if self.archives is not None:
-            await skip(self.crawler, response.url, "moved", target, request=request)
-            return
         middleware = self.crawler.get_downloader_middleware(RedirectMiddleware)
         answer = Response(response.url, 302, {"Location": target})
         try:
             redirected = answer if middleware is None else middleware.process_response(request, answer)
         except (IgnoreRequest, ValueError) as error:
-            await skip(self.crawler, response.url, *reason_of(error), request=request)
+            reason, detail = reason_of(error)
+            await self._skip(response, Outcome(reason=reason, detail=detail))
             return
         if isinstance(redirected, Request):
             self.crawler.engine.crawl(redirected)
         else:  # redirects are switched off
-            await skip(self.crawler, response.url, "http_302", target, request=request)
+            await self._skip(response, Outcome(reason="http_302", detail=target))
 
     def _count_known(self, response: Response) -> None:
         for flag in KNOWN.intersection(response.flags):
