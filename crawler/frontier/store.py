@@ -181,10 +181,8 @@ class FrontierStore:
         self._counts_before: Mapping[str, float] = {}
         # When processes start, or a server comes back, others may not have been heard of yet.
         self._patient_until = 0.0
-        self._behind = ""
-        self._is_end = False
-        add = insert_into(urls, database.engine.dialect.name)
-        known = [urls.c.run_id, urls.c.url_digest]
+        self._behind, self._is_end = "", False
+        add, known = insert_into(urls, database.engine.dialect.name), [urls.c.run_id, urls.c.url_digest]
         new = {name: add.excluded[name] for name in ("kind", "depth", "priority", "rank", "meta", "state")}
         # Only with what they return do both databases say how many were new.
         self._add = add.on_conflict_do_nothing(index_elements=known).returning(urls.c.id)
@@ -204,7 +202,7 @@ class FrontierStore:
     def open(self) -> OpenResult:
         """Start the run of this name, or this part of it, or go on with it where it stopped.
 
-        What an earlier process of this part had taken is queued again, and hosts that it had parked are asked again.
+        What an earlier process of this part had taken or passed over is queued again, its parked hosts are asked.
 
         Raises:
             DedupError: another process is at work on the same part, or the run has another number of parts.
@@ -219,6 +217,8 @@ class FrontierStore:
             if not is_over:
                 self._open_part(connection)
                 given_up = self._take_back(connection)
+                # By the rules of this process that may be passed over which was to be fetched instead.
+                connection.execute(_RESTORE, self._names)
                 counts, kept = count_urls(connection, self._run)
         if is_over:
             self.delete_finished()

@@ -61,7 +61,8 @@ class AddressMiddleware:
       turns out to be false anywhere.
     - Requests that a spider starts with, redirects, and other methods than GET are made in any case, and so is what
       cannot be remembered: a request whose callback is no method of its spider, or, with JOBDIR, that is not pickled.
-    - With JOBDIR what is ignored, and the last `MOST_SEEN` verdicts, are in `spider.state`, for the next start.
+    - With JOBDIR what is ignored, and the last `MOST_SEEN` verdicts, are in `spider.state`. The next start learns from
+      these, and decides anew what is ignored: by its rules it may be that which was to be fetched instead.
     - Stats: `dedup/addresses_ignored`, those that were ignored and are not taken back.
 
     Args:
@@ -78,6 +79,7 @@ class AddressMiddleware:
         self._ignored: list[dict[str, Any]] = []
         self._verdicts: deque[tuple[str, str | None, bool, str]] = deque(maxlen=0)
         self._callbacks: set[Any] = set()
+        self._is_continued = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -102,6 +104,7 @@ class AddressMiddleware:
         if self._crawler.settings.get("JOBDIR") and isinstance(state := getattr(spider, "state", None), dict):
             self._verdicts = state.setdefault(_VERDICTS, deque(maxlen=MOST_SEEN))
             self.rules.recall(self._verdicts)
+            self._is_continued = bool(self._remembered())
 
     def note_kept(self, decision: Decision, response: Response | None, title: str = "") -> None:
         """Handle the signal `document_kept`."""
@@ -154,9 +157,10 @@ class AddressMiddleware:
         return response
 
     def take_back(self) -> None:
-        """Make the requests that were ignored, if a rule has turned out to be false."""
-        if not self.rules.take_fallen():
+        """Make the requests that were ignored, if a rule has turned out to be false, or that was before this start."""
+        if not self.rules.take_fallen() and not self._is_continued:
             return
+        self._is_continued = False
         ignored = self._remembered()
         requests = [request_from_dict(each, spider=self._crawler.spider) for each in ignored]
         ignored.clear()

@@ -127,6 +127,8 @@ class Played:
 
     def _go_on(self, given_up: list[int]) -> None:
         self.process = self.frontier.begin()
+        # Its rules may be others.
+        self.model.state |= dict.fromkeys(self.model.in_state("passed"), "queued")
         opened, states = self.process.opened, list(self.model.state.values())
         assert (opened.queued, opened.done) == (states.count("queued"), states.count("done"))
         assert (opened.kept, sorted(self.process.given_up)) == (len(self.model.kept), sorted(given_up))
