@@ -115,6 +115,7 @@ class AddressMiddleware:
             self.rules.note_kept(decision.key, similar_to, title)
             if referrer := referrer_of(response.request):
                 self.rules.note_led(referrer, decision.key)
+            self._note_redirects(response)
             self._verdicts.append((decision.key, similar_to, False, title))
 
     def note_copy(self, decision: Decision, response: Response | None) -> None:
@@ -122,7 +123,13 @@ class AddressMiddleware:
         if _is_page(response, decision) and decision.original is not None:
             self._note_callback(response)
             self.rules.note_copy(decision.key, decision.original)
+            self._note_redirects(response)
             self._verdicts.append((decision.key, decision.original, True, ""))
+
+    def _note_redirects(self, response: Response) -> None:
+        """Note what has led to a page: while that was not known it told nothing."""
+        for url in response.request.meta.get("redirect_urls", ()) if response.request is not None else ():
+            self.rules.note_redirect(url, response.url)
 
     def _note_callback(self, response: Response) -> None:
         self._callbacks.add(self._callback_of(response.request))

@@ -181,8 +181,9 @@ def test_one_page_that_is_similar_under_the_same_title_ends_no_rule(tmp_path: Pa
     assert verdicts[f"{site.url}/photo/7?size=2"][:2] == [first, True]
 
 
-def tell(middleware: AddressMiddleware, url: str, original: str | None) -> None:
-    decision, response = SimpleNamespace(key=url, original=original, is_similar=False), Response(url)
+def tell(middleware: AddressMiddleware, url: str, original: str | None, *, came_by: str = "") -> None:
+    request = scrapy.Request(url, meta={"redirect_urls": [came_by]} if came_by else {})
+    decision, response = SimpleNamespace(key=url, original=original, is_similar=False), Response(url, request=request)
     if original is None:
         middleware.note_kept(decision, response)
     else:
@@ -205,3 +206,19 @@ def test_redirects_to_pages_that_were_seen_are_evidence(made: tuple[AddressMiddl
             made[0].process_response(request, response)
     found = {str(rule): evidence.scopes() for _, rule, evidence in rules.acting() if rule.kind == "parameter"}
     assert found == {"without from": ["/shop/"], "without ref": ["/shop/"]}
+
+
+def test_redirects_to_pages_of_their_own_end_a_rule_by_which_they_are_copies() -> None:
+    crawler = get_crawler(PagesSpider, {"DEDUP_DATABASE_URL": "sqlite://"})
+    middleware = AddressMiddleware.from_crawler(crawler)
+    for number in range(PAIRS):
+        original = f"{SITE}/shop/{number}"
+        tell(middleware, original, None)
+        tell(middleware, f"{original}/moved", original)
+    tell(middleware, f"{SITE}/shop/99", None)
+    assert middleware.rules.find(f"{SITE}/shop/99/moved")
+    for number in range(80, 90):
+        tell(middleware, f"{SITE}/shop/{number}", None)
+        tell(middleware, f"{SITE}/own/{number}", None, came_by=f"{SITE}/shop/{number}/moved")
+    assert middleware.rules.take_fallen()
+    assert not middleware.rules.find(f"{SITE}/shop/99/moved")
