@@ -403,4 +403,6 @@ def _show_warnings_on_screen() -> None:
 def _why_nothing(crawler: Crawler) -> str:
     skipped = [reason for fetched in (True, False) for reason in count_skipped(crawler.stats, fetched=fetched)]
     reasons = {reason.replace("_", " ") for reason in skipped} | set(Hosts.of(crawler).parked.values())
-    return ", ".join(sorted(reasons)) or "no page of the site could be reached"
+    archives = getattr(crawler.spider, "archives", None)
+    nothing = "no page of the site could be reached" if archives is None else "no page stands in the archive"
+    return ", ".join(sorted(reasons)) or nothing

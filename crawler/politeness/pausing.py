@@ -42,6 +42,7 @@ class Pace(AutoThrottle):
     """Extension, in the place of Scrapy's AutoThrottle: the least delay of a host holds, whatever its answers say.
 
     - It is the greatest of `DOWNLOAD_DELAY`, the host's `Crawl-delay` and what it has taught by 429, see `Hosts`.
+    - A host that answers 304 is asked as fast as one that answers 200.
     - With `AUTOTHROTTLE_ENABLED` False nothing else slows requests down.
     """
 
@@ -73,7 +74,9 @@ class Pace(AutoThrottle):
         return 0.0
 
     def _adjust_delay(self, slot: Slot, latency: float, response: Response) -> None:
-        super()._adjust_delay(slot, latency, response)
+        # A re-crawl gets hardly anything else, and Scrapy takes it for an error, of which many may come fast.
+        is_unchanged = response.status == HTTPStatus.NOT_MODIFIED
+        super()._adjust_delay(slot, latency, response.replace(status=HTTPStatus.OK) if is_unchanged else response)
         slot.delay = max(slot.delay, self._hosts.least_delay(host_of(response)))
 
 

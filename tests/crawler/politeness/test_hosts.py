@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from types import SimpleNamespace
 
 import pytest
-from scrapy import Request
+from scrapy import Request, signals
+from scrapy.core.downloader import Slot
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
 
 from crawler.politeness.hosts import (
     FASTER_AFTER,
@@ -17,6 +21,7 @@ from crawler.politeness.hosts import (
     read_retry_after,
     slower,
 )
+from crawler.politeness.pausing import Pace
 from crawler.politeness.robots import MOST_BYTES, crawl_delay, decode, own_name, rules_for
 from crawler.reasons import is_mended_by_time
 
@@ -127,6 +132,22 @@ def test_host_teaches_how_fast_it_may_be_asked(hosts: Hosts) -> None:
         assert hosts.least_delay("a") == 6.0
         hosts.note_answer("a", 0.0, is_page=True)
     assert 1.0 < hosts.least_delay("a") < 6.0
+
+
+def test_unchanged_pages_let_a_host_be_asked_faster_and_errors_do_not() -> None:
+    crawler = get_crawler(settings_dict={"AUTOTHROTTLE_ENABLED": True, "EXTENSIONS_BASE": {}})
+    slot = Slot(1, 8.0, 0.0)
+    crawler.engine = SimpleNamespace(downloader=SimpleNamespace(slots={"a.example": slot}))  # type: ignore[assignment]
+    pace = Pace.from_crawler(crawler)  # which signals alone would let go
+    crawler.signals.send_catch_log(signals.spider_opened, spider=crawler._create_spider("a"))
+    delays = []
+    for status in (404, 304, 200):
+        request = Request("https://a.example/", meta={"download_slot": "a.example", "download_latency": 0.5})
+        response = Response(request.url, status, request=request)
+        crawler.signals.send_catch_log(signals.response_downloaded, response=response, request=request, spider=None)
+        delays.append(slot.delay)
+    assert (pace.crawler, delays[0]) == (crawler, 8.0)
+    assert delays[0] > delays[1] > delays[2]
 
 
 def test_greatest_of_all_delays_holds(hosts: Hosts) -> None:
