@@ -450,7 +450,7 @@ class FrontierStore:
         """Return whether anything is queued of a part, of hosts that are not parked."""
         behind = ""
         while hosts := self._find_hosts(connection, part, behind, min(len(parked) + 1, MOST_HOSTS)):
-            if not parked or not set(hosts).issubset(parked):
+            if not set(hosts).issubset(parked):
                 return True
             behind = hosts[-1]
         return False

@@ -135,10 +135,11 @@ class AddressPatterns:
             url: the address.
             is_known: whether an earlier crawl has seen its page; None where that was not asked: then it may be.
         """
-        found = self._known(url)
-        if found is None or _state(found) is not _State.OVER or (found.is_recalled and is_known is not False):
+        pattern, found = pattern_of(url), self._known(url)
+        if pattern is None or found is None or _state(found) is not _State.OVER:
             return False
-        pattern = pattern_of(url) or url
+        if found.is_recalled and is_known is not False:
+            return False
         if pattern not in self._told:
             self._told.add(pattern)
             reason = NOTHING_NEW if found.repeated >= 2 * MOST_REPEATED else ONLY_COPIES

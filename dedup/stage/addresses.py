@@ -128,7 +128,8 @@ class AddressMiddleware:
 
     def _note_redirects(self, response: Response) -> None:
         """Note what has led to a page: while that was not known it told nothing."""
-        for url in response.request.meta.get("redirect_urls", ()) if response.request is not None else ():
+        redirects = [] if response.request is None else response.request.meta.get("redirect_urls", [])
+        for url in redirects:
             self.rules.note_redirect(url, response.url)
 
     def _note_callback(self, response: Response) -> None:
