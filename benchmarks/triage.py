@@ -12,8 +12,9 @@ from benchmarks.quality import sets_in
 from dedup.evaluation import LabelledDocument, LabelledPair, LabelledSet, analyse_documents, half_of, read_set
 from dedup.report.contents import Report, Row
 from dedup.report.examining import examined
+from dedup.report.rejoining import rejoin
 from dedup.report.triage import names_in
-from dedup.report.words import WordDiff, diff_words, rejoin, tokens_of
+from dedup.report.words import WordDiff, diff_words, tokens_of
 from dedup.rules.documents import Verdict
 from dedup.rules.settings import DedupSettings
 from dedup.rules.table import Rule

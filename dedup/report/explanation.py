@@ -25,10 +25,11 @@ from dedup.console import (
 from dedup.console import similarity as share
 from dedup.keys import TableDesign
 from dedup.report.contents import Row
+from dedup.report.rejoining import rejoin
 from dedup.report.table import STYLES
 from dedup.report.texts import Dropped, Origin, Side
 from dedup.report.triage import names_in
-from dedup.report.words import MOST_PLACES, WordDiff, are_too_long, diff_words, place_line, rejoin, tokens_of
+from dedup.report.words import MOST_PLACES, WordDiff, are_too_long, diff_words, place_line, tokens_of
 from dedup.rules.documents import Match, StoredDocument, Verdict
 from dedup.rules.measures import Measure
 from dedup.rules.other_fields import other_fields, unpacked

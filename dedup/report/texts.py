@@ -19,9 +19,10 @@ from dedup.console import plain
 from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
 from dedup.keys import TableDesign
 from dedup.report.contents import Row
+from dedup.report.rejoining import rejoin
 from dedup.report.rows import has_changed, read_rows
 from dedup.report.triage import names_in
-from dedup.report.words import WordDiff, diff_words, rejoin, tokens_of
+from dedup.report.words import WordDiff, diff_words, tokens_of
 from dedup.rules.documents import DUPLICATES, StoredDocument, Verdict
 from dedup.rules.scope import Scope, Scopes
 from dedup.rules.settings import Mode

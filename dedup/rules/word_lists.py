@@ -124,20 +124,27 @@ dos tres cuatro cinco seis siete ocho nueve diez once doce veinte treinta cuaren
 """)
 """Numbers and days of English, German, French, Spanish and Chinese; Chinese numerals are recognised by themselves."""
 
-NEGATIONS = _tokens("""
-not no never nor neither without cannot none nobody nothing t
+CALLING_OFF = _tokens("""
 off cancelled canceled cancels cancel postponed suspended closed closes permanently good
-nicht kein keine keinen keiner keinem keines nie niemals ohne weder abgesagt verschoben entfällt geschlossen endgültig
-ne pas non jamais aucun aucune sans annulé annulée annulés annulées reporté reportée fermé fermée définitivement
-nunca jamás ni sin ningún ninguna cancelado cancelada aplazado aplazada suspendido suspendida cerrado cerrada
-definitivamente
-niet geen nooit zonder não jamais sem senza لا لم لن ليس ليست عدم بدون не нет без никогда
-不 没 没有 未 无 取消 停止 推迟 延期 关闭 永久
+abgesagt verschoben entfällt geschlossen endgültig
+annulé annulée annulés annulées reporté reportée fermé fermée définitivement
+cancelado cancelada aplazado aplazada suspendido suspendida cerrado cerrada definitivamente
+取消 停止 推迟 延期 关闭 永久
 """)
-"""What denies or calls off, in these languages, and denies in a few more.
+"""What says that something does not take place, in English, German, French, Spanish and Chinese.
 
-`t` is of "isn't", `off` of "called off", `good` of "for good".
+`off` is of "called off", `good` of "for good".
 """
+
+NEGATIONS = CALLING_OFF | _tokens("""
+not no never nor neither without cannot none nobody nothing t
+nicht kein keine keinen keiner keinem keines nie niemals ohne weder
+ne pas non jamais aucun aucune sans
+nunca jamás ni sin ningún ninguna
+niet geen nooit zonder não jamais sem senza لا لم لن ليس ليست عدم بدون не нет без никогда
+不 没 没有 未 无
+""")
+"""What denies or calls off, in these languages, and denies in a few more; `t` is of "isn't"."""
 
 SAME_NEGATION = {b"t": b"not", b"cannot": b"not", b"canceled": b"cancelled"}
 """What denies in the same way as another word."""

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.report.words import diff_words, rejoin
+from dedup.report.rejoining import rejoin
+from dedup.report.words import diff_words
 from dedup.rules.settings import RuleSettings
 from dedup.rules.table import Rule
 from dedup.signature.schemes import SCHEMES

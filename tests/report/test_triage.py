@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dedup.report.examining import examined
+from dedup.report.rejoining import rejoin
 from dedup.report.triage import Kind, names_in
-from dedup.report.words import WordDiff, diff_words, rejoin, tokens_of
+from dedup.report.words import WordDiff, diff_words, tokens_of
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signing import make_signature
 from tests.report.html.reports import report_of, row
