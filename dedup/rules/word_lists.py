@@ -146,6 +146,13 @@ niet geen nooit zonder não jamais sem senza لا لم لن ليس ليست عد
 """)
 """What denies or calls off, in these languages, and denies in a few more; `t` is of "isn't"."""
 
+FURTHER_NEGATIONS = _tokens("""
+forbidden prohibited banned verboten untersagt interdit interdite prohibido prohibida
+勿 别 莫 非 不会 不能 不可 不可以 不得 不要 不许 不准 不应 不用 不必 不再 不是 未能 未曾 未必 尚未 并未 从未 从不 并不
+并非 绝不 决不 没能 无法 无须 无需 禁止 严禁 拒绝 反对 终止 中止 暂停
+""")
+"""What forbids and refuses, and Chinese negations of more than one character; the report alone heeds them."""
+
 SAME_NEGATION = {b"t": b"not", b"cannot": b"not", b"canceled": b"cancelled"}
 """What denies in the same way as another word."""
 
@@ -153,3 +160,28 @@ FREE_WORDS = _tokens(
     "free kostenlos kostenfrei gratis gratuit gratuite gratuits gratuites gratuito gratuita gratuitos gratuitas 免费"
 )
 """What has no price, in these languages."""
+
+POSTS = _tokens("""
+deputy vice acting interim assistant former ex outgoing incoming designate
+stellvertretender stellvertretende stellvertretenden vize kommissarischer kommissarische kommissarischen
+ehemaliger ehemalige ehemaligen ehemals früherer frühere früheren designierter designierte designierten
+adjoint adjointe ancien ancienne intérimaire exalcalde exministro antiguo antigua interino interina adjunto adjunta
+副 代 前 原 常务 代理 前任 原任 候任 名誉 助理 临时
+""")
+"""What makes another post of one, in English, German, French, Spanish and Chinese; the report alone heeds it."""
+
+AND_WORDS = _tokens("and und et y e og och en 和 与 及 以及 跟")
+"""What stands before the last name of several; the report alone heeds it."""
+
+DATING_WORDS = _tokens("""
+updated update modified revised revision published posted printed retrieved accessed
+aktualisiert stand geändert veröffentlicht gedruckt abgerufen actualisé actualisée modifié publié actualizado publicado
+更新 修改 修订 发布 发表 打印
+""")
+"""What stands before the date of a text itself, in these languages; the report alone heeds it."""
+
+SURNAMES = frozenset(
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩邓冯曹彭曾肖田董潘袁蔡蒋余于杜叶程魏"
+    "苏吕丁任卢姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊白孟秦邱侯江尹薛闫段雷龙黎史陶贺毛郝顾龚邵万覃武钱戴严莫孔向常"
+)
+"""The hundred most frequent family names of China, each a character; the report alone heeds them."""
