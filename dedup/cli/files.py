@@ -47,22 +47,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s INPUT ... -o DIR [options]"
     parser.add_argument("inputs", nargs="+", type=path_or_url, metavar="INPUT", help=INPUTS_HELP)
     parser.add_argument(
-        "-o", "--output", metavar="DIR", help="write kept, dropped, similar, clusters and rejected there"
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="write kept, dropped, similar, clusters and rejected there; -: kept documents as JSON lines on standard "
+        "output",
     )
     parser.add_argument(
         "--format", choices=FORMATS, help=f"of the files in DIR; default: {FORMATS[0]}, on Spark {ON_SPARK}"
     )
     parser.add_argument(
-        "--kept",
+        "--pairs",
         metavar="FILE",
-        help=f"write kept documents as they came: .{', .'.join(FORMATS)}, or - for JSON lines on standard output, as "
-        "all outputs may be",
+        help=f"write each copy or similar one with its original: .{', .'.join(FORMATS)}, or - for standard output",
     )
-    parser.add_argument("--dropped", metavar="FILE", help="write dropped ones, with original and similarity")
-    parser.add_argument("--similar", metavar="FILE", help="write kept ones that are similar to others")
-    parser.add_argument("--clusters", metavar="FILE", help="write clusters: leader and keys")
-    parser.add_argument("--pairs", metavar="FILE", help="write each copy or similar one with its original")
-    parser.add_argument("--rejected", metavar="FILE", help="write what could not be read, and why")
     parser.add_argument("--report", type=local, metavar="FILE", help="write a report as an HTML page; .html")
     parser.add_argument(
         "--cluster-fields",
@@ -99,6 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--conf", action="append", default=[], metavar="NAME=VALUE", help="a property of Spark; may be given again"
     )
     parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
+    parser.set_defaults(rejected=None)
     add_settings_arguments(parser)
 
 
@@ -194,7 +193,7 @@ def _deduplicate(
     written = {name: path for name, path in outputs.items() if name != "rejected" or result.tally.rejected}
     is_piped = Path(STANDARD_OUTPUT) in outputs.values()
     with redirect_stdout(sys.stderr if is_piped else sys.stdout):
-        return print_result(options, result, written, time.monotonic() - started, is_piped=is_piped)
+        return print_result(options, result, written, time.monotonic() - started)
 
 
 def _local_places(options: argparse.Namespace) -> tuple[Path | None, Path | None, Path | None]:
@@ -206,7 +205,7 @@ def _local_places(options: argparse.Namespace) -> tuple[Path | None, Path | None
     folder, against, save_index = (
         None if each is None else local(each) for each in (options.output, options.against, options.save_index)
     )
-    return folder, against, save_index
+    return None if options.output == STANDARD_OUTPUT else folder, against, save_index
 
 
 def _share(text: str) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedup.cli.settings_options import rule_settings
 from dedup.console import print_answer, print_message, program
+from dedup.corpus.outputs import FORMATS
 from dedup.errors import InputError
 from dedup.readers.documents import DATE_FIELD, Keep, ReadOptions
 from dedup.readers.files import KNOWN, FoundFiles
@@ -27,11 +28,14 @@ ON_SPARK = "parquet"
 """The format of what Spark writes."""
 
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
-"""What is written, each into a file of its own."""
+"""What is written into a folder, each into a file of its own."""
 
+# What is written into files of other names; rejected by `dedup index build`.
+_ALONE = ("rejected", "pairs", "report")
 REJECTED, INTERRUPTED = 3, 130
 # A source of which more goes is warned of: it may be made by a template. So many are named.
 _MUCH, _NAMED = 0.5, 5
+_USUAL_FOLDER = "deduplicated"
 _PAGERS = {".gz": "zless", ".zst": "zstdless"}
 
 INPUTS_HELP = f"files, folders, patterns such as 'dumps/*.jsonl', URLs, or - for JSON lines on standard input: {KNOWN}"
@@ -99,21 +103,23 @@ def named_outputs(options: argparse.Namespace, suffix: str) -> dict[str, str]:
     """Return what is to be written, by what goes into it; suffix: of what is written into a folder.
 
     Raises:
-        InputError: nothing is to be written, and that was not asked for, or a report is no page.
+        InputError: nothing is to be written, and that was not asked for, or not as it was, or a report is no page.
     """
-    named = {name: str(path) for name in (*OUTPUTS, "pairs", "report") if (path := getattr(options, name)) is not None}
+    named = {name: str(path) for name in _ALONE if (path := getattr(options, name)) is not None}
     if "report" in named:
         require_page(options.report)
     if options.dry_run:
         if named or options.output or options.save_index:
             raise InputError("--dry-run writes nothing: omit the outputs, or --dry-run")
         return {}
-    if options.output is not None:
+    if options.output == STANDARD_OUTPUT:
+        if options.format not in (None, FORMATS[0]):
+            raise InputError(f"--format {options.format}: -o - writes JSON lines; omit the format, or give -o DIR")
+        named = {"kept": STANDARD_OUTPUT} | named
+    elif options.output is not None:
         named = {name: f"{options.output.rstrip('/')}/{name}{suffix}" for name in OUTPUTS} | named
     if not named and options.save_index is None:
-        raise InputError(
-            "nothing to write: give -o DIR or files, such as --kept and --dropped, or --dry-run for a report alone"
-        )
+        raise InputError("nothing to write: give -o DIR, or --dry-run for a report alone")
     return named
 
 
@@ -141,7 +147,6 @@ def print_result(
     seconds: float,
     *,
     went_on: bool = False,
-    is_piped: bool = False,
 ) -> int:
     """Print the report on a job, and what there is to be told beside it; return the exit status, see `run`.
 
@@ -151,7 +156,6 @@ def print_result(
         outputs: what was written, by what went into it.
         seconds: how long it took.
         went_on: whether some of it had been done before.
-        is_piped: whether standard output has documents.
     """
     from dedup.corpus.job import summary_lines, summary_object  # noqa: PLC0415 -- loads NumPy
 
@@ -168,6 +172,7 @@ def print_result(
     # On a terminal the command to give next shall be the last line.
     status = _status_of(options, tally.rejected, outputs.get("rejected"))
     written = [*outputs.values(), *([options.save_index] if options.save_index else [])]
+    is_piped = STANDARD_OUTPUT in map(str, outputs.values())
     command = "" if is_piped else _next_command(options, tally, outputs)
     documents = 0 if went_on else tally.documents
     lines = summary_lines(result, result.files, written, seconds, documents, command=command)
@@ -185,7 +190,7 @@ def _status_of(options: argparse.Namespace, rejected: int, path: object) -> int:
     """
     if not rejected:
         return 0
-    where = f"{path} says which and why" if path is not None else "--rejected FILE writes which and why"
+    where = f"{path or '-o DIR'} says which and why"
     way_out = "" if options.allow_rejects else "; --allow-rejects ends with status 0"
     print_message(options.command, f"{rejected:,} rejected: {where}{way_out}")
     return 0 if options.allow_rejects else REJECTED
@@ -199,23 +204,26 @@ def _next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[st
         tally: what became of the documents.
         outputs: where what is called how was written: JSON lines, or Parquet, also as a folder.
     """
-    wanted = "rejected" if tally.rejected else "dropped" if tally.exact + tally.near else ""
-    # The same command again would find the index there, or in it what it has just read. Spark's may be a URL.
-    is_written = bool({wanted, "report"} & outputs.keys())
-    if options.save_index and options.on is None and not is_written:
-        return shlex.join([program("dedup"), "index", "info", str(options.save_index)])
-    path = str(outputs.get(wanted, ""))
-    # Nor is standard input there again.
-    if not wanted or "://" in path or (Path(STANDARD_INPUT) in options.inputs and not is_written):
-        return ""
-    if path and Path(path).suffix not in ("", ".parquet"):
-        return shlex.join([_PAGERS.get(Path(path).suffix, "less"), path])
-    if path:
-        rows = f"p.read_table({json.dumps(path)}).slice(0, 20).to_pylist()"
-        code = f'import pyarrow.parquet as p; print(*{rows}, sep="\\n")'
-        return shlex.join([program("python"), "-c", code])
-    if "report" in outputs:
+    wanted = ["rejected"] * bool(tally.rejected) + ["dropped", "pairs"] * bool(tally.exact + tally.near)
+    path = next((str(outputs[name]) for name in wanted if name in outputs), "")
+    # Spark's may be a URL.
+    if path and not is_url(path):
+        return _showing(path)
+    if wanted and "report" in outputs:
         return shlex.join([program("python"), "-m", "webbrowser", str(outputs["report"])])
+    if options.save_index and options.on is None:
+        return shlex.join([program("dedup"), "index", "info", str(options.save_index)])
+    # Standard input is not there again.
+    if not wanted or not options.dry_run or Path(STANDARD_INPUT) in options.inputs:
+        return ""
     words = [each for each in options.given if each != "--dry-run"]
-    force = ["--force"] if outputs and not options.force else []
-    return shlex.join([program("dedup"), *words, f"--{wanted}", f"{wanted}.jsonl", *force])
+    return shlex.join([program("dedup"), *words, "-o", _USUAL_FOLDER])
+
+
+def _showing(path: str) -> str:
+    """Return the command that shows an output."""
+    if (suffix := Path(path).suffix) not in ("", ".parquet"):
+        return shlex.join([_PAGERS.get(suffix, "less"), path])
+    rows = f"p.read_table({json.dumps(path)}).slice(0, 20).to_pylist()"
+    code = f'import pyarrow.parquet as p; print(*{rows}, sep="\\n")'
+    return shlex.join([program("python"), "-c", code])

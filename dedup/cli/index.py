@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dedup.cli import files
 from dedup.cli.databases import add_database_argument, database_url, has_database
 from dedup.cli.files_options import (
     INPUTS_HELP,
-    OUTPUTS,
     REJECTED,
     STANDARD_INPUT,
     add_field_arguments,
@@ -125,13 +124,7 @@ def _build(options: argparse.Namespace) -> int:
 
 def _build_of_files(options: argparse.Namespace) -> int:
     """Do what `dedup files --save-index` does without other outputs."""
-    outputs = {
-        "output": None,
-        "format": "jsonl",
-        "report": None,
-        "dry_run": False,
-        **dict.fromkeys(OUTPUTS),
-    }
+    outputs: dict[str, Any] = {"output": None, "format": None, "report": None, "dry_run": False}
     outputs |= {"keep": Keep.FIRST, "date_field": None, "pairs": None, "cluster_fields": False, "max_dropped": None}
     outputs |= {"command": "files", "on": None, "conf": []}
     outputs["rejected"] = options.output.with_name(f"{options.output.name}.rejected.jsonl")

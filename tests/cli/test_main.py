@@ -148,7 +148,7 @@ def test_spark_has_the_options_of_files_and_refuses_what_it_cannot_do(tmp_path: 
         (("--format", "jsonl"), "--format jsonl: Spark writes parquet"),
         (("--processes", "2"), "--conf spark.master=local[N]"),
         (("--dry-run",), "--dry-run: Spark keeps"),
-        (("--kept", "-"), "-: Spark reads and writes files"),
+        (("-o", "-"), "-: Spark reads and writes files"),
         (("-o", "out", "--pairs", "-"), "-: Spark reads and writes files"),
     ):
         done = run_dedup("files", "in.jsonl", "--on", "spark", *given, folder=tmp_path)

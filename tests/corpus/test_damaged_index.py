@@ -23,7 +23,7 @@ COMMANDS = [
     pytest.param(["index", "load", "copy", "new"], id="load"),
     pytest.param(["index", "query", "copy", "text.txt"], id="query"),
     pytest.param(
-        ["files", "text.txt", "--kept", "new.jsonl", "--against", "copy"], id="against", marks=pytest.mark.slow
+        ["files", "text.txt", "--pairs", "new.jsonl", "--against", "copy"], id="against", marks=pytest.mark.slow
     ),
 ]
 

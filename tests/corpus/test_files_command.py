@@ -82,14 +82,8 @@ def test_what_is_similar_is_kept_and_named_in_a_file_of_its_own(tmp_path: Path) 
     assert len(rows_of(tmp_path / "out/dropped.jsonl")) == 2
     assert rows_of(tmp_path / "out/clusters.jsonl") == [{"leader": "a", "keys": ["a", "b", "a"]}]
     assert "kept        4 documents   3 new, 1 similar" in done.stdout.splitlines()
-
-
-def test_similar_documents_are_counted_and_written_where_they_are_wanted(tmp_path: Path) -> None:
-    write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": FORM}, {"id": "e", "text": filled_in(FORM)}])
-    done = dedup("in.jsonl", "--similar", "look.jsonl", "--json", folder=tmp_path)
-    report = json.loads(done.stdout)
+    report = json.loads(dedup("in.jsonl", "--dry-run", "--json", folder=tmp_path).stdout)
     assert (report["kept"], report["similar"], report["exact"] + report["near"]) == (4, 1, 2)
-    assert [row["key"] for row in rows_of(tmp_path / "look.jsonl")] == ["e"]
 
 
 @pytest.mark.slow
@@ -130,7 +124,9 @@ def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
     assert report[-1] == "next        less out/rejected.jsonl"
 
 
-@pytest.mark.parametrize("options", [("-o", "out"), ("-o", "out", "--format", "parquet"), ("--dry-run",)])
+@pytest.mark.parametrize(
+    "options", [("-o", "out"), ("-o", "out", "--format", "parquet"), ("--pairs", "pairs.jsonl"), ("--dry-run",)]
+)
 def test_the_last_line_is_a_command_that_shows_what_was_dropped(options: tuple[str, ...], tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", LINES)
     *_, last = dedup("in.jsonl", *options, folder=tmp_path).stdout.splitlines()
@@ -138,7 +134,7 @@ def test_the_last_line_is_a_command_that_shows_what_was_dropped(options: tuple[s
     assert label == "next"
     if Path(program).name == "dedup":
         assert dedup(*arguments[1:], folder=tmp_path).returncode == 0
-        program, arguments = "less", ["dropped.jsonl"]
+        program, arguments = "less", ["deduplicated/dropped.jsonl"]
     if program == "less":
         # Which is not there everywhere.
         shown = (tmp_path / arguments[0]).read_text(encoding="utf-8")
@@ -185,12 +181,12 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": ["c", "d"], "text": [OTHER, TEXT.upper()]}), folder / "c.parquet")
     (folder / "d.txt").write_text(document(100, "d"), encoding="utf-8")
     (folder / "e.warc.gz").write_bytes(gzip.compress(warc_record("http://e/", page.encode())) * 2)
-    done = dedup("in", "-o", "out", "--format", "parquet", "--dropped", "dropped.jsonl", folder=tmp_path)
+    done = dedup("in", "-o", "out", "--format", "parquet", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     kept = pq.read_table(tmp_path / "out/kept.parquet").to_pylist()
     assert [row["key"] for row in kept] == ["a", "c", "d.txt", "http://e/"]
     assert TEXT[:50] in kept[3]["text"]
-    dropped = rows_of(tmp_path / "dropped.jsonl")
+    dropped = pq.read_table(tmp_path / "out/dropped.parquet").to_pylist()
     assert [(row["key"], row["original"]) for row in dropped] == [("b", "a"), ("d", "a"), ("http://e/", "http://e/")]
     clusters = pq.read_table(tmp_path / "out/clusters.parquet").to_pylist()
     assert clusters == [
@@ -204,15 +200,17 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
     [
         (["in.jsonl"], "nothing to write"),
         (["none.jsonl", "--dry-run"], "none.jsonl: cannot be read"),
-        (["in.jsonl", "--kept", "in.jsonl"], "in.jsonl: is one of the inputs"),
-        (["in.jsonl", "--kept", "link.jsonl", "--force"], "link.jsonl: is one of the inputs"),
-        (["in.jsonl", "--kept", "a.jsonl", "--dropped", "a.jsonl"], "two outputs are the same file"),
-        (["in.jsonl", "--kept", "there.jsonl"], "there.jsonl: already exists; choose another path or pass --force"),
-        (["one.parquet", "--kept", "a.parquet", "--cluster-fields"], "have a column 'cluster' already"),
-        (["two.jsonl", "--kept", "a.jsonl", "--cluster-fields"], "two.jsonl:2 has a field 'copies' already"),
-        (["two.csv", "--kept", "a.jsonl", "--cluster-fields"], "two.csv:2 has a field 'cluster' already"),
-        (["in.jsonl", "--kept", "a.txt"], "a.txt: unknown output format"),
-        (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder does not exist"),
+        (["in.jsonl", "--pairs", "in.jsonl"], "in.jsonl: is one of the inputs"),
+        (["in.jsonl", "--pairs", "link.jsonl", "--force"], "link.jsonl: is one of the inputs"),
+        (["in.jsonl", "-o", "out", "--pairs", "out/kept.jsonl"], "two outputs are the same file"),
+        (["in.jsonl", "--pairs", "there.jsonl"], "there.jsonl: already exists; choose another path or pass --force"),
+        (["one.parquet", "-o", "out", "--format", "parquet", "--cluster-fields"], "have a column 'cluster' already"),
+        (["two.jsonl", "-o", "out", "--cluster-fields"], "two.jsonl:2 has a field 'copies' already"),
+        (["two.csv", "-o", "out", "--cluster-fields"], "two.csv:2 has a field 'cluster' already"),
+        (["in.jsonl", "--pairs", "a.txt"], "a.txt: unknown output format"),
+        (["in.jsonl", "--pairs", "none/a.jsonl"], "none/a.jsonl: its folder does not exist"),
+        (["in.jsonl", "-o", "-", "--format", "parquet"], "--format parquet: -o - writes JSON lines"),
+        (["in.jsonl", "-o", "-", "--pairs", "-"], "two outputs are the same file"),
         (["in.jsonl", "-o", "out", "--dry-run"], "--dry-run writes nothing"),
         (["in.jsonl", "-o", "there.jsonl"], "-o there.jsonl: is a file; name a folder"),
         (["in.jsonl", "--dry-run", "--limit", "0"], "--limit 0: expected more than 0"),
@@ -254,9 +252,9 @@ def test_what_cannot_be_done_is_said_in_a_line(
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     # Whoever reads it first says that nothing could be read.
     write(tmp_path / "in.jsonl", [{"words": TEXT}])
-    done = dedup("in.jsonl", "--kept", "kept.txt", folder=tmp_path)
+    done = dedup("in.jsonl", "--pairs", "pairs.txt", folder=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.startswith("error: kept.txt: unknown output format")
+    assert done.stderr.startswith("error: pairs.txt: unknown output format")
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
@@ -398,33 +396,33 @@ def test_a_run_that_was_killed_goes_on_with_the_step_that_was_not_done(tmp_path:
         assert run_in_process("-c", KILLED, "read done", *arguments, "out", *more, cwd=tmp_path).returncode == 9
 
 
-def test_standard_input_is_read_and_what_is_written_is_compressed_by_its_name(tmp_path: Path) -> None:
+def test_standard_input_is_read_and_outputs_are_compressed_as_their_format_says(tmp_path: Path) -> None:
     lines = "".join(json.dumps(row) + "\n" for row in [*LINES, {"text": OTHER}])
-    command = ("files", "-", "--kept", "kept.jsonl.gz", "--dropped", "dropped.jsonl")
+    command = ("files", "-", "-o", "out", "--format", "jsonl.gz")
     done = run_in_process("-m", "dedup", *command, cwd=tmp_path, input=lines)
     assert done.returncode == 0, done.stderr
-    with gzip.open(tmp_path / "kept.jsonl.gz", "rt", encoding="utf-8") as kept:
+    with gzip.open(tmp_path / "out/kept.jsonl.gz", "rt", encoding="utf-8") as kept:
         assert [json.loads(line)["id"] for line in kept] == ["a", "c"]
-    *_, last = rows_of(tmp_path / "dropped.jsonl")
+    with gzip.open(tmp_path / "out/dropped.jsonl.gz", "rt", encoding="utf-8") as dropped:
+        *_, last = map(json.loads, dropped)
     assert (last["key"], last["source"], last["original"]) == ("-:5", "-:5", "c")
 
 
-def test_an_output_may_be_standard_output_and_the_summary_goes_elsewhere(tmp_path: Path) -> None:
+def test_kept_documents_may_go_to_standard_output_and_the_report_elsewhere(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", LINES)
-    done = dedup("in.jsonl", "--kept", "-", "--dropped", "dropped.jsonl", "--json", folder=tmp_path)
+    done = dedup("in.jsonl", "-o", "-", "--pairs", "pairs.jsonl", "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["a", "c"]
     assert json.loads(done.stderr)["documents"] == 4
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["dropped.jsonl", "in.jsonl"]
-    refused = dedup("in.jsonl", "--kept", "-", "--pairs", "-", folder=tmp_path)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert "two outputs are the same file" in refused.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "pairs.jsonl"]
+    pairs = dedup("in.jsonl", "--pairs", "-", folder=tmp_path).stdout
+    assert pairs == (tmp_path / "pairs.jsonl").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 def test_who_reads_no_further_ends_the_command_without_an_error(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [{"id": str(i), "text": document(600, i)} for i in range(40)])
-    line = f"{shlex.quote(sys.executable)} -m dedup files in.jsonl --kept - | head -c 1"
+    line = f"{shlex.quote(sys.executable)} -m dedup files in.jsonl -o - | head -c 1"
     done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=HANG, check=True)
     assert done.stdout == "{"
     assert "error" not in done.stderr
@@ -452,21 +450,25 @@ def test_a_source_of_which_most_goes_is_named_and_may_stop_the_run(tmp_path: Pat
     assert not (tmp_path / "index").exists()
 
 
-@pytest.mark.parametrize("kept", ["kept.jsonl", "kept.jsonl.gz", "kept.parquet"])
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "parquet"])
 @pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
-def test_kept_documents_carry_their_clusters(name: str, kept: str, tmp_path: Path) -> None:
+def test_kept_documents_carry_their_clusters(name: str, suffix: str, tmp_path: Path) -> None:
     rows = [*LINES, {"id": "+", "text": "+"}, {"id": "d", "text": f"{TEXT} {document(60, 'd')}"}]
     write(tmp_path / "in.jsonl", rows)
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
-    done = dedup(name, "--kept", kept, "--clusters", "clusters.jsonl", "--cluster-fields", folder=tmp_path)
+    done = dedup(name, "-o", "out", "--format", suffix, "--cluster-fields", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    if kept.endswith("parquet"):
-        found = pq.read_table(tmp_path / kept).to_pylist()
-    else:
-        opened: Any = gzip.open if kept.endswith("gz") else open
-        with opened(tmp_path / kept, "rt", encoding="utf-8") as lines:
-            found = [json.loads(line) for line in lines]
-    [cluster] = rows_of(tmp_path / "clusters.jsonl")
+
+    def written(output: str) -> list[dict[str, Any]]:
+        path = tmp_path / f"out/{output}.{suffix}"
+        if suffix == "parquet":
+            return pq.read_table(path).to_pylist()
+        opened: Any = gzip.open if suffix.endswith("gz") else open
+        with opened(path, "rt", encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+
+    found = written("kept")
+    [cluster] = written("clusters")
     assert cluster == {"leader": "a", "keys": ["a", "b", "a"]}
     assert [(row.get("id") or row["key"], row["copies"], row["cluster"]) for row in found] == [
         ("a", 3, "a"),
@@ -475,7 +477,7 @@ def test_kept_documents_carry_their_clusters(name: str, kept: str, tmp_path: Pat
         ("d", 1, "d"),
     ]
     assert [name for name in found[0] if name not in ("copies", "cluster")] == (
-        ["key", "text", "source", "record"] if (name, kept) == ("in.jsonl", "kept.parquet") else ["id", "text", "n"]
+        ["key", "text", "source", "record"] if (name, suffix) == ("in.jsonl", "parquet") else ["id", "text", "n"]
     )
 
 
@@ -500,10 +502,10 @@ def test_two_runs_do_not_write_the_same_outputs(tmp_path: Path) -> None:
     import fcntl
 
     write(tmp_path / "in.jsonl", LINES)
-    folder = tmp_path / ".kept.jsonl.work"
-    folder.mkdir()
+    folder = tmp_path / "out/.kept.jsonl.work"
+    folder.mkdir(parents=True)
     with (folder / "lock").open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        done = dedup("in.jsonl", "--kept", "kept.jsonl", folder=tmp_path)
+        done = dedup("in.jsonl", "-o", "out", folder=tmp_path)
     assert done.returncode == 2
     assert "another process is writing" in done.stderr

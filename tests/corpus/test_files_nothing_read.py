@@ -20,7 +20,7 @@ ALLOWED = "; --allow-rejects ends with status 0\n"
 OUTPUTS: list[list[str]] = [
     ["-o", "out"],
     ["-o", "out", "--format", "parquet"],
-    ["--kept", "kept.jsonl", "--save-index", "index"],
+    ["--pairs", "pairs.jsonl", "--save-index", "index"],
     ["--save-index", "index"],
     ["--dry-run"],
     ["--dry-run", "--json"],
@@ -43,8 +43,8 @@ def test_the_corrected_command_runs(outputs: list[str], tmp_path: Path) -> None:
     assert files_of(tmp_path) == {"in.jsonl"}
     done = dedup("in.jsonl", *outputs, "--text-field", "verhaal", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    if outputs[0] == "--kept":
-        assert rows_of(tmp_path / "kept.jsonl") == BODIES
+    if outputs == ["-o", "out"]:
+        assert rows_of(tmp_path / "out/kept.jsonl") == BODIES
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,12 @@ def test_an_index_of_nothing_is_not_built(tmp_path: Path) -> None:
 
 def test_an_output_that_was_there_stays(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", BODIES)
-    (tmp_path / "kept.jsonl").write_text("earlier", encoding="utf-8")
-    done = dedup("in.jsonl", "--kept", "kept.jsonl", "--force", "--processes", "1", folder=tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/kept.jsonl").write_text("earlier", encoding="utf-8")
+    done = dedup("in.jsonl", "-o", "out", "--force", "--processes", "1", folder=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert (tmp_path / "kept.jsonl").read_text(encoding="utf-8") == "earlier"
-    assert files_of(tmp_path) == {"in.jsonl", "kept.jsonl"}
+    assert (tmp_path / "out/kept.jsonl").read_text(encoding="utf-8") == "earlier"
+    assert files_of(tmp_path) == {"in.jsonl", "out/kept.jsonl"}
 
 
 def test_one_document_is_enough(tmp_path: Path) -> None:
@@ -97,10 +98,10 @@ def test_status_of_a_run_with_rejected_records_is_three_unless_they_are_allowed(
     assert allowed.stderr == "dedup files: 3 rejected: out/rejected.jsonl says which and why\n"
     unnamed = dedup("in.jsonl", "--dry-run", "--json", folder=tmp_path)
     assert (unnamed.returncode, json.loads(unnamed.stdout)["rejected"]) == (3, 3)
-    assert unnamed.stderr == f"dedup files: 3 rejected: --rejected FILE writes which and why{ALLOWED}"
-    named = dedup("in.jsonl", "--rejected", "no.parquet", folder=tmp_path)
-    assert named.returncode == 3
-    assert [row["source"] for row in pq.read_table(tmp_path / "no.parquet").to_pylist()] == [
+    assert unnamed.stderr == f"dedup files: 3 rejected: -o DIR says which and why{ALLOWED}"
+    table = dedup("in.jsonl", "-o", "table", "--format", "parquet", folder=tmp_path)
+    assert table.returncode == 3
+    assert [row["source"] for row in pq.read_table(tmp_path / "table/rejected.parquet").to_pylist()] == [
         f"in.jsonl:{number}" for number in (1, 2, 3)
     ]
 

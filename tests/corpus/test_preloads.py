@@ -70,7 +70,7 @@ def test_modules_in_the_folder_are_not_taken_for_those_of_workers(tmp_path: Path
     (tmp_path / "in.jsonl").write_text(2 * line, encoding="utf-8")
     # The path of an installed command does not begin with the folder that it runs in.
     code = "import sys; sys.path.remove(''); from dedup.cli.main import run_and_exit; run_and_exit()"
-    done = run_in_process("-c", code, "files", "in.jsonl", "--kept", "-", cwd=tmp_path)
+    done = run_in_process("-c", code, "files", "in.jsonl", "-o", "-", cwd=tmp_path)
     assert done.stdout == line, done.stderr
 
 

@@ -169,7 +169,7 @@ def test_a_run_that_is_stopped_while_it_saves_writes_nothing(
     texts = [(key or "none", text) for key, text in DOCUMENTS if isinstance(text, str)]
     lines = [json.dumps({"id": key, "text": text}) for key, text in texts]
     Path("in.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    command = ["files", "in.jsonl", "--kept", "kept.jsonl", "--save-index", "index", "--processes", "1"]
+    command = ["files", "in.jsonl", "--pairs", "pairs.jsonl", "--save-index", "index", "--processes", "1"]
 
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt

@@ -90,6 +90,6 @@ def test_they_are_named_as_similar_and_lead_clusters_of_their_own(tmp_path: Path
     assert clusters == [["1", "2"], ["3", "4"]]
     # What an index knows of them stands for what comes.
     write(tmp_path / "more.jsonl", [{"id": "a", "text": edited(chat(2), 1, "a")}, {"id": "b", "text": chat(9)}])
-    done = dedup("more.jsonl", "--against", "index", "--dropped", "dropped.jsonl", "--json", folder=tmp_path)
-    assert [(row["key"], row["original"]) for row in rows_of(tmp_path / "dropped.jsonl")] == [("a", "3")]
+    done = dedup("more.jsonl", "--against", "index", "-o", "more", "--json", folder=tmp_path)
+    assert [(row["key"], row["original"]) for row in rows_of(tmp_path / "more/dropped.jsonl")] == [("a", "3")]
     assert json.loads(done.stdout)["similar"] == 1

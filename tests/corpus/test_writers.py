@@ -187,20 +187,20 @@ def test_folders_that_name_columns_are_columns(tmp_path: Path) -> None:
         table = pa.table({"text": [document(60, number), document(60, "same")], "n": [1, 2]})
         pq.write_table(table, tmp_path / "in" / folder / "part.parquet")
     for suffix in ("parquet", "jsonl"):
-        done = run_dedup("files", "in", "--kept", f"kept.{suffix}", "--key-field", "lang", folder=tmp_path)
+        done = run_dedup("files", "in", "-o", "out", "--format", suffix, "--key-field", "lang", folder=tmp_path)
         assert done.returncode == 0, done.stderr
-    kept = pq.read_table(tmp_path / "kept.parquet").to_pylist()
+    kept = pq.read_table(tmp_path / "out/kept.parquet").to_pylist()
     assert [(row["n"], row["lang"], row["year"]) for row in kept] == [
         (1, "de", "2024"),
         (2, "de", "2024"),
         (1, "zh/TW", None),
     ]
-    lines = (tmp_path / "kept.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (tmp_path / "out/kept.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in lines] == kept
     # A file's own column is not hidden by its folder.
     pq.write_table(
         table.append_column("lang", pa.array(["own", "own"])), tmp_path / "in/lang=de/year=2024/part.parquet"
     )
-    run_dedup("files", "in", "--kept", "own.jsonl", folder=tmp_path)
-    first = json.loads((tmp_path / "own.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    run_dedup("files", "in", "-o", "own", folder=tmp_path)
+    first = json.loads((tmp_path / "own/kept.jsonl").read_text(encoding="utf-8").splitlines()[0])
     assert (first["lang"], first["year"]) == ("own", "2024")

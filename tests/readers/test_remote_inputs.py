@@ -165,7 +165,7 @@ def test_what_cannot_be_read_is_said_in_a_line(folder: Path, tmp_path: Path, url
     assert done.stderr.startswith(f"error: {url}: {said}")
 
 
-@pytest.mark.parametrize("option", ["-o", "--kept", "--report", "--against", "--save-index"])
+@pytest.mark.parametrize("option", ["-o", "--pairs", "--report", "--against", "--save-index"])
 def test_outputs_and_indexes_are_local(tmp_path: Path, option: str) -> None:
     done = dedup("a.jsonl", option, "s3://corpus/out", folder=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
