@@ -1,8 +1,7 @@
 # make crawl                           crawl the bundled demo site
 # make crawl URL=https://example.com   crawl a site
 # make continue                        go on with a crawl that was interrupted, the last one
-# make cluster PARTS=4                 crawl the demo site, or URL=..., in parts on an own PostgreSQL
-# make cluster-report                  what they dropped, and why
+# make cluster PARTS=4                 crawl the demo site, or URL=..., in parts on an own PostgreSQL; write cluster.html
 # make test                            run the tests
 # make test-all                        those too that take long: kills, Spark, a second database; laws with more examples
 # make test-fast                       those that start no process, crawl or server, and take no seconds
@@ -31,7 +30,7 @@ ifneq ($(strip $(UNKNOWN)),)
 $(error $(UNKNOWN): no such variable; known are URL, ARGS, PARTS, NAME, DATA and PYTHON, see `make help`)
 endif
 
-.PHONY: help crawl continue cluster cluster-report test test-all test-fast test-lowest check docs dist bench clean
+.PHONY: help crawl continue cluster test test-all test-fast test-lowest check docs dist bench clean
 
 ifdef URL
 crawl: $(VENV)/crawl
@@ -48,10 +47,7 @@ continue: $(VENV)/crawl
 	@$(BIN)/python -m crawler.demo continue $(ARGS)
 
 cluster: $(VENV)/cluster
-	@$(BIN)/python -m crawler.cluster crawl --parts $(PARTS) $(if $(URL),--url "$(URL)") $(ARGS)
-
-cluster-report: $(VENV)/cluster
-	@$(BIN)/python -m crawler.cluster report $(ARGS)
+	@$(BIN)/python -m crawler.cluster --parts $(PARTS) $(if $(URL),--url "$(URL)") $(ARGS)
 
 # Else a command that a test starts would compile all of its modules anew.
 test test-all test-fast: export PYTHONDONTWRITEBYTECODE =

@@ -21,7 +21,6 @@ import psycopg
 from psycopg import sql
 
 from crawler.demo import server_at_its_usual_address
-from dedup.console import program
 from dedup.store.runs import name_by_time
 
 T = TypeVar("T")
@@ -33,6 +32,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 _FOLDER = PROJECT / ".postgresql"
 _DATABASE = "crawl"
+_REPORT = "cluster.html"
 
 
 class PostgresqlServer:
@@ -146,9 +146,10 @@ def crawl(database: str, site: str, count: int, arguments: Sequence[str], said: 
     run = os.environ.get("DEDUP_RUN") or name_by_time()
     # Each part has processes for extraction of its own.
     own = max(1, (os.cpu_count() or 1) // count)
-    given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"DEDUP_WORKERS={own}", *arguments]
+    given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"DEDUP_WORKERS={own}"]
+    # When the crawl has ended, its server has stopped.
+    given += ["-s", f"DEDUP_REPORT={_REPORT}", *arguments]
     given += ["-s", f"SCRAPY_COMMAND_LINE={shlex.join([*said, *arguments])}"]
-    print("while it runs, too: make cluster-report", flush=True)
     with ThreadPoolExecutor(count) as threads:
         parts = [f"{number}/{count}" for number in range(1, count + 1)]
         statuses = list(threads.map(lambda part: _crawl_part(database, run, part, given), parts))
@@ -169,36 +170,20 @@ def _crawl_part(database: str, run: str, part: str, arguments: Sequence[str]) ->
 
 
 def main() -> int:
-    """Run the command named on the command line and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m crawler.cluster", description="Crawl in parts.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    crawl_parser = commands.add_parser(
-        "crawl", help="crawl a site, or the demo site; arguments are passed on to scrapy"
-    )
-    crawl_parser.add_argument("--parts", type=int, default=4, help="how many (default: 4)")
-    crawl_parser.add_argument("--url", help="where to start (default: the demo site)")
-    of_dedup = {
-        # The server is stopped again when the report is written.
-        "report": ["duplicates", "--explain-by", f"{program('python')} -m crawler.cluster explain"],
-        "explain": ["explain"],
-    }
-    commands.add_parser("report", help="every dropped or similar page, its original and why; as dedup duplicates")
-    commands.add_parser("explain", help="why a page was dropped; as dedup explain")
+    """Do what the command line says and return the exit status."""
+    about = f"Crawl in parts, and write {_REPORT}; other arguments are passed on to scrapy."
+    parser = argparse.ArgumentParser(prog="python -m crawler.cluster", description=about)
+    parser.add_argument("--parts", type=int, default=4, help="how many (default: 4)")
+    parser.add_argument("--url", help="where to start (default: the demo site)")
     options, arguments = parser.parse_known_args()
-    if options.command == "crawl" and options.parts < 1:
+    if options.parts < 1:
         parser.error(f"--parts {options.parts}: expected at least 1")
     # Ctrl-C reaches the parts as well, which then finish the pages under way and still need the
     # server and the site. A handler, unlike SIG_IGN, is not handed down to them.
     signal.signal(signal.SIGINT, lambda signum, frame: None)
-    with _database() as url:
-        if options.command in of_dedup:
-            command = [sys.executable, "-m", "dedup", *of_dedup[options.command], *arguments]
-            variables = {**os.environ, "DEDUP_DATABASE_URL": url}
-            return subprocess.run(command, check=False, cwd=PROJECT, env=variables).returncode  # noqa: S603 -- the user's own
-        with _site(options.url) as site:
-            said = ["make", "cluster", f"PARTS={options.parts}", *([f"URL={options.url}"] if options.url else [])]
-            status = crawl(url, site, options.parts, arguments, said)
-    return status
+    with _database() as url, _site(options.url) as site:
+        said = ["make", "cluster", f"PARTS={options.parts}", *([f"URL={options.url}"] if options.url else [])]
+        return crawl(url, site, options.parts, arguments, said)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from scrapy.utils.asyncio import create_looping_call
 from crawler.page import NOT_STORED
 from crawler.politeness.hosts import Hosts
 from crawler.reasons import UNANSWERED
-from crawler.runs import command_to_continue, is_by_make, name_of_run, option_of_database
+from crawler.runs import command_to_continue, name_of_run, option_of_database
 from crawler.secrets import without_password
 from crawler.settings import CrawlerSettings
 from crawler.skipping import count_skipped, named_of, take_skipped
@@ -102,7 +102,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[Line]:
         *text_lines(stats),
         ("parts", f"{parts:,}" if (parts := stats.get_value("frontier/parts")) else ""),
         ("database", database_line(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
-        ("report", written if (written := crawler.settings.get("DEDUP_REPORT")) and Path(written).exists() else ""),
+        ("report", _report(crawler)),
         _next(crawler, reason),
     ]
     # What is read first when a command has ended is what stands last.
@@ -175,13 +175,18 @@ def _site(urls: Sequence[str]) -> str:
     return named if len(urls) <= _SITES_NAMED else f"{named} and {len(urls) - _SITES_NAMED:,} more"
 
 
+def _report(crawler: Crawler) -> str:
+    """Return the file of the report, if one was written."""
+    path: str = crawler.settings.get("DEDUP_REPORT") or ""
+    return path if path and Path(path).exists() else ""
+
+
 def _next(crawler: Crawler, reason: str) -> tuple[str, str]:
-    """Return the command to give next: the one that goes on where something is left, else the report."""
+    """Return the command to give next: the one that goes on where something is left, else one that shows the report."""
     if crawler.stats.get_value("frontier/left", 0) and crawler.spider is not None:
         return "continue", command_to_continue(crawler, has_all=reason == "max_pages")
-    if is_by_make(crawler) and crawler.stats.get_value("frontier/parts"):
-        # Its server has stopped by then.
-        return "next", "make cluster-report"
+    if report := _report(crawler):
+        return "next", shlex.join([program("python"), "-m", "webbrowser", report])
     return "next", shlex.join([program("scrapy"), "duplicates", *option_of_database(crawler)])
 
 

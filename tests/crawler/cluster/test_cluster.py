@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from pathlib import Path
 
 import psutil
 import pytest
@@ -14,21 +14,22 @@ from sqlalchemy.exc import DBAPIError
 from tests.crawler.demo.truth import expected_totals
 from tests.crawler.frontier.driving import unfinished
 from tests.crawling import NO_NETWORK, ROOT, Crawl, ExitedError, crawl_site_here, environment, finish, pages_in, runs_in
-from tests.waiting import HANG, wait_until
+from tests.report.renderings import data_in
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
 _SETTINGS = ("-s", "AUTOTHROTTLE_ENABLED=False", "-s", "DEDUP_WORKERS=0")
 
 
-def cluster(database_url: str) -> Crawl:
-    return finish(start_cluster(database_url), database_url=database_url)
+def cluster(database_url: str, report: Path) -> Crawl:
+    return finish(start_cluster(database_url, report), database_url=database_url)
 
 
-def start_cluster(database_url: str) -> subprocess.Popen[str]:
+def start_cluster(database_url: str, report: Path) -> subprocess.Popen[str]:
     """Crawl the demo site in two parts, as `make cluster` does."""
     return subprocess.Popen(
-        [sys.executable, "-m", "crawler.cluster", "crawl", "--parts", "2", *_SETTINGS],
+        [sys.executable, "-m", "crawler.cluster", "--parts", "2", *_SETTINGS, "-s", f"DEDUP_REPORT={report}"],
         cwd=ROOT,
         env={**environment(), "DEDUP_DATABASE_URL": database_url, "DEDUP_RUN": "x"},
         stdin=subprocess.DEVNULL,
@@ -39,13 +40,11 @@ def start_cluster(database_url: str) -> subprocess.Popen[str]:
     )
 
 
-def run_here(command: Sequence[str], database_url: str) -> subprocess.CompletedProcess[str]:
-    variables = {**environment(), "DEDUP_DATABASE_URL": database_url}
-    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False, timeout=HANG)
-
-
-def test_two_parts_crawl_the_demo_site_as_one_process_does_and_one_of_them_tells(postgresql_url: str) -> None:
-    result = cluster(postgresql_url)
+def test_two_parts_crawl_the_demo_site_as_one_process_does_and_one_of_them_tells(
+    postgresql_url: str, tmp_path: Path
+) -> None:
+    report = tmp_path / "cluster.html"
+    result = cluster(postgresql_url, report)
     assert (result.status, result.errors) == (0, [])
     truth = expected_totals()
     told = {label: result.summed_up(label) for label in ("kept", "dropped", "skipped", "parts")}
@@ -56,12 +55,11 @@ def test_two_parts_crawl_the_demo_site_as_one_process_does_and_one_of_them_tells
     assert [(run.name, run.outcome) for run in runs_in(result.database_url)] == [("x", "finished")]
     assert unfinished(postgresql_url) == {}
     # The URL of the database, with its password, is in no line.
-    assert result.stdout.startswith("while it runs, too: make cluster-report\n")
-    assert result.summary["next"] == "make cluster-report"
+    assert postgresql_url not in result.stdout
     assert len(result.verdicts) == truth["kept"] - 1 + dropped
-    report = run_here([sys.executable, "-m", "crawler.cluster", "report"], postgresql_url)
-    explained = run_here(shlex.split(report.stdout.splitlines()[-1])[1:], postgresql_url)
-    assert (explained.returncode, explained.stdout.startswith("verdict")) == (0, True)
+    # The page needs no server, which has stopped by then.
+    assert shlex.split(result.summary["next"])[1:] == ["-m", "webbrowser", str(report)]
+    assert len(data_in(report)["rows"]["dropped"]) == dropped
 
 
 def test_wrong_parts_are_refused_before_anything_begins() -> None:
@@ -72,8 +70,8 @@ def test_wrong_parts_are_refused_before_anything_begins() -> None:
 
 
 @pytest.mark.thorough
-def test_a_part_that_was_killed_is_started_again_and_nothing_is_lost(postgresql_url: str) -> None:
-    process = start_cluster(postgresql_url)
+def test_a_part_that_was_killed_is_started_again_and_nothing_is_lost(postgresql_url: str, tmp_path: Path) -> None:
+    process = start_cluster(postgresql_url, tmp_path / "cluster.html")
     wait_until(lambda: count_pages(postgresql_url) > 5 or process.poll() is not None)
     psutil.Process(process.pid).children()[0].kill()
     result = finish(process, database_url=postgresql_url, accidents=True)
