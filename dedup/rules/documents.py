@@ -90,7 +90,8 @@ class Document:
 class StoredDocument(NamedTuple):
     """A document that was decided before, with its text: `text_digest` is None of one that is undecided since.
 
-    `indexed`: whether its text can be found by its keys.
+    `indexed`: whether its text can be found by its keys; `released`: 1 if a person has made it an original, and it was
+    not seen since.
     """
 
     id: int
@@ -109,6 +110,7 @@ class StoredDocument(NamedTuple):
     text_id: int = 0
     item_class: str = ""
     variant: str = ""
+    released: int = 0
 
 
 class Content(NamedTuple):

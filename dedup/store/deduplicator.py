@@ -314,7 +314,7 @@ class Deduplicator:
             is_of_earlier_run=is_of_earlier_run,
         )
         # A page that was under way when its crawl was killed comes again; its verdict is there already.
-        if unchanged is None or not is_of_this_run or found.is_again:
+        if unchanged is None or unchanged.released or not is_of_this_run or found.is_again:
             unit.add_verdict(decision, answer)
         elif found.document.separate:
             # As another process of the run has decided it: its verdict stays.
@@ -328,7 +328,8 @@ class Deduplicator:
             return Verdict.NEW if is_new else Verdict.UPDATED, self._originals.find(unit, found)
         answer = _former_answer(unit, unchanged, found.content)
         if not found.is_again:
-            return Verdict.UNCHANGED, answer
+            # What is released was never kept.
+            return Verdict.NEW if unchanged.released else Verdict.UNCHANGED, answer
         if answer.original is None and found.may_be_another:
             return Verdict.NEW, Answer(Match(unchanged, unchanged), Rule.SAME_SHORT_TEXT)
         return Verdict.UNCHANGED, Answer(Match(answer.original or unchanged, unchanged), Rule.SAME_TEXT)

@@ -110,6 +110,8 @@ documents = Table(
     # What an undecided document held, for reports.
     Column("former_text_id", Id, ForeignKey("dedup_texts.id")),
     Column("leader_id", Id, ForeignKey("dedup_documents.id")),
+    # Whether a person has made it an original, and it was not seen since.
+    Column("released", Integer, nullable=False, server_default="0"),
     Column("first_run_id", Id, nullable=False),
     Column("last_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
     # The run that stored what it holds now; when that is cancelled, its content is forgotten.

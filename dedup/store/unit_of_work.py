@@ -52,7 +52,7 @@ _OF_ITEM = ("title", "fields", "fields_digest", "body_digest")
 _NOTE_SEEN = (
     update(documents)
     .where(documents.c.id == bindparam("seen_id"))
-    .values(last_run_id=bindparam("seen_in"), **{each: bindparam(each) for each in _OF_ITEM})
+    .values(last_run_id=bindparam("seen_in"), released=0, **{each: bindparam(each) for each in _OF_ITEM})
 )
 _VERDICTS_OF_DOCUMENT = delete(verdicts).where(
     verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")

@@ -68,7 +68,7 @@ class DocumentWriter:
             "content_run_id": unit.run_id,
         }
         if stored is not None:
-            document_rows.change_document(unit, stored.id, {**values, "former_text_id": None})
+            document_rows.change_document(unit, stored.id, {**values, "former_text_id": None, "released": 0})
             self._leave_old_content(unit, stored, content, leads_still=leader is None)
             return stored.id
         return unit.add_document(
@@ -219,15 +219,15 @@ class Released:
     unknown: list[str] = field(default_factory=list)
 
 
-def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
+def release(database: Database, pairs: Iterable[tuple[str | None, str]]) -> Released:
     """Make copies originals of their own, in one transaction.
 
-    A released document keeps its digests, so that with the same text it is found unchanged and passed on when it is
+    A released document keeps the digest of its text, so that with the same text it is new, and no copy, when it is
     seen again. Verdicts stay as they were.
 
     Args:
         database: where they are, opened to be written.
-        pairs: the keys of original and copy.
+        pairs: the keys of original and copy; None: of whichever original it is one.
 
     Raises:
         DatabaseError: nothing of it was written.
@@ -239,7 +239,7 @@ def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
             found = [each for each in document_rows.find_by_key(session, key) if each.key == clean(key)]
             copies = [each for each in found if each.leader_id is not None]
             leaders = {each.id: document_rows.leader_of(session, each) for each in copies}
-            own = [each for each in copies if leaders[each.id].key == clean(original)]
+            own = [each for each in copies if original is None or leaders[each.id].key == clean(original)]
             if not found:
                 outcome.unknown.append(key)
             elif not copies:
@@ -248,7 +248,7 @@ def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
                 outcome.moved.append(key)
             else:
                 # Without the digest of its bytes no crawl takes it for seen: it is fetched again, and stored.
-                released = {"leader_id": None, "body_digest": None}
+                released = {"leader_id": None, "body_digest": None, "released": 1}
                 document_rows.change_documents(session, [each.id for each in own], released)
                 # That of its original is there if it is long enough.
                 others = {each.text_id for each in own if each.text_id != leaders[each.id].text_id}
@@ -295,7 +295,7 @@ def _undo_release(session: Session, keys: KeyTable, document: StoredDocument, or
     leader = document_rows.find_with_leaders(session, [last.original_id])[last.original_id]
     if leader.key != original or leader.leader_id is not None or leader.text_digest is None:
         return False
-    document_rows.change_document(session, document.id, {"leader_id": leader.id})
+    document_rows.change_document(session, document.id, {"leader_id": leader.id, "released": 0})
     leave_texts(session, keys, {document.text_id})
     return True
 

@@ -44,6 +44,26 @@ def test_marked_page_is_released(database: Path) -> None:
     ]
 
 
+def test_pages_are_released_by_their_urls_as_reports_show_them(database: Path) -> None:
+    shown = "https://news.example/zh/港口大桥.html?sid=81"
+    done = run_dedup("release", WIRE, shown, "https://nobody.example/", "--json", folder=database.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert told == {
+        "released": [WIRE, f"{BRIDGE}?sid=81"],
+        "kept": [],
+        "moved": [],
+        "unknown": ["https://nobody.example/"],
+    }
+
+
+@pytest.mark.parametrize("given", [(), (WIRE, "--marks", "marks.jsonl")])
+def test_either_urls_or_marks_are_given(database: Path, given: tuple[str, ...]) -> None:
+    done = run_dedup("release", *given, folder=database.parent)
+    said = "error: give the URLs of dropped pages, or --marks FILE: one of both\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
 def test_what_was_not_released_is_told_as_an_object(database: Path) -> None:
     path = marks(database.parent, (BRIDGE, "https://nobody.example/", 0), (WIRE, BRIDGE, 0))
     done = run_dedup("release", "--marks", path, "--json", folder=database.parent)
@@ -77,11 +97,12 @@ def test_released_page_is_fetched_again_and_stored(tmp_path: Path) -> None:
         url = f"sqlite:///{tmp_path / 'crawl.db'}"
         settings = {"DEDUP_FOLLOW_DUPLICATES": False}
         crawl_site_here(url, settings, url=f"{site.url}/")
-        ferry, copy = f"{site.url}/ferry", f"{site.url}/copy"
+        copy = f"{site.url}/copy"
         assert copy not in [page["url"] for page in pages_in(url)]
-        run_dedup("release", "--marks", marks(tmp_path, (ferry, copy, 0)), folder=tmp_path)
-        crawl_site_here(url, settings, url=f"{site.url}/", recrawl=True)
+        run_dedup("release", copy, folder=tmp_path)
+        again = crawl_site_here(url, settings, url=f"{site.url}/", recrawl=True)
         assert copy in [page["url"] for page in pages_in(url)]
+        assert (again.stats["dedup/new"], again.stats["dedup/unchanged"]) == (1, 2)
 
 
 @pytest.mark.slow

@@ -57,6 +57,27 @@ def test_what_is_released_is_kept_when_it_is_seen_again(
         assert crawl.see(key, text, b"bytes" if key == COPY else None).original == original or original is ...
 
 
+def test_what_is_released_is_new_once(crawl: Crawl) -> None:
+    release(crawl.database, [(None, COPY)])
+    verdicts = []
+    for _ in range(2):
+        crawl.next_run()
+        verdicts.append(crawl.show(COPY, CHANGED).verdict)
+    assert verdicts == [Verdict.NEW, Verdict.UNCHANGED]
+
+
+def test_what_is_released_while_its_run_goes_on_is_new_in_it(crawl: Crawl) -> None:
+    release(crawl.database, [(FERRY, COPY)])
+    assert crawl.see(COPY, CHANGED).verdict is Verdict.NEW
+
+
+def test_page_is_released_from_whichever_original_it_is_a_copy_of(crawl: Crawl) -> None:
+    crawl.see(OTHER, CHANGED)
+    outcome = release(crawl.database, [(None, OTHER), (None, FERRY), (None, "https://news.example/none")])
+    assert (outcome.released, outcome.kept) == ([OTHER], [FERRY])
+    assert (outcome.moved, outcome.unknown) == ([], ["https://news.example/none"])
+
+
 def test_its_bytes_are_not_taken_for_seen(crawl: Crawl) -> None:
     body = crawl.document(COPY, None, b"bytes").body_digest
     assert body is not None
