@@ -115,11 +115,12 @@ def measure(lookup: Lookup, stored: Fingerprints, queries: Fingerprints, radius:
         InputError: its keys do not fit into memory.
     """
     rows = len(stored) * lookup.stored_keys
-    if rows > MOST_ROWS or lookup.asked_keys > MOST_ASKED:
-        what, most = (
-            (f"{rows:,} keys", MOST_ROWS) if rows > MOST_ROWS else (f"{lookup.asked_keys:,} probes", MOST_ASKED)
-        )
-        raise InputError(f"{lookup.name}: {what}; {most:,} are tried at most")
+    if lookup.asked_keys > MOST_ASKED:
+        raise InputError(f"{lookup.name}: {lookup.asked_keys:,} probes; {MOST_ASKED:,} are tried at most")
+    if rows > MOST_ROWS:
+        most = MOST_ROWS // lookup.stored_keys
+        limit = f"tried up to --n {most}" if most else f"{MOST_ROWS:,} are tried at most"
+        raise InputError(f"{lookup.name}: {rows:,} keys; {limit}")
     keys = lookup.stored(stored).ravel()
     order = np.argsort(keys)
     keys = keys[order]

@@ -29,7 +29,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import md5, sha1
 from math import fsum, hypot, isfinite, isnan
 from numbers import Integral, Real
@@ -38,7 +38,8 @@ from typing import Any
 import mmh3
 
 from dedup.errors import InputError
-from dedup.signature.dictionaries import load_jieba
+from dedup.signature.dictionaries import Vocabulary, load_jieba, tokenizer_of, vocabulary_of
+from dedup.signature.schemes import default_scheme
 from dedup.signature.signature import encoded
 from dedup.signature.signing import tokenise
 
@@ -156,23 +157,27 @@ def bigrams(text: str) -> dict[str, int]:
     return dict.fromkeys((text[at : at + 2] for at in range(max(len(text) - 1, min(len(text), 1)))), 1)
 
 
-def words(text: str, size: int = 1) -> dict[str, int]:
+def words(text: str, size: int = 1, dictionary: str = "") -> dict[str, int]:
     """Return how often each word of a text comes, normalised as in a crawl; Chinese words are jieba's.
 
     Args:
         text: the text.
         size: how many neighbouring words are a feature together: 2 for pairs, 3 for triples.
+        dictionary: of Chinese words, as the setting DEDUP_DICTIONARY; empty: jieba's, with what was added to it here.
 
     Raises:
         InputError: `size` is less than 1.
+        SettingsError: the dictionary cannot be read.
     """
     if size < 1:
         raise InputError(f"features of {size} words: expected at least 1")
-    found = tokenise(text).words()
+    found = tokenise(text, default_scheme(dictionary)).words()
     return dict(Counter(map(" ".join, zip(*(found[start:] for start in range(size)), strict=False))))
 
 
-def keywords(text: str, most: int = 20, method: str = "tfidf", stop_words: Iterable[str] = ()) -> dict[str, float]:
+def keywords(
+    text: str, most: int = 20, method: str = "tfidf", stop_words: Iterable[str] = (), dictionary: str = ""
+) -> dict[str, float]:
     """Return the keywords of a text with their weights, as jieba finds them, the weightiest first.
 
     Args:
@@ -180,15 +185,19 @@ def keywords(text: str, most: int = 20, method: str = "tfidf", stop_words: Itera
         most: how many at most.
         method: `tfidf`, by jieba's table of frequencies, or `textrank` (R. Mihalcea, P. Tarau, EMNLP 2004, section 4).
         stop_words: words that are none, besides jieba's own.
+        dictionary: see `words`.
 
     Raises:
         InputError: there is no such method, or `most` is less than 1.
+        SettingsError: the dictionary cannot be read.
     """
     if method not in _METHODS:
         raise InputError(f"method {method!r}: expected one of {', '.join(_METHODS)}")
     if most < 1:
         raise InputError(f"{most} keywords: expected at least 1")
+    vocabulary = vocabulary_of(dictionary)
     extractor = copy(_extractor(method))
+    extractor.tokenizer = tokenizer_of(vocabulary) if method == "tfidf" else _tagger(vocabulary)
     others = [stop_words] if isinstance(stop_words, str) else stop_words
     extractor.stop_words = {*extractor.stop_words, *(word.lower() for word in others)}
     return dict(extractor.extract_tags(text, most, withWeight=True))
@@ -276,17 +285,21 @@ def _is_number(value: Any) -> bool:
 
 @cache
 def _extractor(method: str) -> Any:
-    tokenizer = load_jieba()
+    load_jieba()
     with warnings.catch_warnings():
         # jieba leaves its list of frequencies to be closed by Python.
         warnings.simplefilter("ignore", ResourceWarning)
         from jieba.analyse import TFIDF, TextRank  # noqa: PLC0415 -- reads a file of 7 MB
-        from jieba.posseg import POSTokenizer  # noqa: PLC0415 -- as above
 
-        extractor = TFIDF() if method == "tfidf" else TextRank()
-        # Not the module's own one, to which anybody may have added words.
-        extractor.tokenizer = tokenizer if method == "tfidf" else POSTokenizer(tokenizer)
-    return extractor
+        return TFIDF() if method == "tfidf" else TextRank()
+
+
+@lru_cache(4)
+def _tagger(vocabulary: Vocabulary) -> Any:
+    """Return what names the kinds of words, of which TextRank takes some."""
+    from jieba.posseg import POSTokenizer  # noqa: PLC0415 -- reads a file of 5 MB
+
+    return POSTokenizer(tokenizer_of(vocabulary))
 
 
 _MASK32 = 2**32 - 1

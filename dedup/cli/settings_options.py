@@ -26,11 +26,8 @@ _OPTIONS = {
 def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that `read_settings_options` reads, behind all others in the help."""
     group = parser.add_argument_group("how documents are decided")
-    described = {name: (default, says) for name, default, says in RuleSettings.described()}
-    for name, (option, metavar) in _OPTIONS.items():
-        default, says = described[name]
-        about = f"{says.replace('`', '').removesuffix('.')}{default and f'; default: {default}'}"
-        group.add_argument(option, dest=name, metavar=metavar, help=about)
+    for name in _OPTIONS:
+        add_rule_argument(group, name)
     group.add_argument(
         "--set",
         action="append",
@@ -38,6 +35,14 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="one of these or another rule, such as min_jaccard=.6: docs/settings.md; may be given again",
     )
+
+
+def add_rule_argument(parser: argparse._ActionsContainer, name: str) -> None:
+    """Add the option that a rule of this name has of its own."""
+    option, metavar = _OPTIONS[name]
+    default, says = next(described[1:] for described in RuleSettings.described() if described[0] == name)
+    about = f"{says.replace('`', '').removesuffix('.')}{default and f'; default: {default}'}"
+    parser.add_argument(option, dest=name, metavar=metavar, help=about)
 
 
 def add_encoding_argument(parser: argparse.ArgumentParser) -> None:

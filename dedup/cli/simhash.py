@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from dedup.cli.lookups import whole
-from dedup.cli.settings_options import add_encoding_argument
+from dedup.cli.settings_options import add_encoding_argument, add_rule_argument
 from dedup.console import counted, plain, print_answer, shortened, similarity
 from dedup.errors import InputError
 from dedup.readers.files import require_one_document
@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--features", default="bigrams", metavar="NAME", help=features)
     parser.add_argument("--hash", default="mmh3", metavar="NAME", help=f"{', '.join(HASHES)}; default: mmh3")
     parser.add_argument("--bits", default="64", help=f"width of the fingerprint, 1 to {MOST_BITS}; default: 64")
+    add_rule_argument(parser, "dictionary")
     add_encoding_argument(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     drawn = []
     for name in options.texts:
         text = _read(name, options.encoding)
-        features = _features(options.features, text)
+        features = _features(options.features, text, options.dictionary)
         if not features:
             raise InputError(f"'{shortened(plain(name), _NAME)}': no {options.features} in it; take other --features")
         rows = sorted(hashed(features, bits, options.hash), key=lambda row: -row[1])
@@ -84,16 +85,20 @@ def _read(name: str, encoding: str) -> str:
     return text_of(material.content)
 
 
-def _features(name: str, text: str) -> Mapping[str, float]:
+def _features(name: str, text: str, dictionary: str | None) -> Mapping[str, float]:
     found = _FEATURES.fullmatch(name)
     if found is None:
         raise InputError(f"--features {name!r}: expected bigrams, words, words:2, keywords:20 or textrank:20")
+    given = dictionary or ""
     match found[1]:
+        case None if dictionary is not None:
+            raise InputError("--dictionary: bigrams are of characters; give it with --features words or keywords")
         case None:
             return bigrams(text)
         case "words":
-            return words(text, int(found[2] or 1))
-    return keywords(text, int(found[2] or 20), "tfidf" if found[1] == "keywords" else "textrank")
+            return words(text, int(found[2] or 1), given)
+    method = "tfidf" if found[1] == "keywords" else "textrank"
+    return keywords(text, int(found[2] or 20), method, dictionary=given)
 
 
 def _board(number: int, each: _Drawn, options: argparse.Namespace, bits: int) -> Iterator[str]:

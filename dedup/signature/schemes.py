@@ -74,9 +74,9 @@ DEFAULT = SCHEMES["words"]
 _found = dict(SCHEMES)
 
 
-def default_scheme() -> Scheme:
-    """Return the usual scheme, with the words that were given to jieba in this process."""
-    vocabulary = vocabulary_of("")
+def default_scheme(dictionary: str = "") -> Scheme:
+    """Return the usual scheme with the words of a dictionary, see `dedup.signature.dictionaries.vocabulary_of`."""
+    vocabulary = vocabulary_of(dictionary)
     return DEFAULT if vocabulary == JIEBA else replace(DEFAULT, vocabulary=vocabulary)
 
 

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from dedup.lookups import MOST_ROWS
 from dedup.simhash import bigrams, cosine, distance, keywords, simhash, sums, words
 from tests.commands import run_dedup
 from tests.texts import CHINESE, ENGLISH, edited
@@ -79,6 +80,16 @@ def test_a_program_gets_the_same(tmp_path: Path, features: str, made: Any, hash_
     assert found["pairs"][0]["cosine"] == cosine(*every[:2])
 
 
+@pytest.mark.parametrize("features", ["words", "keywords"])
+def test_words_of_a_dictionary_are_features(features: str, tmp_path: Path) -> None:
+    text = "蓝翔给出了升职加薪的机会"
+    (tmp_path / "words.txt").write_text("升职加薪 99999\n", encoding="utf-8")
+    for given in ((), ("--dictionary", "words.txt")):
+        done = run_dedup("simhash", text, "--features", features, *given, "--json", folder=tmp_path)
+        found = {each["feature"] for each in json.loads(done.stdout)["texts"][0]["features"]}
+        assert ("升职加薪" in found) == bool(given)
+
+
 def test_of_many_features_the_heaviest_are_shown(tmp_path: Path) -> None:
     done = run_dedup("simhash", f"text:{ENGLISH}\x1b[2J", folder=tmp_path)
     lines = done.stdout.splitlines()
@@ -97,7 +108,8 @@ def test_lookups_of_random_fingerprints(tmp_path: Path) -> None:
     assert four.split()[3:5] == ["4", "4"]
     assert four.split()[6] == "1.2"
     assert four.split()[-2:] == ["1", "1,048,576"]
-    assert "variants in the store: 874,900,000 keys; 67,108,864 are tried at most" in lines
+    assert "variants in the store: 874,900,000 keys; tried up to --n 1534" in lines
+    assert 1_534 * 43_745 <= MOST_ROWS < 1_535 * 43_745
     texts = [each.text for each in ET.parse(tmp_path / "plot.svg").iter("{http://www.w3.org/2000/svg}text")]
     assert {"brute force", "6 choose 3", "64"} <= set(texts)
 
@@ -129,6 +141,11 @@ def test_lookups_of_documents_and_labelled_sets(tmp_path: Path) -> None:
         (("simhash", "a b", "--bits", "300"), "--bits '300': give a whole number from 1 to 256"),
         (("simhash", "absent.txt"), "no such file: absent.txt (use text:... for a literal text)"),
         (("simhash", "set.jsonl"), "set.jsonl: holds many documents, one is expected; give the text of one as text:"),
+        (
+            ("simhash", "a b", "--dictionary", "w.txt"),
+            "--dictionary: bigrams are of characters; give it with --features",
+        ),
+        (("simhash", "a b", "--features", "words", "--dictionary", "w.txt"), "w.txt: cannot be read"),
         (("simhash", "the cat", "--features", "textrank"), "'the cat': no textrank in it; take other --features"),
         (("simhash", *["a b"] * 101), "101 texts: 100 are drawn at most"),
         (("lookups", "--plot", "absent/plot.svg"), "--plot absent/plot.svg: there is no such folder"),

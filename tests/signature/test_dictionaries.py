@@ -41,6 +41,7 @@ from dedup.signature.dictionaries import (
 from dedup.signature.schemes import SCHEMES, scheme_named
 from dedup.signature.segmenter import load_dictionary
 from dedup.signature.signing import tokenise
+from dedup.simhash import keywords
 from tests.crawling import Crawl, finish, start
 from tests.signature.test_segmenter import cut as cut_by
 from tests.texts import chinese, chinese_words
@@ -190,6 +191,18 @@ def test_what_is_given_to_jieba_in_this_process_holds(own_jieba: None, write: Ca
     assert "学生来到" in make_signature("北京大学的学生来到").words.decode().split("\n")
     jieba.del_word("学生来到")
     assert "学生来到" not in make_signature("北京大学的学生来到").words.decode().split("\n")
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("method", ["tfidf", "textrank"])
+def test_keywords_are_words_that_are_given_to_jieba(own_jieba: None, write: Callable[[str], str], method: str) -> None:
+    text, added = "北京大学的学生学习云计算平台，云计算平台的学生来到北京大学", "云计算平台"
+    assert added not in keywords(text, method=method)
+    jieba.add_word(added, 10**5, "n")
+    found = keywords(text, method=method)
+    assert added in found
+    assert keywords(text, method=method, dictionary=write(f"{added} 100000 n\n")) == found
+    assert added not in keywords(text, method=method, dictionary="none")
 
 
 def test_a_dictionary_that_is_set_in_this_process_holds(own_jieba: None, write: Callable[[str], str]) -> None:
