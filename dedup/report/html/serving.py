@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 import secrets
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
@@ -14,6 +15,10 @@ from urllib.parse import parse_qs
 from dedup.errors import DedupError
 
 ADDRESS = "127.0.0.1"
+# By the other names of this machine, and at the end of a tunnel that begins at another port. What DNS says of a name
+# that a site has made up is none of them.
+_LOOPBACK = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?", re.IGNORECASE)
+
 MOST_BYTES = 2_000_000
 """Of what a page sends: the keys of some hundred pairs."""
 
@@ -40,7 +45,8 @@ class ReviewServer(ThreadingHTTPServer):
     """Serves one page to whoever knows its address, on this machine alone, and takes marks from that page.
 
     Every other page that a browser shows may send requests here, and may have a name of its own that leads here. So
-    the address holds a secret, requests have to name this server as their host, and what they come from if they say so.
+    the address holds a secret, and requests have to name this machine as their host, at whichever port, and the same as
+    what they come from if they say so.
 
     Args:
         page: the page.
@@ -111,19 +117,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_allowed(self, path: str, name: str) -> bool:
         """Return whether a request comes from the page, or from who has been given its address; else refuse it."""
-        server, headers = self.server, self.headers
-        has_secret = hmac.compare_digest(path.encode(), f"{server.path}{name}".encode())
-        is_here = headers.get("Host") == server.host
-        is_own = headers.get("Origin", f"http://{server.host}") == f"http://{server.host}"
+        host, headers = self.headers.get("Host", ""), self.headers
+        has_secret = hmac.compare_digest(path.encode(), f"{self.server.path}{name}".encode())
+        is_here = _LOOPBACK.fullmatch(host) is not None
+        is_own = headers.get("Origin", f"http://{host}") == f"http://{host}"
         is_followed = headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
         if has_secret and is_here and is_own and is_followed:
             return True
-        self._refuse(HTTPStatus.FORBIDDEN)
+        here, port = self.server.host, self.server.server_port
+        tunnel = f"from another machine, ssh -L {port}:{here} HOST first"
+        self._refuse(HTTPStatus.FORBIDDEN, f"Open the address that dedup review printed, http://{here}/...; {tunnel}.")
         return False
 
-    def _refuse(self, status: HTTPStatus) -> None:
+    def _refuse(self, status: HTTPStatus, says: str = "") -> None:
         self.close_connection = True
-        self._send(status, status.phrase.encode(), "text/plain; charset=utf-8")
+        self._send(status, f"{says or status.phrase}\n".encode(), "text/plain; charset=utf-8")
 
     def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
         self.send_response(status)

@@ -73,7 +73,13 @@ def test_what_names_no_pair_has_no_texts(query: str) -> None:
         ({"Sec-Fetch-Site": "cross-site"}, None),
         ({"Sec-Fetch-Site": "same-site"}, None),
         ({"Host": "evil.example"}, None),
-        ({"Host": "localhost"}, None),
+        ({"Host": "localhost.evil.example"}, None),
+        ({"Host": "127.0.0.1.evil.example:80"}, None),
+        ({"Host": "127.0.0.1:80@evil.example"}, None),
+        ({"Host": ""}, None),
+        ({"Origin": "http://localhost:8000"}, None),
+        ({"Host": "localhost:8000", "Origin": "http://127.0.0.1:8000"}, None),
+        ({"Host": "localhost:8000", "Origin": "http://localhost:8001"}, None),
     ],
 )
 def test_another_page_can_neither_read_nor_mark(headers: dict[str, str], path: str | None) -> None:
@@ -85,6 +91,24 @@ def test_another_page_can_neither_read_nor_mark(headers: dict[str, str], path: s
         # Whoever may not write is not told either what they may.
         assert ask(server, "OPTIONS", f"{told}marks", headers)[0] == 501
         assert (asked.marked, asked.read) == ([], [])
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:9000", "127.0.0.1:9000", "[::1]:9000"])
+def test_page_is_served_by_any_name_of_this_machine_and_through_a_tunnel(host: str) -> None:
+    with serving() as (server, asked):
+        assert ask(server, "GET", server.path, {"Host": host}) == (200, b"<p>page</p>")
+        own = JSON | {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
+        assert ask(server, "POST", server.path + "marks", own, MARK)[0] == 200
+        assert len(asked.marked) == 1
+
+
+def test_who_is_refused_is_told_what_to_open_and_how_to_tunnel() -> None:
+    with serving() as (server, _):
+        status, told = ask(server, "GET", server.path, {"Host": "far.example:8000"})
+        tunnel = f"ssh -L {server.server_port}:127.0.0.1:{server.server_port} HOST"
+        assert (status, told.count(b"\n"), server.path.encode() in told) == (403, 1, False)
+        assert f"http://{server.host}/" in told.decode()
+        assert tunnel in told.decode()
 
 
 @pytest.mark.parametrize(
