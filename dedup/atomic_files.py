@@ -35,8 +35,8 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def open_output(path: str) -> Iterator[TextIO]:
-    """Open a file, or standard output if it has no name, to write a text to.
+def open_output(path: str, encoding: str = "utf-8") -> Iterator[TextIO]:
+    """Open a file in an encoding, or standard output as it is if it has no name, to write a text to.
 
     A file appears or changes only when everything is written. When nobody reads standard output any more, as with `|
     head`, the block ends quietly.
@@ -46,7 +46,7 @@ def open_output(path: str) -> Iterator[TextIO]:
             yield stream
         return
     try:
-        with _file(Path(path)) as stream:
+        with _file(Path(path), encoding) as stream:
             yield stream
     except OSError as error:
         raise DedupError(f"cannot write {path}: {error.strerror or error}") from error
@@ -68,16 +68,16 @@ def _standard_output() -> Iterator[TextIO]:
 
 
 @contextmanager
-def _file(path: Path) -> Iterator[TextIO]:
+def _file(path: Path, encoding: str) -> Iterator[TextIO]:
     if path.exists() and not path.is_file():
         # A device or a pipe must not be replaced by a file.
-        with path.open("w", encoding="utf-8", newline="") as stream:
+        with path.open("w", encoding=encoding, newline="") as stream:
             yield stream
         return
     target = path.resolve()
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with unfinished.open("w", encoding="utf-8", newline="") as stream:
+        with unfinished.open("w", encoding=encoding, newline="") as stream:
             yield stream
         replace_file(unfinished, target)
     except BaseException:

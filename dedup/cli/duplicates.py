@@ -17,7 +17,7 @@ from dedup.report.addresses import read_learnt_rules
 from dedup.report.contents import Selection
 from dedup.report.html.page import write_in_any_format
 from dedup.report.queries import open_report
-from dedup.report.render import Format, followed, format_of, selection_for
+from dedup.report.render import Format, encoding_for, followed, format_of, selection_for
 from dedup.store.database import Database
 
 ABOUT = (
@@ -111,7 +111,8 @@ def _require_one_view(options: argparse.Namespace, output_format: Format) -> Non
 
 
 def _write_report(database: Database, selection: Selection, options: argparse.Namespace, output_format: Format) -> None:
-    with open_report(database, selection) as report, open_output(options.output) as stream:
+    output = open_output(options.output, encoding_for(output_format))
+    with open_report(database, selection) as report, output as stream:
         shown = report if stream.isatty() else followed(report)
         if options.explain_by:
             shown = replace(shown, explaining=[*shlex.split(options.explain_by), "--dropped"])
@@ -123,7 +124,8 @@ def _write_changes(database: Database, options: argparse.Namespace, output_forma
     from dedup.report.changes import open_changes, write_changes  # noqa: PLC0415
 
     # What differs is told in the tokens that signatures are made of.
-    with open_changes(database, options.changes, options.host) as changes, open_output(options.output) as stream:
+    output = open_output(options.output, encoding_for(output_format))
+    with open_changes(database, options.changes, options.host) as changes, output as stream:
         write_changes(*changes, output_format, stream)
 
 

@@ -76,6 +76,11 @@ def format_of(path: str) -> Format:
     raise SettingsError(f"{path}: there is no format {suffix!r} of a report: name it .html, .json, .csv or .txt")
 
 
+def encoding_for(output_format: Format) -> str:
+    """Return the encoding of a file of a report: of CSV Excel knows by a byte order mark alone that it is UTF-8."""
+    return "utf-8-sig" if output_format is Format.CSV else "utf-8"
+
+
 def selection_for(output_format: Format) -> Selection:
     """Return how much of a report is named where nobody says it: a page can be searched, and has room for more."""
     return Selection(max_hosts=_HOSTS_OF_PAGE) if output_format is Format.HTML else Selection()

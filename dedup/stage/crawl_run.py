@@ -319,13 +319,13 @@ def write_report_of_run(settings: DedupSettings, run: str) -> None:
     # Most crawls write none, and it takes a while to load.
     from dedup.report.html.page import write_in_any_format  # noqa: PLC0415
     from dedup.report.queries import open_report  # noqa: PLC0415
-    from dedup.report.render import format_of, selection_for  # noqa: PLC0415
+    from dedup.report.render import encoding_for, format_of, selection_for  # noqa: PLC0415
 
     output_format = format_of(settings.report)
     with (
         closing(open_existing_database(settings.database_url)) as database,
         open_report(database, replace(selection_for(output_format), run=run)) as report,
-        open_output(settings.report) as stream,
+        open_output(settings.report, encoding_for(output_format)) as stream,
     ):
         write_in_any_format(report, database, output_format, stream)
     logger.info("report written: %s", settings.report)

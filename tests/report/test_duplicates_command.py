@@ -168,11 +168,20 @@ def test_rules_by_which_addresses_lead_to_copies_are_told(tmp_path: Path, databa
 def test_file_is_written_in_the_format_of_its_name_unless_another_is_given(tmp_path: Path, database_url: str) -> None:
     finished = duplicates(tmp_path, "--database", database_url, "-o", "report.csv")
     assert (finished.stdout, finished.stderr, finished.returncode) == ("", "", 0)
-    with (tmp_path / "report.csv").open(encoding="utf-8", newline="") as file:
+    with (tmp_path / "report.csv").open(encoding="utf-8-sig", newline="") as file:
         assert [row["dropped"] for row in csv.DictReader(file)] == [DROPPED]
     assert [path.name for path in tmp_path.iterdir()] == ["report.csv"]
     duplicates(tmp_path, "--database", database_url, "-o", "report.csv", "--format", "json")
     assert json.loads((tmp_path / "report.csv").read_text())["runs"] == ["tuesday"]
+
+
+@pytest.mark.parametrize("given", [(), ("--changes", "monday", "tuesday")])
+def test_csv_in_a_file_has_the_mark_by_which_excel_knows_utf_8(
+    tmp_path: Path, database_url: str, given: tuple[str, ...]
+) -> None:
+    printed = duplicates(tmp_path, "--database", database_url, *given, "--format", "csv").stdout
+    duplicates(tmp_path, "--database", database_url, *given, "-o", "report.csv")
+    assert (tmp_path / "report.csv").read_bytes() == b"\xef\xbb\xbf" + printed.encode()
 
 
 @pytest.mark.parametrize(
