@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Self, TextIO
@@ -25,23 +25,21 @@ from crawler.secrets import without_password
 from crawler.settings import CrawlerSettings
 from crawler.skipping import count_skipped, named_of, take_skipped
 from dedup.console import (
-    HEADING,
     Line,
     counted,
     duration,
-    joined,
     labelled,
     linked,
     linked_beside,
+    parted,
     plain,
     program,
     readable,
-    styled,
     table,
     write_lines,
 )
 from dedup.errors import DatabaseError
-from dedup.report.queries import read_largest_clusters, read_noted, read_totals
+from dedup.report.queries import read_noted, read_totals
 from dedup.stage.outages import mark_failed
 from dedup.stage.pipelines import RUN_GOES_ON
 from dedup.stage.project import settings_of
@@ -50,10 +48,9 @@ from dedup.stage.summary import (
     KEPT,
     MARKED,
     count_verdicts,
-    counted_parts,
     database_line,
     dropped_line,
-    kept_parts,
+    kept_by_verdict,
     text_lines,
 )
 from dedup.store.database import open_existing_database
@@ -64,7 +61,6 @@ LINKS_NOT_HTML = "crawler/links_not_html"
 
 _TLS = logging.getLogger("scrapy.core.downloader.tls")
 _MOST_TOLD = 10_000
-_CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
 _OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
 
@@ -83,32 +79,33 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[Line]:
     """
     stats = crawler.stats
     arguments = getattr(crawler.spider, "arguments", None)
-    kept = kept_parts(stats)
-    if lost := stats.get_value(NOT_STORED, 0):
-        kept.append(f"less {lost:,} not stored")
+    kept = kept_by_verdict(stats)
+    if not_stored := stats.get_value(NOT_STORED, 0):
+        kept["not stored"] = -not_stored
     skipped = count_skipped(stats, fetched=True)
     fetched = count_fetched(stats)
     lines = [
         ("site", _site(arguments.urls + arguments.sitemaps + arguments.warc) if arguments else ""),
         ("stopped", "" if reason == "finished" else reason.replace("_", " ")),
         ("fetched", f"{counted(fetched, 'page')} in {duration(seconds)}, {fetched / seconds:.0f} a second"),
-        ("kept", _pages(count_kept(stats), kept)),
+        ("kept", parted(kept, "page") if any(kept.values()) else counted(count_kept(stats), "page")),
         ("dropped", dropped_line(stats, "page")),
         ("known before", _known(stats)),
-        ("skipped", _pages(sum(skipped.values()), _reasons(skipped)) if skipped else ""),
+        ("skipped", parted(skipped, "page") if skipped else ""),
         ("parked", _parked(crawler)),
         ("not fetched", _not_fetched(crawler)),
         ("not followed", _not_followed(stats)),
-        *text_lines(stats),
+        *text_lines(stats, "page"),
         ("parts", f"{parts:,}" if (parts := stats.get_value("frontier/parts")) else ""),
         ("database", database_line(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
         ("report", _report(crawler)),
         _next(crawler, reason),
     ]
     # What is read first when a command has ended is what stands last.
-    screen = _skipped_pages(crawler, sum(skipped.values()))
-    screen += _largest_clusters(crawler) if count_verdicts(stats, *DROPPED) else []
-    return [*screen, labelled((label, text) for label, text in lines if text)]
+    return [
+        *_skipped_pages(crawler, sum(skipped.values())),
+        labelled((label, text) for label, text in lines if text),
+    ]
 
 
 def take_figures_of_run(crawler: Crawler) -> None:
@@ -147,20 +144,15 @@ def _parked(crawler: Crawler) -> str:
     named = [f"{parked[host]:,} of {plain(host)}" + (f" ({why[host]})" if host in why else "") for host in most]
     if len(named) > _SITES_NAMED:
         named[_SITES_NAMED:] = [f"{len(named) - _SITES_NAMED:,} more hosts"]
-    return _pages(sum(parked.values()), named) if parked else ""
+    return f"{counted(sum(parked.values()), 'page')}   {', '.join(named)}" if parked else ""
 
 
 def _not_fetched(crawler: Crawler) -> str:
     """Return how many addresses were passed over, and why, or by how many rules."""
     passed, counts = crawler.stats.get_value("frontier/passed_over", 0), count_skipped(crawler.stats, fetched=False)
     rules = len(list(crawler.spider.address_rules.acting())) if passed else 0  # type: ignore[union-attr]
-    parts = [f"{passed:,} of copies, by {counted(rules, 'rule')}"] if passed else []
-    total = passed + sum(counts.values())
-    return counted_parts(total, "address", [*parts, *_reasons(counts)]) if total else ""
-
-
-def _reasons(counts: Mapping[str, int]) -> list[str]:
-    return [f"{count:,} {reason.replace('_', ' ')}" for reason, count in counts.items()]
+    found = {f"of copies, by {counted(rules, 'rule')}": passed, **counts}
+    return parted(found, "address") if any(found.values()) else ""
 
 
 def _not_followed(stats: StatsCollector) -> str:
@@ -190,21 +182,6 @@ def _next(crawler: Crawler, reason: str) -> tuple[str, str]:
     return "next", shlex.join([program("scrapy"), "duplicates", *option_of_database(crawler)])
 
 
-def _largest_clusters(crawler: Crawler) -> list[Line]:
-    """Name the largest clusters of three pages or more."""
-    try:
-        with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
-            largest = read_largest_clusters(database, name_of_run(crawler), _CLUSTERS_NAMED)
-    except DatabaseError:  # it has failed during the crawl, which has been said
-        return []
-    lines = [
-        joined(f"{each.duplicates + 1:4}  ", linked(without_password(each.leader)))
-        for each in largest
-        if each.duplicates > 1
-    ]
-    return [styled("largest clusters", HEADING), *lines, ""] if lines else []
-
-
 def count_kept(stats: StatsCollector) -> int:
     """Return how many pages a crawl has kept so far: passed on, and stored."""
     # Without the stage nothing has a verdict.
@@ -216,10 +193,6 @@ def count_fetched(stats: StatsCollector) -> int:
     """Return how many pages a crawl has dealt with so far: each was kept, dropped or skipped."""
     skipped = sum(count_skipped(stats, fetched=True).values())
     return count_kept(stats) + count_verdicts(stats, *DROPPED) + skipped
-
-
-def _pages(number: int, parts: list[str]) -> str:
-    return counted_parts(number, "page", parts)
 
 
 def _skipped_pages(crawler: Crawler, count: int) -> list[Line]:

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TextIO, TypeAlias, TypeVar
 from urllib.parse import quote, unquote_to_bytes
@@ -91,23 +91,21 @@ def similarity(value: float) -> str:
     return f"{value:.2f}".removeprefix("0")
 
 
-def exact_and_near(
-    exact: int, near: int, distances: tuple[int, int] | None, similarities: tuple[float, float] | None
-) -> str:
-    """Write how many duplicates there are, such as `3 exact, 2 near (distance 0-5, similarity .74-.99)`.
-
-    The ranges, from the smallest to the largest, are those of the near ones; None without any. Zeros are left out.
-    """
-    counts = ", ".join(f"{count:,} {kind}" for count, kind in ((exact, "exact"), (near, "near")) if count)
-    if not near or distances is None or similarities is None:
-        return counts
-    return f"{counts} (distance {_range(*map(str, distances))}, similarity {_range(*map(similarity, similarities))})"
+def percent(share: float) -> str:
+    """Write how alike two texts are, such as `93%`; what differs in anything is never all the same."""
+    return "100%" if share >= 1 else f"{min(99, int(100 * share + 0.5))}%"
 
 
 def counted(number: int, noun: str) -> str:
     """Return a number of things, such as `1 page`, `1,200 pages` or `2 addresses`."""
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def parted(counts: Mapping[str, int], noun: str) -> str:
+    """Return a number of things and of what kinds they are, such as `33 pages   32 new, 1 similar`; without zeros."""
+    parts = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in counts.items() if count)
+    return "   ".join(filter(None, (counted(sum(counts.values()), noun), parts)))
 
 
 def program(name: str) -> str:
@@ -130,13 +128,9 @@ def saved_text(saved: int, total: int) -> str:
     return f"{in_unit(saved, total)} of {in_unit(total)} of text"
 
 
-def lost_text(size: int) -> str:
-    """Write how many bytes of text were lost with near-duplicates that were dropped."""
-    return f"{in_unit(size)} of text found nowhere else"
-
-
-def _range(least: str, most: str) -> str:
-    return least if least == most else f"{least}-{most}"
+def lost_text(size: int, noun: str) -> str:
+    """Write how many bytes of text were lost with near-duplicates that were dropped; noun: what they are."""
+    return f"{in_unit(size)} of text that is in no kept {noun}"
 
 
 def _unescape(escaped: re.Match[str]) -> str:

@@ -13,11 +13,11 @@ from dedup.console import (
     HEADING,
     NEAR,
     Line,
-    exact_and_near,
     joined,
     labelled,
     link_to,
     linked,
+    percent,
     styled,
     table,
     write_lines,
@@ -107,7 +107,6 @@ def test_an_address_that_is_too_long_is_no_link() -> None:
     assert link_to("https://a.example/" + "x" * 1_000_000) == ""
 
 
-def test_ranges_of_near_duplicates_are_those_of_what_was_dropped() -> None:
-    assert exact_and_near(0, 0, (8, 8), (0.77, 0.77)) == ""
-    assert exact_and_near(2, 0, (8, 8), (0.77, 0.77)) == "2 exact"
-    assert exact_and_near(0, 1, (8, 8), (0.77, 0.77)) == "1 near (distance 8, similarity .77)"
+@pytest.mark.parametrize(("share", "told"), [(1.0, "100%"), (0.9999, "99%"), (0.925, "93%"), (0.0, "0%")])
+def test_what_differs_in_anything_is_never_told_to_be_all_the_same(share: float, told: str) -> None:
+    assert percent(share) == told

@@ -8,7 +8,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -20,6 +19,7 @@ from crawler.pages.pipeline import StoragePipeline
 from crawler.reasons import NOTHING_NEW, ONLY_COPIES, Refused
 from crawler.request_meta import BY_RULE, GIVEN, KIND, PAGE
 from crawler.settings import CrawlerSettings
+from dedup.addresses.address import pattern_of
 from dedup.addresses.discarder import read_discarder
 from dedup.addresses.rule import AddressRule
 from dedup.console import plain
@@ -49,21 +49,11 @@ _MOST_LED = 10
 _MOST_SAID = 500
 # Longer ones are no dates.
 _NUMBER = re.compile("(?<![0-9])[0-9]{1,15}(?![0-9])")
-_NUMBERS = re.compile("[0-9]+")
 _NAMES_OF_DATES = re.compile(rf"\b(?:{'|'.join(word.decode() for word in DATE_WORDS)})\b", re.IGNORECASE)
 # Characters: what says more is written for its address alone.
 _MOST_OF_A_DATE = 2_000
 # Of a pattern that was over in an earlier crawl so many new pages are looked at where one of its pages has changed.
 _LOOKED_AT_AGAIN = 3
-
-
-@lru_cache(maxsize=_MOST_COUNTED)
-def pattern_of(url: str) -> str | None:
-    """Return what many addresses have in common: a URL with # for the numbers behind its host; None without any."""
-    origin, _, rest = url.partition("://")
-    host, _, address = rest.partition("/")
-    pattern = _NUMBERS.sub("#", address)
-    return None if pattern == address else f"{origin}://{host}/{pattern}"
 
 
 @dataclass

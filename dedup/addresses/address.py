@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 _LONGEST = 1_000
+_NUMBERS = re.compile("[0-9]+")
 
 
 class Address(NamedTuple):
@@ -49,3 +51,12 @@ def scope_of(form: Address) -> str:
 def as_path(scope: str) -> str:
     """Return a scope as the part of an address that it is."""
     return "/" if scope == "/" else f"/{scope}" if "." in scope else f"/{scope}/"
+
+
+@lru_cache(maxsize=10_000)
+def pattern_of(url: str) -> str | None:
+    """Return what many addresses have in common: a URL with # for the numbers behind its host; None without any."""
+    origin, _, rest = url.partition("://")
+    host, _, address = rest.partition("/")
+    pattern = _NUMBERS.sub("#", address)
+    return None if pattern == address else f"{origin}://{host}/{pattern}"

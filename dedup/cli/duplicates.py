@@ -21,24 +21,22 @@ from dedup.report.render import Format, encoding_for, followed, format_of, selec
 from dedup.store.database import Database
 
 ABOUT = (
-    "Show what was decided in the last run of a database: totals, hosts, the largest clusters, every dropped page "
-    "with its original and the reason, and every page that was kept though it is similar to another one."
+    "Show what was decided in the last run of a database: the totals, and the duplicates whose differences may matter. "
+    "With --all, or as a file of another format, every dropped page with its original and the reason, and every page "
+    "that was kept though it is similar to another one."
 )
-_ALL = 10**18
-"""More than any database has."""
 _RUNS_COMPARED = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = ABOUT
-    defaults = Selection()
     add_selection(parser)
     parser.add_argument(
-        "--top",
-        metavar="N",
-        help="how many hosts, clusters and skipped pages to name "
-        f"(default: {defaults.max_hosts}, {defaults.max_clusters} and {defaults.max_skipped})",
+        "--all",
+        action="store_true",
+        dest="is_whole",
+        help="all pairs, hosts, clusters and skipped pages, not the first",
     )
     parser.add_argument(
         "--changes",
@@ -82,7 +80,8 @@ def selected(options: argparse.Namespace, usual: Selection) -> Selection:
 def run(options: argparse.Namespace) -> int:
     """Report on a run, or compare two of them."""
     output_format = _format(options)
-    selection = _selection(options, selection_for(output_format))
+    usual = selection_for(output_format)
+    selection = selected(options, replace(usual, most_named=None) if options.is_whole else usual)
     _require_one_view(options, output_format)
     with opened(options) as database:
         if options.rules:
@@ -115,8 +114,8 @@ def _write_report(database: Database, selection: Selection, options: argparse.Na
     with open_report(database, selection) as report, output as stream:
         shown = report if stream.isatty() else followed(report)
         if options.explain_by:
-            shown = replace(shown, explaining=[*shlex.split(options.explain_by), "--dropped"])
-        write_in_any_format(shown, database, output_format, stream)
+            shown = replace(shown, explaining=[*shlex.split(options.explain_by)])
+        write_in_any_format(shown, database, output_format, stream, is_whole=options.is_whole)
 
 
 def _write_changes(database: Database, options: argparse.Namespace, output_format: Format) -> None:
@@ -143,17 +142,6 @@ def _write_rules(database: Database, options: argparse.Namespace, output_format:
             write_lines([table(headings, rows)], stream)
         else:
             write_lines(["no rule is known yet: it takes ten pairs of a copy and its original"], stream)
-
-
-def _selection(options: argparse.Namespace, usual: Selection) -> Selection:
-    asked = selected(options, usual)
-    if options.top is None:
-        return asked
-    if not (options.top.isascii() and options.top.isdecimal()):
-        raise SettingsError(f"--top {options.top!r}: expected a whole number from 0 up")
-    # A number may have more digits than a database can be asked with.
-    top = int(min(float(options.top), _ALL))
-    return replace(asked, max_hosts=top, max_clusters=top, max_skipped=top)
 
 
 def _format(options: argparse.Namespace) -> Format:

@@ -28,18 +28,14 @@ _SHOWN = 60
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.usage = "%(prog)s A B [options]\n       %(prog)s --dropped URL [options]"
+    parser.usage = "%(prog)s URL [options]\n       %(prog)s A B [options]"
     parser.add_argument(
         "documents",
         nargs="*",
-        metavar="A B",
-        help=f"two documents, each a file (text or HTML), the URL of a stored page, or a text; {TEXT_PREFIX}... is "
-        "always a text. B is decided as if it came after A",
-    )
-    parser.add_argument(
-        "--dropped",
-        metavar="URL",
-        help="instead of A and B: a page that the database says it dropped, or kept as similar to another one",
+        metavar="URL or A B",
+        help="the URL of a page that was dropped, or kept as similar to another one; or two documents, each a file "
+        f"(text or HTML), the URL of a stored page, or a text; {TEXT_PREFIX}... is always a text. B is decided as if "
+        "it came after A",
     )
     add_database_argument(parser, "; its pages are explained by the scheme and the table design that it was made with")
     add_encoding_argument(parser)
@@ -53,11 +49,10 @@ def run(options: argparse.Namespace) -> int:
     given = read_settings_options(options)
     # What cannot be used is refused before anything is read.
     make_settings(given)
-    if options.dropped is None and len(options.documents) != 2:
-        raise InputError(f"give two documents, or --dropped URL; {len(options.documents)} given: dedup explain -h")
-    if options.dropped is not None and options.documents:
-        raise InputError("--dropped explains one page of the database: give no other documents")
-    explanation = _explain_pair(options, given) if options.dropped is None else _explain_dropped(options, given)
+    if len(options.documents) not in (1, 2):
+        raise InputError(f"give the URL of a page, or two documents; {len(options.documents)} given: dedup explain -h")
+    is_pair = len(options.documents) > 1
+    explanation = _explain_pair(options, given) if is_pair else _explain_dropped(options, given)
     shown = lines(explanation, with_bits=options.bits)
     print_answer(as_object(explanation), shown, as_json=options.json)
     return 0
@@ -73,7 +68,7 @@ def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Expl
 
 def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
     with opened(options) as database:
-        dropped = find_dropped(database, options.dropped)
+        dropped = find_dropped(database, options.documents[0])
     return explain_dropped(dropped, _settings(given, dropped.made_with))
 
 

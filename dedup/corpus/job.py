@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from dedup.console import counted, duration, exact_and_near, lost_text, plain, readable, saved_text
+from dedup.console import counted, duration, lost_text, parted, plain, saved_text
 from dedup.corpus.index_writing import require_free
 from dedup.corpus.tally import Tally
 from dedup.errors import InputError
@@ -152,14 +152,11 @@ def summary_lines(
         command: the one to give next, if there is any.
     """
     tally = result.tally
-    largest = [f"{count:>10,}  {readable(leader)}" for leader, count in result.largest if count > 1]
-    yield from ["duplicates  largest clusters", *largest, ""] if largest else []
     rate = f", {documents / seconds:,.0f} a second" if documents and seconds else ""
     yield _row("read", f"{counted(tally.documents, 'document')} of {counted(files, 'file')}")
     yield _row("time", f"{duration(seconds)}{rate}")
     yield _row("kept", f"{counted(tally.kept, 'document')}{_notes(tally)}")
-    counts = exact_and_near(tally.exact, tally.near, tally.distances, tally.similarities)
-    yield _row("dropped", f"{counted(tally.exact + tally.near, 'document')}   {counts}".rstrip())
+    yield _row("dropped", parted({"exact": tally.exact, "near": tally.near}, "document"))
     if len(tally.histogram) > 1:
         yield _row(
             "similarity", ", ".join(f"{count:,} from {tenth}" for tenth, count in sorted(tally.histogram.items()))
@@ -176,7 +173,7 @@ def summary_lines(
     if tally.saved_bytes:
         yield _row("saved", saved_text(tally.saved_bytes, tally.text_bytes))
     if tally.lost_bytes:
-        yield _row("lost", lost_text(tally.lost_bytes))
+        yield _row("lost", lost_text(tally.lost_bytes, "document"))
     if outputs:
         yield _row("written", ", ".join(plain(str(path)) for path in outputs))
     if command:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import repeat
@@ -39,17 +39,13 @@ class Selection:
         run: the name of a run; empty: the last one.
         all_runs: every run, whatever `run` says.
         host: only documents of this host, `news.example` or `news.example:8080`; empty: of all.
-        max_hosts: how many hosts are named at most.
-        max_clusters: how many clusters are named at most.
-        max_skipped: how many skipped pages a table names at most.
+        most_named: how many hosts and how many clusters are named at most; None: all.
     """
 
     run: str = ""
     all_runs: bool = False
     host: str = ""
-    max_hosts: int = 20
-    max_clusters: int = 10
-    max_skipped: int = 20
+    most_named: int | None = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +200,34 @@ class Row(NamedTuple):
             group = _SURE if self.is_kept or self.difference or (self.lost, self.places) == (0, 0) else _UNKNOWN
         return group, -weight, self.similarity, -self.distance
 
+    @property
+    def reason(self) -> str:
+        """The sentence of the rule that decided, or the name of one that is not known; none came with a saved index."""
+        if not self.rule:
+            return "decided in an earlier run"
+        return str(Rule.__members__.get(self.rule.upper(), self.rule))
+
     def as_object(self) -> dict[str, Any]:
-        """Return it for a program, without the words that differ."""
-        return {name: value for name, value in self._asdict().items() if name != "difference"}
+        """Return it for a program, without the words that differ: the reason in words, the rule by its name."""
+        shown = {name: value for name, value in self._asdict().items() if name != "difference"}
+        return shown | {"reason": self.reason}
 
 
 Compare = Callable[[Sequence[Row]], Iterator[WordDiff | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows that are read anew from the database each time that they are gone through.
+
+    Attributes:
+        read: reads them.
+    """
+
+    read: Callable[[], Iterator[Row]]
+
+    def __iter__(self) -> Iterator[Row]:
+        return self.read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,14 +300,13 @@ class Report:
         not_examined: what was not examined; nothing where the report is confined to a host.
         skip_counts: how many pages were skipped, by reasons, the most frequent first.
         not_fetched: how many were not even asked for, likewise.
-        max_skipped: how many of these a table names at most.
+        is_crawl: whether its documents are the pages of a crawl.
         duplicates: every duplicate, dropped or passed on, those with the same original one after the other. They
-            are read from the database while they are asked for: once, and only while the report
-            is open.
+            are read from the database while they are asked for, and only while the report is open.
         similar: every document that was kept and resembles another one, ordered and read like the duplicates: what a
             person should look at.
-        skipped: every skipped page, those of the same reason one after the other, read like the duplicates.
-        moments: when each document was decided, in seconds since 1970, and its verdict, read like the duplicates.
+        skipped: every skipped page, those of the same reason one after the other, read like the duplicates, once.
+        moments: when each document was decided, in seconds since 1970, and its verdict, likewise.
         explaining: the command that explains a dropped page, whose key is its last word; empty: there is none.
         address_rules: by which addresses lead to copies, as all runs have taught them; only a page has them.
         left_out: what is missing among the duplicates and the similar ones, where they are more than can be held.
@@ -310,9 +327,9 @@ class Report:
     not_examined: Sequence[NotExamined] = ()
     skip_counts: Mapping[str, int] = field(default_factory=dict)
     not_fetched: Mapping[str, int] = field(default_factory=dict)
-    max_skipped: int = 0
-    duplicates: Iterator[Row] = field(default_factory=lambda: iter(()))
-    similar: Iterator[Row] = field(default_factory=lambda: iter(()))
+    is_crawl: bool = False
+    duplicates: Iterable[Row] = ()
+    similar: Iterable[Row] = ()
     skipped: Iterator[SkippedPage] = field(default_factory=lambda: iter(()))
     moments: Iterator[tuple[float, Verdict]] = field(default_factory=lambda: iter(()))
     explaining: Sequence[str] = ()
@@ -323,12 +340,31 @@ class Report:
     compare: Compare = field(default=lambda rows: repeat(None, len(rows)), repr=False)
 
     @property
+    def kept(self) -> dict[str, int]:
+        """How many were kept, by why; of duplicates those that a run only marks."""
+        counts = {verdict.value: total.documents for verdict, total in self.totals.items() if not verdict.is_duplicate}
+        counts["not examined"] = sum(each.count for each in self.not_examined)
+        counts["marked"] = sum(total.kept for total in self.totals.values())
+        return counts
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many were dropped, exact and near duplicates."""
+        duplicates = {verdict: total for verdict, total in self.totals.items() if verdict.is_duplicate}
+        return {verdict.split()[0]: total.documents - total.kept for verdict, total in duplicates.items()}
+
+    @property
     def sums(self) -> Sums:
         """What became of all that was seen; items that were not examined are kept."""
-        documents = sum(total.documents for total in self.totals.values())
-        dropped = sum(total.documents - total.kept for verdict, total in self.totals.items() if verdict.is_duplicate)
-        unexamined, skipped = sum(each.count for each in self.not_examined), sum(self.skip_counts.values())
-        return Sums(documents + unexamined + skipped, documents - dropped + unexamined, dropped, skipped)
+        kept, dropped, skipped = (sum(each.values()) for each in (self.kept, self.dropped, self.skip_counts))
+        return Sums(kept + dropped + skipped, kept, dropped, skipped)
+
+    @property
+    def bytes_saved(self) -> tuple[int, int]:
+        """The size of the texts that were dropped, and of all."""
+        duplicates = [total for verdict, total in self.totals.items() if verdict.is_duplicate]
+        saved = sum(total.text_bytes - total.kept_bytes for total in duplicates)
+        return saved, sum(total.text_bytes for total in self.totals.values())
 
     @property
     def title(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import regex
 
+from dedup.console import counted
 from dedup.report.contents import Report, Row
 from dedup.report.triage import Kind
 from dedup.report.words import Place
@@ -30,29 +31,23 @@ class Shortlist:
 
     Args:
         most: how many are held.
-        are_exact_held: whether exact duplicates are, too.
 
     Attributes:
-        first: the first row that has passed.
         passed: how many rows have passed.
         similar: how many of them were no duplicates.
     """
 
-    def __init__(self, most: int, *, are_exact_held: bool = False) -> None:
+    def __init__(self, most: int) -> None:
         self._most = most
-        self._are_exact_held = are_exact_held
         self._rows: list[Row] = []
-        self.first: Row | None = None
         self.passed = self.similar = 0
 
     def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Pass rows on."""
         for row in rows:
-            self.first = self.first or row
             self.passed += 1
             self.similar += not row.verdict.is_duplicate
-            if self._are_exact_held or row.verdict is not Verdict.EXACT_DUPLICATE:
-                self._rows.append(row)
+            self._rows.append(row)
             if len(self._rows) > 2 * self._most:
                 self._cut()
             yield row
@@ -101,9 +96,9 @@ def why_not_flagged(report: Report, rows: Iterable[Row]) -> str:
     others = near.documents - near.kept - len(compared) - changed
     nameless = sum(not each.are_names_known for each in compared)
     reasons = (
-        (changed, f"{changed:,} not compared, as a text has changed since"),
-        (others, f"{others:,} not compared"),
-        (nameless, f"names not compared in {nameless:,}, whose originals' texts are not stored"),
+        (changed, f"{counted(changed, 'pair')} not compared, as a text has changed since"),
+        (others, f"{counted(others, 'pair')} not compared"),
+        (nameless, f"{counted(nameless, 'pair')}: names not checked (original text not stored)"),
     )
     return "; ".join(reason for count, reason in reasons if count)
 

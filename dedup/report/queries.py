@@ -26,7 +26,17 @@ from sqlalchemy import (
 )
 
 from dedup.console import program
-from dedup.report.contents import Cluster, HostTotal, NotExamined, OverLimit, Report, Selection, SkippedPage, Total
+from dedup.report.contents import (
+    Cluster,
+    HostTotal,
+    NotExamined,
+    OverLimit,
+    Report,
+    Rows,
+    Selection,
+    SkippedPage,
+    Total,
+)
 from dedup.report.rows import (
     ROWS_AT_ONCE,
     decided,
@@ -39,7 +49,7 @@ from dedup.report.rows import (
     read_rows,
     stream,
 )
-from dedup.report.texts import stored_differences
+from dedup.report.texts import PAGES, stored_differences
 from dedup.rules.documents import Verdict, join_clusters
 from dedup.rules.scope import BEFORE_HOST, host_of
 from dedup.rules.settings import DedupSettings
@@ -160,20 +170,20 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 started=(selected[0].started, selected[-1].started),
                 host=selection.host,
                 totals=_totals(connection, where),
-                hosts=hosts[: selection.max_hosts],
+                hosts=hosts[: selection.most_named],
                 host_count=len(hosts),
-                clusters=_largest_clusters(connection, where, selection.max_clusters, groups),
+                clusters=_largest_clusters(connection, where, selection.most_named, groups),
                 cluster_count=_count_clusters(connection, where, groups),
                 over_limit=_over_limit(connection, where, hosts),
                 not_examined=[] if selection.host else read_not_examined(connection, run),
                 skip_counts=count_skipped(connection, run, selection.host, fetched=True),
                 not_fetched=count_skipped(connection, run, selection.host, fetched=False),
-                max_skipped=selection.max_skipped,
-                duplicates=read_rows(connection, where & is_duplicate),
-                similar=read_rows(connection, where & is_similar),
+                is_crawl=connection.dialect.has_table(connection, PAGES.name),
+                duplicates=Rows(partial(read_rows, connection, where & is_duplicate)),
+                similar=Rows(partial(read_rows, connection, where & is_similar)),
                 skipped=skipped,
                 moments=read_moments(connection, where),
-                explaining=[program("dedup"), "explain", *database.option, "--dropped"],
+                explaining=[program("dedup"), "explain", *database.option],
                 compare=partial(stored_differences, connection, database.name),
             )
 
@@ -196,13 +206,6 @@ def read_noted(database: Database, run: str) -> Noted:
     with database.read() as connection:
         items = sum(each.count for each in read_not_examined(connection, run))
         return Noted(items, count_skipped(connection, run))
-
-
-def read_largest_clusters(database: Database, run: str, limit: int) -> list[Cluster]:
-    """Return the clusters with the most duplicates dropped in a run, largest first."""
-    with database.read() as connection:
-        where = _condition(run)
-        return _largest_clusters(connection, where, limit, _groups(connection, where))
 
 
 def _batched(values: Iterable[int]) -> Iterator[list[int]]:
@@ -299,7 +302,7 @@ def _count_clusters(connection: Connection, where: ColumnElement[bool], groups: 
 
 
 def _largest_clusters(
-    connection: Connection, where: ColumnElement[bool], limit: int, groups: Mapping[int, list[int]]
+    connection: Connection, where: ColumnElement[bool], limit: int | None, groups: Mapping[int, list[int]]
 ) -> list[Cluster]:
     size = func.count(distinct(verdicts.c.document_id))
     counted = select(verdicts.c.original_id, size).select_from(decided).where(where, _is_other)
@@ -309,7 +312,8 @@ def _largest_clusters(
     for leaders in _batched(grouped):
         for leader, count in connection.execute(counted.where(verdicts.c.original_id.in_(leaders))):
             sizes[grouped[leader]] += count
-    largest = counted.order_by(size.desc(), verdicts.c.original_id).limit(limit + len(grouped))
+    most = None if limit is None else limit + len(grouped)
+    largest = counted.order_by(size.desc(), verdicts.c.original_id).limit(most)
     sizes.update({leader: count for leader, count in connection.execute(largest) if leader not in grouped})
     first = sorted(sizes, key=lambda leader: (-sizes[leader], leader))[:limit]
     clusters = []

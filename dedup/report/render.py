@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from dedup.console import track, write_lines
 from dedup.errors import SettingsError
-from dedup.report.contents import Report, Row, Selection
+from dedup.report.contents import Report, Row, Rows, Selection
 from dedup.report.examining import Shortlist, examined
 from dedup.report.table import table_lines
 from dedup.report.words import WordDiff
@@ -24,7 +24,7 @@ from dedup.signature.normalise import clean
 _LONE_RETURN = re.compile("\r(?!\n)")
 _FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
 
-_HOSTS_OF_PAGE = 1_000
+_MOST_OF_PAGE = 1_000
 
 
 def csv_cell(value: object) -> object:
@@ -83,20 +83,24 @@ def encoding_for(output_format: Format) -> str:
 
 def selection_for(output_format: Format) -> Selection:
     """Return how much of a report is named where nobody says it: a page can be searched, and has room for more."""
-    return Selection(max_hosts=_HOSTS_OF_PAGE) if output_format is Format.HTML else Selection()
+    return Selection(most_named=_MOST_OF_PAGE) if output_format is Format.HTML else Selection()
 
 
-def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
-    """Write an open report, whose rows are used up.
+def write_report(report: Report, output_format: Format, stream: TextIO, *, is_whole: bool = False) -> None:
+    """Write an open report; pages are written by `dedup.report.html`.
 
-    Pages are written by `dedup.report.html`.
+    Args:
+        report: what was decided.
+        output_format: how it is written.
+        stream: where it is written.
+        is_whole: whether a table holds all pairs.
     """
     if output_format is Format.JSON:
         _write_json(report, stream)
     elif output_format is Format.CSV:
         _write_csv(report, stream)
     else:
-        write_lines(table_lines(report), stream)
+        write_lines(table_lines(report, is_whole=is_whole), stream)
 
 
 def followed(report: Report) -> Report:
@@ -106,7 +110,7 @@ def followed(report: Report) -> Report:
     def compare(rows: Sequence[Row]) -> Iterator[WordDiff | None]:
         return track(report.compare(rows), "comparing", len(rows))
 
-    return replace(report, duplicates=track(report.duplicates, "writing", total), compare=compare)
+    return replace(report, duplicates=Rows(lambda: track(report.duplicates, "writing", total)), compare=compare)
 
 
 def _write_json(report: Report, stream: TextIO) -> None:
@@ -146,6 +150,6 @@ def _similar_object(row: Row) -> dict[str, Any]:
 
 def _write_csv(report: Report, stream: TextIO) -> None:
     rows = csv.writer(stream, lineterminator="\n")
-    rows.writerow(Row._fields[:-1])
+    rows.writerow([*Row._fields[:-1], "reason"])
     for row in chain(report.duplicates, report.similar):
-        rows.writerow(map(csv_cell, row[:-1]))
+        rows.writerow(map(csv_cell, row.as_object().values()))

@@ -115,52 +115,54 @@ class Rule(Enum):
         lambda p: p.of_shared(),
     )
     THIN_TEXT = Row(
-        *(SIMILAR, "alike, but a small part of the page", _of_thin),
+        *(SIMILAR, "alike, but only a small part of the page", _of_thin),
         lambda p: not (p.covers_page if p.is_within else p.are_texts_alike),
         lambda p: p.of_thin(),
     )
-    LESS_ALIKE = Row(SIMILAR, "alike, but not enough", _of_words, lambda p: not (p.are_alike or p.is_within))
+    LESS_ALIKE = Row(
+        SIMILAR, "alike, but not enough to be a copy", _of_words, lambda p: not (p.are_alike or p.is_within)
+    )
     REWRITTEN = Row(
-        *(SIMILAR, "a long part is another", _of_frame), lambda p: not p.rewritten.is_met, lambda p: [p.rewritten]
+        *(SIMILAR, "a long passage differs", _of_frame), lambda p: not p.rewritten.is_met, lambda p: [p.rewritten]
     )
     REPLACED = Row(
         *(SIMILAR, "words replaced here and there", _of_any_frame),
         lambda p: not p.replaced.is_met,
         lambda p: [p.replaced],
     )
-    ADDED = Row(*(SIMILAR, "much stands in one alone", _of_frame), lambda p: not p.added.is_met, lambda p: [p.added])
+    ADDED = Row(*(SIMILAR, "one has much added text", _of_frame), lambda p: not p.added.is_met, lambda p: [p.added])
     SWAPPED = Row(
-        *(SIMILAR, "another name throughout", _of_long_frame), lambda p: not p.swapped.is_met, lambda p: [p.swapped]
+        *(SIMILAR, "a different name throughout", _of_long_frame), lambda p: not p.swapped.is_met, lambda p: [p.swapped]
     )
     RENUMBERED = Row(
-        *(SIMILAR, "other numbers", _of_words),
+        *(SIMILAR, "numbers differ", _of_words),
         lambda p: p.has_other_numbers if p.is_short else not p.numbers.is_met,
         lambda p: [p.numbers] if p.least_numbers else [],
     )
     OTHER_VERSION = Row(
-        *(SIMILAR, "another date or version of the page, with other numbers", _of_frame),
+        *(SIMILAR, "another date or version of the page, with different numbers", _of_frame),
         lambda p: p.has_numbers_of_version,
     )
     NEGATED = Row(SIMILAR, "a negation, a unit or a day differs", _of_short, lambda p: p.has_other_sense)
-    SIGNS = Row(SIMILAR, "other signs beside the same words", _of_words, lambda p: p.has_other_signs)
+    SIGNS = Row(SIMILAR, "same words, different signs", _of_words, lambda p: p.has_other_signs)
     OTHER_FIELDS = Row(SIMILAR, "a date, a place or a number differs", _always, lambda p: p.has_other_fields)
     SAME_SHORT_TEXT = Row(SIMILAR, "the same few words", _of_equal, lambda p: p.had_by_many)
     FAR_FROM_LEADER = Row(
-        *(SIMILAR, "too far from its cluster", _of_members), lambda p: p.is_far_from_leader, lambda p: p.of_cluster()
+        *(SIMILAR, "too different from the original of its cluster", _of_members),
+        lambda p: p.is_far_from_leader,
+        lambda p: p.of_cluster(),
     )
-    UPDATED = Row(SIMILAR, "it has changed since", _of_former_copies, lambda p: p.has_changed_more)
-    NEW_TEXT = Row(
-        *(SIMILAR, "it has a passage found nowhere else", lambda p: p.may_lose_text), lambda p: p.lost.is_long
-    )
-    OWN_WORDS = Row(SIMILAR, "words of its own where others of its cluster have theirs", _of_none, _always)
-    MOVED = Row(Verdict.UPDATED, "an earlier run has seen it at another address of its site", _of_none, _always)
+    UPDATED = Row(SIMILAR, "a former copy that has changed", _of_former_copies, lambda p: p.has_changed_more)
+    NEW_TEXT = Row(*(SIMILAR, "has a passage found nowhere else", lambda p: p.may_lose_text), lambda p: p.lost.is_long)
+    OWN_WORDS = Row(SIMILAR, "fills the template of its cluster with its own words", _of_none, _always)
+    MOVED = Row(Verdict.UPDATED, "moved within its site since an earlier run", _of_none, _always)
     SAME_BYTES = Row(EXACT, "the same file", _of_equal, lambda p: not p.has_text)
     SAME_TEXT = Row(EXACT, "the same text", _of_equal, _always)
     PAPER = Row(NEAR, "fingerprints close together", _of_fingerprints, _always)
-    WITHIN_PAGE = Row(NEAR, "one page stands in the other", _of_page_within, _always)
-    SHORT_ALIKE = Row(NEAR, "short, and mostly the same", _of_words, lambda p: p.is_short)
+    WITHIN_PAGE = Row(NEAR, "one page contains the other", _of_page_within, _always)
+    SHORT_ALIKE = Row(NEAR, "short and mostly the same", _of_words, lambda p: p.is_short)
     JACCARD = Row(NEAR, "most of the text is the same", _of_words, lambda p: p.shared.jaccard >= p.limits.min_jaccard)
-    CONTAINMENT = Row(NEAR, "one text holds the other", _of_words, _always)
+    CONTAINMENT = Row(NEAR, "one text contains the other", _of_words, _always)
 
     def __init__(
         self, verdict: Verdict, says: str, asked_of: Condition, fits: Condition, measures: Measures | None = None

@@ -96,7 +96,7 @@ def check_items(
 def _explain(key: str, database_url: str) -> None:
     parser = argparse.ArgumentParser()
     explain.add_arguments(parser)
-    explain.run(parser.parse_args(["--dropped", key, "--database", database_url]))
+    explain.run(parser.parse_args([key, "--database", database_url]))
 
 
 class _ItemSpider(Spider):

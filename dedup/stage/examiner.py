@@ -18,8 +18,9 @@ from dedup.signature.signing import make_signature
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.item_reader import FILES, ItemReader
 from dedup.stage.item_settings import ItemSettings, SameKey, ShortTexts
-from dedup.stage.monitoring import EXEMPT, NO_ITEM, NO_TEXT, NOT_ANALYSED, SHORT, UNCLEAR, ItemMonitor, is_short
+from dedup.stage.monitoring import NO_ITEM, NO_TEXT, NOT_ANALYSED, SHORT, UNCLEAR, ItemMonitor, is_short
 from dedup.stage.pending import PendingItem
+from dedup.store.notes import EXEMPT
 from dedup.workers.pool import WorkerPool
 
 # Characters: a millisecond, where it is compiled.

@@ -18,7 +18,7 @@ from dedup.rules.settings import DedupSettings
 from dedup.rules.table import Rule
 from dedup.stage.item_settings import ItemSettings, ItemView, ShortTexts
 from dedup.stage.pending import PendingItem, Reading
-from dedup.store.notes import Unexamined
+from dedup.store.notes import EXEMPT, Unexamined
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,6 @@ NO_TEXT = "no text"
 UNCLEAR = "it is not clear which field is the text"
 NO_ITEM = "no item"
 NOT_ANALYSED = "could not be analysed"
-EXEMPT = "exempt, as DEDUP_TEXT_FIELD says"
 SHORT = "short text, as DEDUP_SHORT_TEXTS says"
 NOT_READ = "reading their fields raised"
 _STAND_BEFORE = "The stage has to stand before the pipeline that makes them of items: DEDUP_AFTER, or ITEM_PIPELINES"

@@ -9,7 +9,7 @@ from pathlib import Path
 from scrapy.statscollectors import StatsCollector
 from sqlalchemy.engine import make_url
 
-from dedup.console import counted, in_unit, labelled, lost_text, saved_text, write_lines
+from dedup.console import in_unit, labelled, lost_text, parted, saved_text, write_lines
 from dedup.store.urls import shown_url
 
 MARKED = "dedup/marked"
@@ -27,31 +27,25 @@ def count_verdicts(stats: StatsCollector, *verdicts: str) -> int:
     return sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in verdicts)
 
 
-def kept_parts(stats: StatsCollector, unchanged_dropped: int = 0) -> list[str]:
-    """Return how many items were kept, by why, such as `32 new`; less some that are unchanged."""
+def kept_by_verdict(stats: StatsCollector, unchanged_dropped: int = 0) -> dict[str, int]:
+    """Return how many items were kept, by why; less some that are unchanged."""
     counts = {verdict: count_verdicts(stats, verdict) for verdict in KEPT}
     counts["unchanged"] -= unchanged_dropped
-    return [f"{count:,} {verdict.replace('_', ' ')}" for verdict, count in counts.items() if count]
-
-
-def counted_parts(number: int, noun: str, parts: list[str]) -> str:
-    """Return a number of things with its parts, such as `33 pages   32 new, 1 similar`."""
-    return counted(number, noun) + (f"   {', '.join(parts)}" if number and parts else "")
+    return counts
 
 
 def dropped_line(stats: StatsCollector, noun: str) -> str:
     """Return how many items were dropped, by why."""
-    dropped = {verdict.split("_")[0]: count_verdicts(stats, verdict) for verdict in DROPPED}
-    return counted_parts(sum(dropped.values()), noun, [f"{count:,} {kind}" for kind, count in dropped.items() if count])
+    return parted({verdict.split("_")[0]: count_verdicts(stats, verdict) for verdict in DROPPED}, noun)
 
 
-def text_lines(stats: StatsCollector) -> Iterator[tuple[str, str]]:
+def text_lines(stats: StatsCollector, noun: str) -> Iterator[tuple[str, str]]:
     """Yield how much text was saved, and how much was lost, with their labels."""
     total, dropped = stats.get_value("dedup/text_bytes", 0), stats.get_value("dedup/text_bytes_dropped", 0)
     if dropped:
         yield "saved", saved_text(dropped, total)
     if lost := stats.get_value("dedup/lost_bytes", 0):
-        yield "lost", lost_text(lost)
+        yield "lost", lost_text(lost, noun)
 
 
 def database_line(url: str) -> str:
@@ -73,12 +67,11 @@ def summary_of_stage(stats: StatsCollector, database_url: str) -> str:
         database_url: where the verdicts are.
     """
     unchanged = stats.get_value(UNCHANGED_DROPPED, 0)
-    kept = count_verdicts(stats, *KEPT) - unchanged
     lines = [
-        ("kept", counted_parts(kept, "item", kept_parts(stats, unchanged))),
+        ("kept", parted(kept_by_verdict(stats, unchanged), "item")),
         ("dropped", dropped_line(stats, "item")),
         *([("not passed on", f"{unchanged:,} unchanged")] if unchanged else []),
-        *text_lines(stats),
+        *text_lines(stats, "item"),
         ("database", database_line(database_url)),
         ("next", "scrapy duplicates"),
     ]

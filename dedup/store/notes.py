@@ -16,6 +16,9 @@ from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
 _LONGEST_NAME = 200
 ROWS_AT_ONCE = 1_000
 
+EXEMPT = "exempt, as DEDUP_TEXT_FIELD says"
+"""Why items were not examined that the settings exempt."""
+
 Unexamined = tuple[str, Sequence[str], str, int]
 """Item class, the fields that the items have, why they were not examined, and how many they were."""
 

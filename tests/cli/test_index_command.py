@@ -62,7 +62,7 @@ def test_an_index_of_files_is_that_of_dedup_files(tmp_path: Path) -> None:
     done = run_dedup("index", "build", "in.jsonl", "-o", "built", "--processes", "1", folder=tmp_path)
     # Where it takes long, progress is shown.
     assert done.returncode == 0, done.stderr
-    assert "\nread        5 documents of 1 file\n" in done.stdout
+    assert "read        5 documents of 1 file\n" in done.stdout
     assert done.stdout.endswith("dedup index info built\n")
     expected = save_index(tmp_path / "expected", DOCUMENTS)
     assert rows_in(tmp_path / "built") == rows_in(expected)

@@ -13,23 +13,37 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
-from dedup.console import readable
+from dedup.console import percent, readable
 from dedup.report.html.page import write_in_any_format
 from dedup.report.render import Format
 from dedup.store.database import Database
 from tests.crawls import report_on
 
-_PAIR = re.compile(r"  (\S+) +([\d.]+) +(\d+) bits?  (\S+) +(\S+)")
+_PAIR = re.compile(r"  (\S+(?: kept)?) +(\d+)%  (\S+)  (.*?)(?: \(\+[\d,]+ words\))?$")
 _PLACE = re.compile(r"\[-(\S+)-\] \{\+(\S+)\+\}")
-_SUMMARY = re.compile(r"(\d+) of (\d+) documents dropped(?:: (?:(\d+) exact)?(?:, )?(?:(\d+) near)?)?.*\n(?:(\d+) fl)?")
-_COUNTS = ("dropped", "documents", "exact", "near", "flagged")
+_COUNTS = {
+    "seen": r"^(?:read|fetched) +(\d+)",
+    "kept": r"^kept +(\d+)",
+    "dropped": r"^dropped +(\d+)",
+    "exact": r"^dropped .* (\d+) exact",
+    "near": r"^dropped .* (\d+) near",
+    "flagged": r"^flagged +(\d+)",
+}
+_FLAGGED = "duplicates, those whose differences may matter first"
 _TEXTS = ("verdict", "rule", "dropped", "original", "cluster")
 
 
-def written(database: Database, form: Format, stream: io.StringIO | None = None, **selection: object) -> str:
+def written(
+    database: Database,
+    form: Format,
+    stream: io.StringIO | None = None,
+    *,
+    is_whole: bool = False,
+    **selection: object,
+) -> str:
     stream = stream or io.StringIO()
     with report_on(database, **selection) as report:
-        write_in_any_format(report, database, form, stream)
+        write_in_any_format(report, database, form, stream, is_whole=is_whole)
     return stream.getvalue()
 
 
@@ -64,7 +78,7 @@ def pairs_in(lines: Iterable[str]) -> list[tuple[str, ...]]:
     original, rows = "", []
     for line in lines:
         if pair := _PAIR.match(line):
-            rows.append((*pair.groups()[:4], urljoin(original, pair[5]), original))
+            rows.append((pair[1], pair[2], pair[4], urljoin(original, pair[3]), original))
         elif not line.startswith(" "):
             original = line
     return rows
@@ -74,14 +88,15 @@ def told_by_table(table: str) -> dict[str, Any]:
     """What a table says of what JSON and a page say, too."""
     named = ([line.split() for line in section(table, heading)] for heading in ("host ", "duplicates  largest"))
     hosts, clusters = ([cells for cells in rows if cells[0] != "and"] for rows in named)
-    summary, flagged = _SUMMARY.search(table), section(table, "flagged for review")
+    counts = [re.search(pattern, table, re.MULTILINE) for pattern in _COUNTS.values()]
+    flagged = section(table, _FLAGGED)
     return {
-        "pairs": pairs_in(section(table, "originals and their") + section(table, "similar pages, kept")),
-        "counts": [int(each or 0) for each in summary.groups()] if summary else [0] * len(_COUNTS),
+        "pairs": pairs_in(section(table, "all duplicates, by original") + section(table, "similar pages, kept")),
+        "counts": [int(each[1]) if each else 0 for each in counts],
         # Of one host the totals tell all.
         "hosts": [[host.replace("(none)", ""), *map(int, cells[:4])] for host, *cells in hosts] or None,
         "clusters": {leader: int(count) for count, leader in clusters},
-        "flagged": [row[4] for row in pairs_in(flagged)],
+        "flagged": [row[3] for row in pairs_in(flagged)],
         "differing": _PLACE.findall("\n".join(flagged)),
     }
 
@@ -89,13 +104,13 @@ def told_by_table(table: str) -> dict[str, Any]:
 def told_by_page(html: str) -> dict[str, Any]:
     data = data_of(html)
     columns = {name: [data["texts"][cell] for cell in data["rows"][name]] for name in _TEXTS}
-    columns |= {name: data["rows"][name] for name in ("similarity", "distance", "is_flagged")}
+    columns |= {name: data["rows"][name] for name in ("similarity", "is_flagged")}
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
     flagged = [number for number, row in enumerate(rows) if row["is_flagged"]]
     clusters = Counter(readable(row["cluster"]) for row in rows if row["verdict"].endswith("duplicate"))
     places = [place for number in flagged for place in data["differences"][str(number)]["shown"][:2]]
     return {
-        "pairs": list(map(_pair, rows)),
+        "pairs": [_pair(row | {"reason": data["rules"][row["rule"]]}) for row in rows],
         "counts": [data["counts"][name] for name in _COUNTS],
         "hosts": data["hosts"] if data["host_count"] > 1 else None,
         "clusters": {leader: count for leader, count in clusters.items() if count > 1},
@@ -105,13 +120,13 @@ def told_by_page(html: str) -> dict[str, Any]:
 
 
 def told_by_json(facts: Any) -> dict[str, Any]:
-    counts = {verdict: total["documents"] for verdict, total in facts["totals"].items()}
-    dropped = counts["exact duplicate"], counts["near duplicate"]
+    exact, near = (facts["totals"][f"{kind} duplicate"]["documents"] for kind in ("exact", "near"))
+    sums = [facts["sums"][name] for name in ("seen", "kept", "dropped")]
     clusters = {readable(each["leader"]): each["duplicates"] for each in facts["clusters"]}
     places = [place for each in facts["flagged"] for place in each["difference"]["places"][:2]]
     return {
         "pairs": list(map(_pair, facts["duplicates"] + facts["similar"])),
-        "counts": [sum(dropped), sum(counts.values()), *dropped, len(facts["flagged"])],
+        "counts": [*sums, exact, near, len(facts["flagged"])],
         "hosts": [list(host.values())[:5] for host in facts["hosts"]] if facts["host_count"] > 1 else None,
         "clusters": {leader: count for leader, count in clusters.items() if count > 1},
         "flagged": [readable(each["dropped"]) for each in facts["flagged"]],
@@ -121,6 +136,5 @@ def told_by_json(facts: Any) -> dict[str, Any]:
 
 def _pair(row: dict[str, Any]) -> tuple[str, ...]:
     """A row of a page or of JSON as a table has it."""
-    similarity = f"{row['similarity']:.2f}".removeprefix("0")
     keys = row.get("dropped") or row["document"], row["original"]
-    return row["verdict"].split()[0], similarity, str(row["distance"]), row["rule"], *map(readable, keys)
+    return row["verdict"].split()[0], percent(row["similarity"]).rstrip("%"), row["reason"], *map(readable, keys)

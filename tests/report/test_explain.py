@@ -128,7 +128,7 @@ def test_json_has_the_numbers_of_the_decision_by_the_scheme(name: str, a: str, b
 
 @pytest.mark.slow
 def test_json_of_the_command_is_one_document(folder: Path) -> None:
-    done = run_in_process("-m", "dedup", "explain", "--dropped", EXACT, "--json", cwd=folder)
+    done = run_in_process("-m", "dedup", "explain", EXACT, "--json", cwd=folder)
     assert (done.stderr, done.returncode) == ("", 0)
     assert json.loads(done.stdout)["record"]["verdict"] == "exact duplicate"
 
@@ -176,7 +176,7 @@ def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
     assert (paper["keys"]["bands"], "bands" in explained(tmp_path, *texts, "--mode", "paper", "--bits")) == ([], False)
     short = explained(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} Yes.", "--set", "TABLES=6 choose 3", "--bits")
     assert " of 20 tables, " in short
-    assert "rule          short, and mostly the same" in short
+    assert "rule          short and mostly the same" in short
     # A bound that is none is null.
     assert data(tmp_path, "text:a", "text:b", "--set", "caution=eager")["settings"]["max_swapped"] is None
     shorter = data(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} Yes.", "--set", "MIN_TOKENS=60")
@@ -191,7 +191,7 @@ def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
 def test_text_of_a_page_that_was_kept_before_it_was_dropped_is_not_taken(tmp_path: Path) -> None:
     fill(tmp_path / "x.db", [{ORIGINAL: TEXT, EXACT: document(200, "before")}, {EXACT: TEXT}])
     store_pages(f"sqlite:///{tmp_path / 'x.db'}", {ORIGINAL: TEXT, EXACT: document(200, "before")})
-    content = data(tmp_path, "--dropped", EXACT, "--database", "x.db")
+    content = data(tmp_path, EXACT, "--database", "x.db")
     assert (content["verdict"], content["record"]["run"]) == ("exact duplicate", "run 1")
     assert content["b"]["origin"] == "stored words, its text is not stored"
     assert content["diff"]["place_count"] == 0
@@ -204,8 +204,8 @@ def test_what_takes_words_that_are_not_stored_is_not_made_up(tmp_path: Path) -> 
     assert content["b"]["origin"] == "stored fingerprint and sketch, its text is not stored"
     assert (content["measures"], content["diff"]) == ([], None)
     assert (content["verdict"], content["is_certain"], content["keys"]["bands"]) == ("near duplicate", True, None)
-    assert "note          Neither text nor words of A and of B are stored" in explained(tmp_path, "--dropped", NEAR)
-    assert data(tmp_path, "--dropped", NEAR, "--mode", "paper")["rule"] == Rule.PAPER.says
+    assert "note          Neither text nor words of A and of B are stored" in explained(tmp_path, NEAR)
+    assert data(tmp_path, NEAR, "--mode", "paper")["rule"] == Rule.PAPER.says
     # Where the words decide, nobody knows.
     assert not data(tmp_path, f"text:{TEXT}", NEAR)["is_certain"]
     output = explained(tmp_path, f"text:{TEXT}", NEAR, "--bits")
@@ -218,7 +218,7 @@ def test_stored_and_dropped_pages_of_the_database(folder: Path) -> None:
     content = data(folder, ORIGINAL, f"text:{NEAR_TEXT}")
     assert content["a"]["origin"] == "stored page"
     assert (content["verdict"], content["diff"]["place_count"], content["notes"]) == ("near duplicate", 3, [])
-    output = explained(folder, "--dropped", NEAR)
+    output = explained(folder, NEAR)
     assert output.startswith(
         "verdict       near duplicate: B is dropped because of A\nrule          most of the text is the same\n"
     )
@@ -232,9 +232,7 @@ def test_stored_and_dropped_pages_of_the_database(folder: Path) -> None:
     # Nothing is left to reach.
     assert "missed" not in output
     # By the name that reports show.
-    content = data(
-        folder, "--dropped", "https://news.example/港?copy", "--database", f"sqlite:///{folder / 'crawl.db'}"
-    )
+    content = data(folder, "https://news.example/港?copy", "--database", f"sqlite:///{folder / 'crawl.db'}")
     record = content["record"]
     assert (record["original"], record["matched"], record["run"]) == (ORIGINAL, ORIGINAL, "run 0")
     assert record["distance"] == content["distance"]
@@ -245,7 +243,7 @@ def test_stored_and_dropped_pages_of_the_database(folder: Path) -> None:
 def test_dropped_page_that_was_found_by_another_member(tmp_path: Path) -> None:
     texts = [TEXT, extended(TEXT, 10), extended(extended(TEXT, 10), 8, "more")]
     fill(tmp_path / "crawl.db", [dict(zip((ORIGINAL, NEAR, BY_MEMBER), texts, strict=True))])
-    content = data(tmp_path, "--dropped", BY_MEMBER)
+    content = data(tmp_path, BY_MEMBER)
     assert (content["record"]["original"], content["record"]["matched"]) == (ORIGINAL, NEAR)
     assert (content["a"]["name"], content["rule"]) == (NEAR, Rule.JACCARD.says)
     of_pair = data(tmp_path, f"text:{texts[1]}", f"text:{texts[2]}")
@@ -253,7 +251,7 @@ def test_dropped_page_that_was_found_by_another_member(tmp_path: Path) -> None:
         "leader_jaccard": content["record"]["similarity"],
         "leader_containment": measured(content)["leader_containment"],
     }
-    output = explained(tmp_path, "--dropped", BY_MEMBER)
+    output = explained(tmp_path, BY_MEMBER)
     assert f"A             {NEAR}\n" in output
     assert f"original      {ORIGINAL}\n" in output
     assert "\nJaccard similarity to the original, estimated " in output
@@ -261,21 +259,21 @@ def test_dropped_page_that_was_found_by_another_member(tmp_path: Path) -> None:
 
 def test_why_a_copy_was_kept_is_told(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: f"{TEXT} {document(80, 'update')}"}])
-    content = data(tmp_path, "--dropped", NEAR)
+    content = data(tmp_path, NEAR)
     assert (content["verdict"], content["rule"]) == ("similar", Rule.NEW_TEXT.says)
     assert content["notes"] == []
 
 
 def test_what_was_only_marked_is_not_said_to_be_dropped(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}], mark_only=True)
-    output = explained(tmp_path, "--dropped", NEAR)
+    output = explained(tmp_path, NEAR)
     assert "near duplicate: B would be dropped because of A\n" in output
     assert "It was kept because nothing is dropped in this run" in output
 
 
 def test_verdict_that_no_longer_follows_is_said_to_be_so(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}, {ORIGINAL: document(200, "changed")}])
-    content = data(tmp_path, "--dropped", NEAR)
+    content = data(tmp_path, NEAR)
     assert (content["verdict"], content["record"]["distance"] < content["distance"]) == ("near duplicate", True)
     assert content["rule"].startswith("not to be told from what is stored now (")
     assert content["notes"][1] == ("Its original has changed since: it is decided anew when it is fetched again.")
@@ -284,7 +282,7 @@ def test_verdict_that_no_longer_follows_is_said_to_be_so(tmp_path: Path) -> None
 def test_dropped_in_the_mode_and_the_tables_of_the_crawl(tmp_path: Path) -> None:
     near = WITHIN_3_BITS
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: near}], mode="paper", tables=TableDesign(6, 3))
-    content = data(tmp_path, "--dropped", NEAR, "--mode", "paper")
+    content = data(tmp_path, NEAR, "--mode", "paper")
     assert content["rule"] == "fingerprints close together"
     assert content["settings"]["tables"] == "6 choose 3"
 
@@ -295,7 +293,7 @@ def test_pages_are_explained_by_the_scheme_of_their_database(tmp_path: Path) -> 
     store_pages(url, {ORIGINAL: STORY})
     # The file beside a stored page is analysed as that was.
     fingerprints = [f"{make_signature(text, find_scheme('pairs')).fingerprint:016x}" for text in (STORY, OTHER)]
-    for options in ([ORIGINAL, f"text:{OTHER}"], ["--dropped", NEAR]):
+    for options in ([ORIGINAL, f"text:{OTHER}"], [NEAR]):
         content = data(tmp_path, *options)
         assert content["scheme"]["name"] == "pair-bigrams/one/mmh3/64"
         assert [content[side]["fingerprint"] for side in "ab"] == fingerprints
@@ -316,7 +314,7 @@ def test_pages_without_text_are_dropped_for_their_bytes(tmp_path: Path) -> None:
     for key in (ORIGINAL, EXACT):
         deduplicator.decide([Document(key, make_signature(""), 0, b"0" * 16)], run_id)
     deduplicator.database.close()
-    assert data(tmp_path, "--dropped", EXACT)["rule"] == "the same file"
+    assert data(tmp_path, EXACT)["rule"] == "the same file"
 
 
 def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) -> None:
@@ -325,7 +323,7 @@ def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) ->
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, key: NEAR_TEXT}])
     (tmp_path / f"{HOSTILE}.txt").write_text(text, encoding="utf-8")
     explained(tmp_path, f"text:{TEXT}", f"{HOSTILE}.txt")
-    explained(tmp_path, "--dropped", key)
+    explained(tmp_path, key)
     (tmp_path / f"{HOSTILE}.bin").write_text("\0", encoding="utf-8")
     for name in (HOSTILE, f"{HOSTILE}.bin"):
         refused = run_dedup("explain", name, "x y", folder=tmp_path)
@@ -336,9 +334,8 @@ def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["a b"], "give two documents, or --dropped URL; 1 given: dedup explain -h"),
-        (["a b", "c d", "e f"], "give two documents, or --dropped URL; 3 given: dedup explain -h"),
-        (["a b", "--dropped", ORIGINAL], "--dropped explains one page of the database: give no other documents"),
+        ([], "give the URL of a page, or two documents; 0 given: dedup explain -h"),
+        (["a b", "c d", "e f"], "give the URL of a page, or two documents; 3 given: dedup explain -h"),
         (
             ["missing.txt", "a b"],
             "no such file: missing.txt, and no such page in database sqlite:///crawl.db (use text:",
@@ -346,12 +343,12 @@ def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) ->
         (["x" * 5000, "a b"], f"no such file: {'x' * 29}"),
         (["", "a b"], "no such file: , and"),
         (["a b", "set.csv.gz"], "set.csv.gz: holds many documents, one is expected; give the text of one as "),
-        (["--dropped", "https://news.example/x"], "database sqlite:///crawl.db knows no page https://news.example/x"),
-        (["--dropped", ORIGINAL], f"{ORIGINAL} was not dropped: the last verdict on it, in run run 0, is new"),
+        (["https://news.example/x"], "database sqlite:///crawl.db knows no page https://news.example/x"),
+        ([ORIGINAL], f"{ORIGINAL} was not dropped: the last verdict on it, in run run 0, is new"),
         (["a b", "c d", "--set", "caution"], "--set 'caution': write NAME=VALUE, such as min_jaccard=.6"),
         (["a b", "c d", "--set", "range=9"], "--set: unknown rule 'range'; there are scheme, dictionary, "),
         (
-            ["--dropped", NEAR, "--scheme", "pairs"],
+            [NEAR, "--scheme", "pairs"],
             "scheme pairs: database sqlite:///crawl.db was made with word-bigrams/",
         ),
         ([ORIGINAL, "c d", "--set", "scheme=pairs"], "scheme pairs: database sqlite:///crawl.db was made "),
@@ -367,7 +364,7 @@ def test_wrong_use_is_one_line_and_status_2(folder: Path, options: list[str], me
 
 def test_database_that_is_not_there_is_one_line_and_status_1(tmp_path: Path) -> None:
     told = "error: there is no database sqlite:///crawl.db: run a crawl first, or name another\n"
-    for options in (["--dropped", ORIGINAL], [ORIGINAL, "a b", "--database", "crawl.db"]):
+    for options in ([ORIGINAL], [ORIGINAL, "a b", "--database", "crawl.db"]):
         done = run_dedup("explain", *options, folder=tmp_path)
         assert (done.returncode, done.stderr, done.stdout) == (1, told, "")
     assert list(tmp_path.iterdir()) == []
@@ -388,7 +385,7 @@ def test_database_of_the_scrapy_project_that_is_here_is_found(
     for name in databases:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         fill(tmp_path / name, [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}])
-    for command in (["explain", "--dropped", NEAR], ["runs"]):
+    for command in (["explain", NEAR], ["runs"]):
         done = run_dedup(*command, folder=tmp_path)
         assert (done.returncode == 0) is is_found
         assert ("no database" in done.stderr) is not is_found

@@ -37,23 +37,23 @@ def test_a_pair_within_the_limits_is_dropped(tmp_path: Path, monkeypatch: pytest
 
 def test_a_stored_page_that_is_similar_is_explained_with_the_rule_that_is_stored(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{A: TEXT, B: FORM}, {A: TEXT, B: FORM}])
-    output = explained(tmp_path, "--dropped", B)
+    output = explained(tmp_path, B)
     assert output.startswith("verdict       similar: B is kept beside A\n")
     assert ", rule: replaced\n" in output
-    content = data(tmp_path, "--dropped", B)
+    content = data(tmp_path, B)
     # It was seen again since.
     assert (content["record"]["rule"], content["record"]["run"]) == ("replaced", "run 0")
     assert content["rule"] == Rule.REPLACED.says
     assert missed(content) == ["max_replaced", "min_numbers"]
     assert content["notes"] == []
-    done = run_dedup("explain", "--dropped", A, folder=tmp_path)
+    done = run_dedup("explain", A, folder=tmp_path)
     assert done.returncode == 2
     assert "was not dropped: the last verdict on it, in run run 1, is unchanged" in done.stderr
 
 
 def test_an_updated_page_that_is_similar_is_explained(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{A: TEXT, B: document(200, "other")}, {B: FORM}])
-    output = explained(tmp_path, "--dropped", B)
+    output = explained(tmp_path, B)
     assert output.startswith("verdict       updated, and similar: B is kept beside A\n")
     assert " missed " in output
 
@@ -62,7 +62,7 @@ def test_a_page_that_resembles_a_member_is_explained_by_it(tmp_path: Path) -> No
     # Longer by a tenth, and so nearer to the form of it than the original is.
     longer = extended(TEXT, 20)
     fill(tmp_path / "crawl.db", [{A: TEXT, B: longer, C: filled_in(longer)}])
-    content = data(tmp_path, "--dropped", C)
+    content = data(tmp_path, C)
     assert (content["record"]["original"], content["record"]["matched"]) == (A, B)
     assert content["a"]["name"] == B
     of_pair = data(tmp_path, f"text:{longer}", f"text:{filled_in(longer)}")
@@ -76,7 +76,7 @@ def test_the_fields_are_named_that_tell_two_items_of_one_text_apart(tmp_path: Pa
         for key, start in ((A, "1 may"), (B, "8 may")):
             packed = ItemFields("news.example", {"start": [start], "room": ["12"]}).packed()
             deduplicator.decide([Document(key, make_signature(TEXT), len(TEXT), fields=packed)], run)
-    output = " ".join(explained(tmp_path, "--dropped", B).split())
+    output = " ".join(explained(tmp_path, B).split())
     assert "verdict similar: B is kept beside A" in output
     assert "a date, a place or a number differs" in output
     assert "Their fields tell them apart: start: 1 may in A, 8 may in B." in output

@@ -83,7 +83,7 @@ def test_the_most_decisive_place_is_there_though_many_come_before_it() -> None:
 def test_stored_words_give_all_that_the_text_gave(tmp_path: Path) -> None:
     near = edited(TEXT, 8)
     fill(tmp_path / "crawl.db", [{A: TEXT, B: near}])
-    content = data(tmp_path, "--dropped", B)
+    content = data(tmp_path, B)
     assert {content[side]["origin"] for side in "ab"} == {"stored words, its text is not stored"}
     assert content["notes"] == []
     of_texts = data(tmp_path, f"text:{TEXT}", f"text:{near}")
@@ -97,9 +97,9 @@ def test_stored_words_give_all_that_the_text_gave(tmp_path: Path) -> None:
 def test_stored_chinese_words_are_written_without_spaces(tmp_path: Path) -> None:
     story = CHINESE * 3
     fill(tmp_path / "crawl.db", [{A: story, B: story.replace("早上", "清晨", 1), C: story}])
-    assert "小岛的渡船每天 [-早上-] {+清晨+} 7 点 40 分" in explained(tmp_path, "--dropped", B)
+    assert "小岛的渡船每天 [-早上-] {+清晨+} 7 点 40 分" in explained(tmp_path, B)
     # Exact duplicates share the words of their original.
-    content = data(tmp_path, "--dropped", C)
+    content = data(tmp_path, C)
     assert (len(content["keys"]["bands"]), content["diff"]["place_count"]) == (24, 0)
 
 
@@ -124,7 +124,7 @@ def test_form_filled_in_anew_shows_what_was_replaced(tmp_path: Path) -> None:
 def test_other_signs_are_shown(tmp_path: Path) -> None:
     first, second = (f"{TEXT} in C{sign}" for sign in ("++", "#"))
     fill(tmp_path / "crawl.db", [{A: first, B: second}])
-    for options in (("--dropped", B), (f"text:{first}", f"text:{second}")):
+    for options in ((B,), (f"text:{first}", f"text:{second}")):
         content = data(tmp_path, *options)
         assert (content["verdict"], content["rule"]) == ("similar", Rule.SIGNS.says)
         assert content["signs"] == [["c++", "c#"]]

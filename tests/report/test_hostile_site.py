@@ -125,6 +125,6 @@ def test_json_and_csv_hold_the_keys_as_they_are(crawled: Crawl) -> None:
 
 def test_other_commands_show_it(crawled: Crawl) -> None:
     [first, *_] = json.loads(command(crawled, "scrapy duplicates", "--format", "json"))["duplicates"]
-    assert all_printable(command(crawled, "dedup explain", "--dropped", first["dropped"]))
-    assert all_printable(seen(on_terminal(crawled, "dedup explain", "--dropped", first["dropped"])))
+    assert all_printable(command(crawled, "dedup explain", first["dropped"]))
+    assert all_printable(seen(on_terminal(crawled, "dedup explain", first["dropped"])))
     assert all_printable(seen(on_terminal(crawled, "dedup runs")))

@@ -20,6 +20,7 @@ from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, document, form_of,
 from tests.report.html.reports import EXACT, SIMILAR, report_of, row
 from tests.report.renderings import facts_of, told_by_json, told_by_page, told_by_table, written
 
+ALIKE = ("jaccard", "most of the text is the same")
 SID, PRINT = BRIDGE + "?sid=81", "https://print.example:8080"
 FORM, COPY, FILLED = (f"https://{name}.example/form" for name in ("forms", "copy", "filled"))
 # Addresses, and the host that a report names for each.
@@ -71,7 +72,7 @@ SELECTIONS: list[dict[str, object]] = [
 @pytest.mark.parametrize("selection", SELECTIONS)
 def test_table_and_page_say_the_same_as_json(runs: Database, selection: dict[str, Any]) -> None:
     expected = told_by_json(facts_of(runs, **selection))
-    assert told_by_table(written(runs, Format.TABLE, **selection)) == expected
+    assert told_by_table(written(runs, Format.TABLE, is_whole=True, **selection)) == expected
     # In the order of review.
     expected["pairs"].sort()
     page = told_by_page(written(runs, Format.HTML, **selection))
@@ -139,13 +140,13 @@ def test_totals_count_documents_and_bytes_and_give_ranges(runs: Database) -> Non
 
 
 def test_duplicates_name_their_original_and_the_member_they_were_found_by(runs: Database) -> None:
-    names = ("verdict", "dropped", "original", "matched", "rule", "places", "run")
+    names = ("verdict", "dropped", "original", "matched", "rule", "reason", "places", "run")
     found = facts_of(runs)["duplicates"]
     assert [tuple(each[name] for name in names) for each in found] == [
-        ("near duplicate", "https://print.example/budget", BUDGET, BUDGET, "jaccard", 1, "tuesday"),
-        ("exact duplicate", SID, BRIDGE, BRIDGE, "same_text", 0, "tuesday"),
-        ("near duplicate", f"{PRINT}/bridge", BRIDGE, BRIDGE, "jaccard", 2, "tuesday"),
-        ("near duplicate", f"{PRINT}/wire", BRIDGE, f"{PRINT}/bridge", "jaccard", 4, "tuesday"),
+        ("near duplicate", "https://print.example/budget", BUDGET, BUDGET, *ALIKE, 1, "tuesday"),
+        ("exact duplicate", SID, BRIDGE, BRIDGE, "same_text", "the same text", 0, "tuesday"),
+        ("near duplicate", f"{PRINT}/bridge", BRIDGE, BRIDGE, *ALIKE, 2, "tuesday"),
+        ("near duplicate", f"{PRINT}/wire", BRIDGE, f"{PRINT}/bridge", *ALIKE, 4, "tuesday"),
     ]
     assert found[1]["similarity"] == 1.0
     assert 0 < found[3]["similarity"] < 1
@@ -181,13 +182,13 @@ def test_hosts_with_the_most_duplicates_and_largest_clusters_come_first(runs: Da
 
 
 def test_only_so_many_are_named_but_all_are_counted(runs: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    facts = facts_of(runs, max_hosts=1, max_clusters=1)
+    facts = facts_of(runs, most_named=1)
     assert [host["host"] for host in facts["hosts"]] == ["print.example:8080"]
     assert [cluster["leader"] for cluster in facts["clusters"]] == [BRIDGE]
     assert (facts["host_count"], facts["cluster_count"]) == (4, 2)
-    in_one_go = facts_of(runs, max_clusters=10**18)["clusters"]
+    in_one_go = facts_of(runs, most_named=None)["clusters"]
     monkeypatch.setattr(queries, "LEADERS_AT_ONCE", 1)
-    assert facts_of(runs, max_clusters=10**18)["clusters"] == in_one_go
+    assert facts_of(runs, most_named=None)["clusters"] == in_one_go
     assert len(in_one_go) == 2
 
 

@@ -28,7 +28,7 @@ def crawl(folder: Path, report: str, items: object = ITEMS, **settings: object) 
 def test_crawl_writes_its_report(tmp_path: Path) -> None:
     messages = crawl(tmp_path, str(tmp_path / "report.html"), DEDUP_RUN="first")
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "2 of 3 pages dropped" in html
+    assert "2 of 3 documents dropped" in html
     assert "run first" in html
     assert f"report written: {tmp_path / 'report.html'}" in messages
 
@@ -52,7 +52,7 @@ def test_project_is_told_at_the_end_what_was_kept_and_dropped(tmp_path: Path) ->
     [summary] = [message for message in crawl(tmp_path, str(report)) if message.startswith("duplicates:\n")]
     lines = dict(line.split(maxsplit=1) for line in summary.splitlines()[1:])
     assert (lines["kept"], lines["dropped"]) == ("1 item   1 new", "2 items   2 exact")
-    assert f"\n{lines['saved']} saved\n" in report.read_text(encoding="utf-8")
+    assert f"\nsaved         {lines['saved']}\n" in report.read_text(encoding="utf-8")
     assert lines["next"] == "scrapy duplicates"
 
 

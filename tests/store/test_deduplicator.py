@@ -109,7 +109,7 @@ STORIES = {
             ("c", FORM, EXACT),
         ]
     ),
-    "of other signs beside the same words is similar": Story(
+    "of same words, different signs is similar": Story(
         [
             ("a", f"{TEXT} for $5", NEW),
             ("b", f"{TEXT} for €5", SIMILAR),

@@ -90,12 +90,12 @@ def test_the_report_says_so(crawl: Crawl) -> None:
         rows, similar = list(report.duplicates), list(report.similar)
         stream = io.StringIO()
         shown = replace(report, duplicates=iter(rows), similar=iter(similar), skipped=iter([]))
-        write_report(shown, Format.TABLE, stream)
+        write_report(shown, Format.TABLE, stream, is_whole=True)
     assert [(row.rule, row.lost) for row in (*similar, *rows)] == [("new_text", 80), ("jaccard", 9)]
     lost = report.totals[Verdict.NEAR_DUPLICATE].lost_bytes
     assert lost == len("".join(words(9, "few")))
-    assert "new_text +80 words" in stream.getvalue()
-    assert f"lost {lost} B of text found nowhere else" in stream.getvalue()
+    assert "has a passage found nowhere else (+80 words)" in stream.getvalue()
+    assert f"lost          {lost} B of text that is in no kept document" in stream.getvalue()
 
 
 @pytest.mark.parametrize(

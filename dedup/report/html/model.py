@@ -72,7 +72,7 @@ def _passage(text: str) -> str:
 
 def page_of(report: Report) -> dict[str, Any]:
     """Return what a page shows of an open report, whose rows are used up; all of it can be JSON."""
-    passed = Shortlist(MOST_ROWS, are_exact_held=True)
+    passed = Shortlist(MOST_ROWS)
     for _ in passed.passing(chain(report.duplicates, report.similar)):
         pass
     rows = examined(passed.rows(), report)
@@ -83,6 +83,7 @@ def page_of(report: Report) -> dict[str, Any]:
         "runs": list(report.runs),
         "host": report.host,
         "counts": _counts(report, rows, passed.similar),
+        "is_crawl": report.is_crawl,
         "why_not_flagged": why_not_flagged(report, rows),
         "rules": {rule.short: rule.says for rule in Rule},
         "rows": columns,
@@ -101,7 +102,6 @@ def page_of(report: Report) -> dict[str, Any]:
         ],
         "timeline": _timeline(report),
         "not_examined": [asdict(each) for each in report.not_examined],
-        "sums": report.sums._asdict(),
         "skip_counts": dict(report.skip_counts),
         "not_fetched": dict(report.not_fetched),
         "skipped": list(_skipped(report)),
@@ -119,19 +119,15 @@ def _counts(report: Report, rows: Sequence[Row], similar: int) -> dict[str, int]
         rows: those that the page holds.
         similar: how many of all its rows are no duplicates.
     """
-    exact, near = report.totals[Verdict.EXACT_DUPLICATE], report.totals[Verdict.NEAR_DUPLICATE]
-    dropped = exact.documents - exact.kept, near.documents - near.kept
+    saved, size = report.bytes_saved
     return {
-        "documents": sum(total.documents for total in report.totals.values()),
-        "dropped": sum(dropped),
-        "exact": dropped[0],
-        "near": dropped[1],
+        **report.sums._asdict(),
+        **report.dropped,
         "flagged": sum(row.is_flagged for row in rows) + report.left_out.flagged,
         "similar": similar + report.left_out.similar,
-        "kept_duplicates": exact.kept + near.kept,
-        "text_bytes": sum(total.text_bytes for total in report.totals.values()),
-        "saved_bytes": exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes,
-        "are_pages": any(host_of(row.dropped) for row in rows) or bool(report.hosts),
+        "marked": report.kept["marked"],
+        "text_bytes": size,
+        "saved_bytes": saved,
     }
 
 

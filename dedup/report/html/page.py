@@ -67,6 +67,7 @@ def write_page(report: Report, stream: TextIO, about: str = "", *, is_served: bo
     shown = {
         "is_served": is_served,
         "counts": data["counts"],
+        "is_crawl": data["is_crawl"],
         "why_not_flagged": data.pop("why_not_flagged"),  # nothing of the scripts needs it
         "about": about or report.title,
         "saved": in_unit(saved, total),
@@ -82,14 +83,17 @@ def write_page(report: Report, stream: TextIO, about: str = "", *, is_served: bo
     stream.writelines(environment.get_template("page.html.j2").generate(values))
 
 
-def write_in_any_format(report: Report, database: Database, output_format: Format, stream: TextIO) -> None:
-    """Write an open report, whose rows are used up.
+def write_in_any_format(
+    report: Report, database: Database, output_format: Format, stream: TextIO, *, is_whole: bool = False
+) -> None:
+    """Write an open report.
 
     Args:
         report: what was decided.
         database: where that stands.
         output_format: how it is written.
         stream: where it is written.
+        is_whole: whether a table holds all pairs.
 
     Raises:
         DatabaseError: the database cannot be read.
@@ -97,7 +101,7 @@ def write_in_any_format(report: Report, database: Database, output_format: Forma
     if output_format is Format.HTML:
         write_page_of(report, database, stream)
     else:
-        write_report(report, output_format, stream)
+        write_report(report, output_format, stream, is_whole=is_whole)
 
 
 def write_page_of(report: Report, database: Database, stream: TextIO, *, is_served: bool = False) -> None:

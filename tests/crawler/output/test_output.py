@@ -45,7 +45,7 @@ def test_similar_pages_are_kept_stored_and_counted(tmp_path: Path) -> None:
     # What the last line says can be given as it is.
     [*_, last] = result.stdout.splitlines()
     assert last == f"next          {result.summary['next']}"
-    report = run(shlex.split(result.summary["next"]))
+    report = run([*shlex.split(result.summary["next"]), "--all"])
     assert "similar pages, kept; please review" in report.stdout
 
 

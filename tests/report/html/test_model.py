@@ -45,8 +45,8 @@ def test_rows_to_compare_come_first_and_what_adds_nothing_behind_what_was_kept()
 def test_flagged_drops_come_first_exact_ones_last_and_what_was_kept_is_no_drop() -> None:
     data = page_on(*ROWS, new=4)
     assert keys_of(data) == list("bdafec")
-    expected = {"documents": 9, "dropped": 4, "exact": 1, "near": 3, "flagged": 1, "similar": 1}
-    expected |= {"kept_duplicates": 1, "text_bytes": 900, "saved_bytes": 400, "are_pages": True}
+    expected = {"seen": 9, "kept": 5, "skipped": 0, "dropped": 4, "exact": 1, "near": 3, "flagged": 1, "similar": 1}
+    expected |= {"marked": 1, "text_bytes": 900, "saved_bytes": 400}
     assert data["counts"] == expected
 
 
@@ -109,7 +109,7 @@ def test_head_is_there_without_a_script_also_of_nothing(tmp_path: Path) -> None:
     page = write(tmp_path, report_of())
     assert "0 of 10 documents dropped" in page.read_text(encoding="utf-8")
     assert data_in(page)["rows"]["dropped"] == []
-    html = write(tmp_path, report_of(*ROWS)).read_text(encoding="utf-8")
+    html = write(tmp_path, report_of(*ROWS, is_crawl=True)).read_text(encoding="utf-8")
     head = re.sub(r"\s+", " ", html[html.index("<h1>") : html.index("</h1>")])
     assert head == '<h1>4 of 15 pages dropped; <span class="look">1 flagged for review</span>'
 

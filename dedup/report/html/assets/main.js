@@ -2,7 +2,7 @@
 
 const VIEWS = [
   { id: "look", title: "Flagged", panel: "pairs", count: (data) => data.counts.flagged },
-  { id: "dropped", title: "All duplicates", panel: "pairs", count: (data) => data.counts.dropped + data.counts.kept_duplicates },
+  { id: "dropped", title: "All duplicates", panel: "pairs", count: (data) => data.counts.dropped + data.counts.marked },
   { id: "similar", title: "Similar, kept", panel: "pairs", count: (data) => data.counts.similar },
   { id: "clusters", title: "Clusters", panel: "clusters", count: () => null },
   { id: "hosts", title: "Hosts", panel: "hosts", count: (data) => data.host_count },

@@ -76,7 +76,7 @@ function notedTables(data) {
     const rows = data.not_examined.map((each) => [whole(each.count), visible(each.item_class) || "dict", visible(each.reason), visible(each.fields), each.setting]);
     parts.push(tableOf("Items that were not examined", [number("Items"), text("Class"), text("Why"), text("It has"), text("Set")], rows));
   }
-  const { seen, kept, dropped, skipped: left } = data.sums;
+  const { seen, kept, dropped, skipped: left } = data.counts;
   const skipped = [...Object.entries(data.skip_counts), ...Object.entries(data.not_fetched)];
   if (skipped.length) {
     parts.push(make("p", {}, `${whole(seen)} seen: ${whole(kept)} kept, ${whole(dropped)} dropped, ${whole(left)} skipped`));
