@@ -9,6 +9,7 @@ from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any
 
+from dedup.addresses.address import pattern_of
 from dedup.console import readable
 from dedup.report.contents import Report, Row
 from dedup.report.examining import Shortlist, examined, why_not_flagged
@@ -132,7 +133,7 @@ def _counts(report: Report, rows: Sequence[Row], similar: int) -> dict[str, int]
 
 
 def _columns(rows: Sequence[Row], texts: Texts) -> dict[str, Any]:
-    """Return the rows by columns of the same names as its fields, and three more; a text stands as its number."""
+    """Return the rows by columns of the same names as its fields, and four more; a text stands as its number."""
     joined = join_clusters((row.original, row.second) for row in rows if row.second is not None)
     shown = [
         {
@@ -142,11 +143,18 @@ def _columns(rows: Sequence[Row], texts: Texts) -> dict[str, Any]:
             "is_flagged": row.is_flagged,
             "host": host_of(row.dropped),
             "cluster": joined.get(row.original, row.original),
+            "pattern": None if row.verdict.is_duplicate else _pattern_of(row),
         }
         for row in rows
     ]
-    names = [*Row._fields[:-1], "is_flagged", "host", "cluster"]
+    names = [*Row._fields[:-1], "is_flagged", "host", "cluster", "pattern"]
     return {name: [_cell(row[name], texts) for row in shown] for name in names}
+
+
+def _pattern_of(row: Row) -> str | None:
+    """Return the pattern of addresses that a row has in common with others; None where there is none."""
+    patterns = pattern_of(row.dropped), pattern_of(row.original)
+    return f"{patterns[0] or row.dropped} {patterns[1] or row.original}" if any(patterns) else None
 
 
 def _cell(value: object, texts: Texts) -> object:

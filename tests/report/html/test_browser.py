@@ -141,8 +141,8 @@ FILTERS: list[tuple[Callable[[Any], None], list[str]]] = [
     (lambda page: page.select_option("#f-host", "www.example"), ["less", "same"]),
     (lambda page: page.select_option("#f-verdict", "exact duplicate"), ["same"]),
     (lambda page: page.select_option("#f-rule", "same_text"), ["same"]),
-    (lambda page: page.fill("#f-least", "0.96"), ["港", "same"]),
-    (lambda page: page.fill("#f-most", "0.6"), ["doubtful"]),
+    (lambda page: page.fill("#f-least", "96"), ["港", "same"]),
+    (lambda page: page.fill("#f-most", "60"), ["doubtful"]),
     (lambda page: page.fill("#f-from", "2024-10-06"), ["less"]),
     (lambda page: page.fill("#f-to", "2024-10-05"), ["doubtful", "sure", "港", "same"]),
     (lambda page: page.select_option("#order", "likely"), ["same", "港", "sure", "less", "doubtful"]),
@@ -159,6 +159,24 @@ def test_filters(open_page: Open) -> None:
         assert seen.page.inner_text("#count") == ("1 pair" if len(left) == 1 else f"{len(left)} pairs")
         seen.page.click("#f-clear")
         assert len(seen.keys()) == 5
+
+
+def test_similar_pages_of_one_pattern_are_one_row_unless_searched_for(open_page: Open) -> None:
+    days = [row(f"https://a.example/day/{n}", "https://a.example/day/1", verdict=SIMILAR) for n in (2, 3, 4)]
+    seen = open_page(report_of(*ROWS, *days))
+    seen.view("similar")
+    assert sorted(seen.keys()) == ["day/2", "other"]
+    assert seen.page.inner_text("#count") == "4 pairs"
+    assert "and 2 pages like it" in seen.page.inner_text("#list")
+    seen.page.fill("#f-search", "a.example")
+    assert sorted(seen.keys()) == ["day/2", "day/3", "day/4"]
+    seen.open_row(0)
+    assert seen.page.locator("dialog button.mark").all_text_contents() == ["✗ not a duplicate", "✓ is a copy"]
+    seen.page.keyboard.press("Escape")
+    seen.page.fill("#f-search", "")
+    seen.view("dropped")
+    seen.open_row(0)
+    assert seen.page.locator("dialog button.mark").all_text_contents()[1] == "✓ rightly dropped"
 
 
 @pytest.mark.thorough
@@ -197,10 +215,10 @@ def test_pair_shows_the_differing_words_side_by_side(open_page: Open) -> None:
     dialog = seen.page.locator("dialog")
     assert dialog.locator("del").all_text_contents() == ["ferry"]
     assert dialog.locator("ins").all_text_contents() == ["night bus"]
-    assert "9 bits of 64" not in dialog.inner_text()
+    assert "of 64 bits" not in dialog.inner_text()
     dialog.locator("summary").click()
     told = dialog.inner_text()
-    for text in ("https://news.example/doubtful", "56%", "jaccard: Jaccard similarity", ".56", "9 bits of 64"):
+    for text in ("https://news.example/doubtful", "56%", "most of the text is the same", "9 of 64 bits differ"):
         assert text in told
     # It has an address of its own.
     assert seen.page.evaluate("() => location.hash").startswith("#pair-")

@@ -69,7 +69,7 @@ function histograms(pairs) {
   }
   return {
     distances: [distances.map((_, bits) => String(bits)), distances],
-    similarities: [similarities.map((_, at) => similarityOf((first + at) * BIN)), similarities],
+    similarities: [similarities.map((_, at) => percentOf((first + at) * BIN)), similarities],
   };
 }
 
@@ -94,7 +94,7 @@ function chartsOf(data, pairs) {
     charts.push(barChart("Verdicts over the time of the run", "documents decided, from its start", timesOf(data.timeline, bars[0].length), bars, verdicts));
   }
   const { distances, similarities } = histograms(pairs);
-  if (data.counts.near + data.counts.kept_duplicates > 0) {
+  if (data.counts.near + data.counts.marked > 0) {
     charts.push(barChart("Similarity", "near-duplicates, by their similarity to the original", similarities[0], [similarities[1]]));
     charts.push(barChart("Distance", "near-duplicates, by the bits in which fingerprints differ", distances[0], [distances[1]]));
   }

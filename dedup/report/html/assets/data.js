@@ -12,6 +12,7 @@ class Pairs {
     this.size = data.rows.dropped.length;
     this.readable = new Map(Object.entries(data.shown).map(([number, shown]) => [data.texts[number], shown]));
     this.lowered = null;
+    this.folded = new Map();
   }
 
   /** Return a key as people read it: with letters in the place of their escapes. */
@@ -71,7 +72,7 @@ class Pairs {
           rule: (row) => isIn(row, wanted, "rule") || this.plainRule(this.value("rule", row)).includes(wanted),
           lost: (row) => compare(this.columns.lost[row] ?? 0),
           places: (row) => compare(this.columns.places[row] ?? 0),
-          alike: (row) => compare(Math.round(this.columns.similarity[row] * 100)),
+          alike: (row) => compare(parseInt(percentOf(this.columns.similarity[row]), 10)),
         }[name],
       );
       return "";
@@ -105,6 +106,21 @@ class Pairs {
       selected.push(row);
     }
     return selected;
+  }
+
+  /** Return the first row of each pattern of addresses, and note how many more there are of it. */
+  fold(rows) {
+    const first = new Map();
+    this.folded.clear();
+    return rows.filter((row) => {
+      const pattern = this.columns.pattern[row];
+      if (pattern === null || !first.has(pattern)) {
+        first.set(pattern, row);
+        return true;
+      }
+      this.folded.set(first.get(pattern), (this.folded.get(first.get(pattern)) ?? 0) + 1);
+      return false;
+    });
   }
 
   /** Order numbers of pairs; as they come they are in the order of review. */

@@ -10,9 +10,9 @@ const VIEWS = [
   { id: "numbers", title: "Numbers", panel: "numbers", count: () => null },
 ];
 const ABOUT = {
-  look: "Near-duplicates that may say another thing, the most decisive first. Differences that many pages of a site share are grey and do not count. Open a pair to see all of them, or to mark it as not a duplicate.",
+  look: "Near-duplicates whose differences may matter, most important first. Differences that many pages of a site share are grey and do not count. Open a pair to see all of them, or to mark it as not a duplicate.",
   dropped: "Every duplicate, with its original and the rule that decided.",
-  similar: "Kept: these resemble another page, but differ in something that may matter.",
+  similar: "Kept: these resemble another page, but differ in something that may matter. Pages of one pattern of addresses are one row; a search finds each.",
 };
 
 class ReportPage {
@@ -40,6 +40,7 @@ class ReportPage {
     const row = parseInt(/^#pair-(\d+)$/.exec(location.hash)?.[1], 10);
     if (!(row < this.pairs.size)) return;
     this.show(this.pairs.isDuplicate(row) ? "dropped" : "similar");
+    if (!this.list.items.includes(row)) this.list.show([row, ...this.list.items]);
     this.dialog.open(this.list, this.list.items.indexOf(row));
   }
 
@@ -67,7 +68,7 @@ class ReportPage {
     fill("f-host", "all", this.pairs.values("host").sort().map((host) => [host, visible(host) || "(none)"]));
     fill("f-verdict", "all", [["near duplicate", "near duplicate"], ["exact duplicate", "exact duplicate"], ["similar", "similar"], ["kept", "kept"]]);
     fill("f-rule", "all", this.pairs.values("rule").sort().map((rule) => [rule, this.pairs.plainRule(rule)]));
-    fill("f-mark", "all", [["none", "not looked at"], ["no", "not a duplicate"], ["yes", "rightly dropped"]]);
+    fill("f-mark", "all", [["none", "not looked at"], ["no", "not a duplicate"], ["yes", "is a copy"]]);
     byId("dates").hidden = !columns.decided.some((moment) => moment > 0);
     byId("filters").addEventListener("input", () => this.refresh());
     byId("filters").addEventListener("submit", (event) => event.preventDefault());
@@ -94,8 +95,8 @@ class ReportPage {
       verdict: chosen("f-verdict"),
       rule: chosen("f-rule"),
       mark: chosen("f-mark"),
-      least: Number.isNaN(least) ? -1 : least,
-      most: Number.isNaN(most) ? 2 : most,
+      least: Number.isNaN(least) ? -1 : least / 100,
+      most: Number.isNaN(most) ? 2 : most / 100,
       from: value("f-from") ? day(value("f-from"), 0) : -Infinity,
       to: value("f-to") ? day(value("f-to"), 86_400) : Infinity,
       cluster: this.cluster,
@@ -131,7 +132,8 @@ class ReportPage {
     byId("about").textContent = ABOUT[this.view];
     const filter = this.filter;
     const rows = this.pairs.order(this.pairs.select(this.view, filter, this.marks), byId("order").value);
-    this.list.show(rows);
+    this.pairs.folded.clear();
+    this.list.show(this.view === "similar" && !filter.search ? this.pairs.fold(rows) : rows);
     const cut = this.data.rows_cut;
     byId("count").textContent = counted(rows.length, "pair") + (cut && this.view !== "look" ? `; ${whole(cut)} more are not in this page` : "");
     const buttons = groupButtons(this.marks, () => rows, `all ${counted(rows.length, "pair")} shown here`);

@@ -2,7 +2,7 @@
 
 const PLACE = "dedup marks of ";
 const NOT_A_DUPLICATE = "no";
-const RIGHTLY_DROPPED = "yes";
+const IS_COPY = "yes";
 const OUTCOMES = {
   released: "released: the next crawl keeps it",
   kept: "kept already",
@@ -10,7 +10,7 @@ const OUTCOMES = {
   unknown: "no longer in the database",
   left: "decided again since: cannot be undone",
 };
-const SAID = { [NOT_A_DUPLICATE]: "✗ not a duplicate", [RIGHTLY_DROPPED]: "✓ rightly dropped" };
+const SAID = { [NOT_A_DUPLICATE]: "✗ not a duplicate", [IS_COPY]: "✓ is a copy" };
 // Of what is sent at once; a key has 4,000 at most.
 const MOST_CHARACTERS_SENT = 200_000;
 
@@ -133,7 +133,12 @@ class Marks {
     const found = this.said.get(this.name(row));
     if (!found) return "";
     const outcome = OUTCOMES[found.outcome];
-    return outcome ? `✗ ${outcome}` : SAID[found.said];
+    return outcome ? `✗ ${outcome}` : this.label(found.said, row);
+  }
+
+  /** Return what a mark is called: what was dropped rightly is a copy, and not every copy was dropped. */
+  label(said, row) {
+    return said === IS_COPY && this.pairs.isDropped(row) ? "✓ rightly dropped" : SAID[said];
   }
 
   keep() {
@@ -148,7 +153,7 @@ class Marks {
   lines() {
     return [...this.said].map(([name, { said, kind }]) => {
       const [a, b] = JSON.parse(name);
-      return `${JSON.stringify({ a, b, label: said === RIGHTLY_DROPPED ? 1 : 0, kind })}\n`;
+      return `${JSON.stringify({ a, b, label: said === IS_COPY ? 1 : 0, kind })}\n`;
     });
   }
 
@@ -172,8 +177,9 @@ function markButtons(marks, rowsOf, what, done) {
   const isMarkable = what !== null || marks.pairs.isMarkable(rowsOf()[0]);
   const press = (element) => element.setAttribute("aria-pressed", String(marks.ofAll(rowsOf()) === element.dataset.said));
   const button = (said) => {
-    const title = isMarkable ? (what === null ? null : `${SAID[said]}: ${what}`) : "its address is too long for this page";
-    const element = make("button.mark", { type: "button", "data-said": said, title, disabled: isMarkable ? null : "" }, SAID[said]);
+    const label = marks.label(said, rowsOf()[0]);
+    const title = isMarkable ? (what === null ? null : `${label}: ${what}`) : "its address is too long for this page";
+    const element = make("button.mark", { type: "button", "data-said": said, title, disabled: isMarkable ? null : "" }, label);
     element.addEventListener("click", async (event) => {
       event.stopPropagation();
       const rows = rowsOf();
@@ -185,5 +191,5 @@ function markButtons(marks, rowsOf, what, done) {
     if (what === null) press(element);
     return element;
   };
-  return make("div.marking", { role: "group", "aria-label": what ?? "What it is" }, button(NOT_A_DUPLICATE), button(RIGHTLY_DROPPED));
+  return make("div.marking", { role: "group", "aria-label": what ?? "What it is" }, button(NOT_A_DUPLICATE), button(IS_COPY));
 }

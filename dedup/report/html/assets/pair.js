@@ -66,11 +66,12 @@ function pairRow(pairs, marks, row) {
   const pair = pairs.get(row);
   const said = marks.of(row);
   const relation = pairs.isDropped(row) ? "duplicate of" : pairs.isDuplicate(row) ? "kept, duplicate of" : "kept, similar to";
-  const percent = `${Math.round(pair.similarity * 100)}%`;
+  const percent = percentOf(pair.similarity);
+  const more = pairs.folded.get(row);
   return make(
     "article.row",
     { "data-said": said, "aria-label": `${pair.verdict}, ${percent} alike` },
-    make("div.figures", {}, make("strong", {}, percent), pair.lost ? make("span.lost", {}, `+${counted(pair.lost, "word")}`) : null, pair.difference?.places > 1 ? make("span", {}, counted(pair.difference.places, "place")) : null),
+    make("div.figures", {}, make("strong", {}, percent), pair.lost ? make("span.lost", {}, `+${counted(pair.lost, "word")}`) : null, pair.difference?.places > 1 ? make("span", {}, counted(pair.difference.places, "place")) : null, more ? make("strong.review", {}, `and ${counted(more, "page")} like it`) : null),
     make(
       "div.texts",
       {},
@@ -147,7 +148,7 @@ class PairDialog extends RowDialog {
     super(dialog, "Pair");
     this.pairs = pairs;
     this.marks = marks;
-    this.keys = { n: () => this.mark(NOT_A_DUPLICATE), r: () => this.mark(RIGHTLY_DROPPED), u: () => this.undo(), t: () => byId("full")?.click() };
+    this.keys = { n: () => this.mark(NOT_A_DUPLICATE), r: () => this.mark(IS_COPY), u: () => this.undo(), t: () => byId("full")?.click() };
     this.dialog.addEventListener("close", () => history.replaceState(null, "", "#"));
   }
 
@@ -188,7 +189,7 @@ class PairDialog extends RowDialog {
         "dl.facts",
         {},
         fact("Verdict", pair.is_kept && this.pairs.isDuplicate(pair.row) ? `${pair.verdict}, kept: this run drops nothing` : pair.verdict),
-        fact("Alike", `${Math.round(pair.similarity * 100)}%`),
+        fact("Alike", percentOf(pair.similarity)),
         ...(pair.lost ? [fact(this.pairs.isDropped(pair.row) ? "Lost" : "New text", `${counted(pair.lost, "word")} found nowhere else`)] : []),
         ...(pair.places && !pair.difference ? [fact("Different", `they differ in ${whole(pair.places)} or more places`)] : []),
         fact("Why", this.pairs.plainRule(pair.rule) || "decided in an earlier run"),
@@ -200,9 +201,7 @@ class PairDialog extends RowDialog {
         make(
           "dl.facts",
           {},
-          fact("Rule", pair.rule ? pair.rule : "decided in an earlier run"),
-          fact("Similarity", similarityOf(pair.similarity)),
-          fact("Distance", `${counted(pair.distance, "bit")} of 64`),
+          fact("Fingerprints", pair.distance ? `${whole(pair.distance)} of 64 bits differ` : "the same"),
           ...(pair.matched === pair.original ? [] : [fact("Found by", linkOf(pair.matched, this.pairs.shown(pair.matched)))]),
           ...(pair.decided ? [fact("Decided", `${momentOf(pair.decided)}, run ${visible(pair.run)}`)] : []),
         ),
@@ -224,7 +223,7 @@ class PairDialog extends RowDialog {
   }
 
   foot(row) {
-    const hint = make("p.muted.keys", {}, `Keys: ← → other pairs, n not a duplicate, r rightly dropped, u undo, ${this.pairs.data.is_served ? "t both texts, " : ""}Esc back to the list`);
+    const hint = make("p.muted.keys", {}, `Keys: ← → other pairs, n not a duplicate, r ${this.marks.label(IS_COPY, row).slice(2)}, u undo, ${this.pairs.data.is_served ? "t both texts, " : ""}Esc back to the list`);
     return make("footer", {}, markButtons(this.marks, () => [row], null, () => this.step(1)), hint);
   }
 }

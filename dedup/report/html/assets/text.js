@@ -27,7 +27,8 @@ function make(tag, attributes = {}, ...children) {
 
 const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 const whole = (number) => number.toLocaleString("en");
-const similarityOf = (value) => value.toFixed(2).replace(/^0/, "");
+// What differs in anything is never all the same.
+const percentOf = (share) => `${share >= 1 ? 100 : Math.min(99, Math.round(share * 100))}%`;
 const momentOf = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
 const ADDRESS = /^([a-z]+:\/\/)([^/?#]+)(.*)$/is;
