@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import sys
 from dataclasses import replace
 
@@ -54,8 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", metavar="|".join(Format), help="how to write it (default: by the name of FILE, else table)"
     )
     parser.add_argument("-o", "--output", default="", metavar="FILE", help="write to FILE instead of the terminal")
-    # For programs that write the report with a server of their own.
-    parser.add_argument("--explain-by", default="", help=argparse.SUPPRESS)
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -113,8 +110,6 @@ def _write_report(database: Database, selection: Selection, options: argparse.Na
     output = open_output(options.output, encoding_for(output_format))
     with open_report(database, selection) as report, output as stream:
         shown = report if stream.isatty() else followed(report)
-        if options.explain_by:
-            shown = replace(shown, explaining=[*shlex.split(options.explain_by)])
         write_in_any_format(shown, database, output_format, stream, is_whole=options.is_whole)
 
 
