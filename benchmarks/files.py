@@ -109,7 +109,13 @@ def _check_against_crawl(folder: Path, count: int) -> None:
         for row, decision in zip(batch, decisions, strict=True):
             own = found.get(row["id"], {})
             expected = (
-                (decision.original, decision.matched, decision.verdict.value, decision.distance, decision.similarity)
+                (
+                    decision.original,
+                    decision.details.matched,
+                    decision.verdict.value,
+                    decision.details.distance,
+                    decision.similarity,
+                )
                 if decision is not None and decision.verdict.is_duplicate
                 else (None,) * 5
             )

@@ -93,5 +93,5 @@ def _lost(updates: Sequence[tuple[str, str]], caution: Caution, limit: dict[str,
     for story, update in updates:
         _, decision = deduplicate([story, update], caution=caution, **limit)
         dropped += decision.is_dropped
-        lost += decision.lost.words if decision.is_dropped else 0
+        lost += decision.lost if decision.is_dropped else 0
     return dropped, lost

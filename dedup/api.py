@@ -77,14 +77,16 @@ def deduplicate(
     A text that is a duplicate names the first text of its cluster:
 
     >>> decisions = list(deduplicate([("morning", story), ("evening", copy)]))
-    >>> decisions[1].key, decisions[1].original, decisions[1].distance, decisions[1].similarity
-    ('evening', 'morning', 0, 1.0)
+    >>> decisions[1].key, decisions[1].original, decisions[1].similarity
+    ('evening', 'morning', 1.0)
+    >>> print(decisions[1])
+    evening: exact duplicate of morning: the same text
 
     One that resembles an earlier text and is no copy is similar. It is kept, and names that text, too:
 
     >>> decisions = list(deduplicate([story, story.replace("seven", "eight")]))
-    >>> decisions[1].verdict.value, decisions[1].verdict.is_duplicate, decisions[1].original, decisions[1].rule.short
-    ('similar', False, '0', 'renumbered')
+    >>> decisions[1].is_dropped, decisions[1].original, decisions[1].rule.says
+    (False, '0', 'numbers differ')
 
     Args:
         texts: strings, whose keys are then "0", "1", ..., or pairs of key and text. A list of a thousand and more is
@@ -121,8 +123,8 @@ def similarity(a: str, b: str, **rules: Unpack[Rules]) -> PairDecision:
 
     >>> story = "The ferry to the island leaves at seven in the morning and comes back when the last guests have gone."
     >>> found = similarity(story, story.replace("seven", "eight"))
-    >>> found.is_duplicate, found.is_similar, found.rule.short
-    (False, True, 'renumbered')
+    >>> print(found)
+    similar, 65% alike: numbers differ
 
     Args:
         a: a text.

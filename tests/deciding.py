@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
 from dedup.report.contents import Row, Selection
 from dedup.report.queries import open_report
 from dedup.report.texts import find_page
-from dedup.rules.decisions import ERASED, Decision
+from dedup.rules.decisions import Decision
 from dedup.rules.documents import Document
 from dedup.rules.measures import is_near_leader
 from dedup.rules.scope import Scope
 from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.table import decide
+from dedup.rules.table import Rule, decide
 from dedup.signature.signature import Signature, compare, digest
 from dedup.signature.signing import make_signature
 from dedup.store.deduplicator import Deduplicator
@@ -72,7 +71,7 @@ class Watched(Deduplicator):
     ) -> list[Decision | None]:
         decisions = super().decide(documents, run_id, decided_again=decided_again, is_stored=is_stored)
         for document, decision in zip(documents, decisions, strict=True):
-            if decision is None or decision == ERASED:
+            if decision is None or decision.rule is Rule.ERASED:
                 continue
             spider, run = document.spider if self._is_of_spider else "", run_id if self._is_of_run else 0
             place = Place(decision.key, spider, run)
@@ -115,9 +114,8 @@ class Crawl:
         return decision
 
     def see_all(self, documents: list[Document]) -> list[Decision | None]:
-        """Decide documents in one batch, and return verdicts and reasons, without the sizes of the texts."""
-        decisions = self.deduplicator.decide(documents, self.run)
-        return [decision and replace(decision, text_bytes=0) for decision in decisions]
+        """Decide documents in one batch, and return verdicts and reasons."""
+        return self.deduplicator.decide(documents, self.run)
 
     @staticmethod
     def document(key: str, content: str | None, body: bytes | None = None) -> Document:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -98,7 +98,7 @@ def test_the_verdicts_are_those_of_files_and_of_a_database(seed: int, tmp_path: 
     by_files = {row["key"]: (row["verdict"], row["original"], row["matched"], row["rule"]) for row in rows}
     in_memory = list(deduplicate(texts))
     found = {
-        each.key: (each.verdict.value, each.original, each.matched, each.rule and each.rule.short)
+        each.key: (each.verdict.value, each.original, each.details.matched, each.rule and each.rule.short)
         for each in in_memory
         if each.original
     }
@@ -119,7 +119,7 @@ def test_a_database_remembers_from_one_call_to_the_next(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'texts.db'}"
     first = list(deduplicate([("a", STORY), ("a", document(200, "other"))], database=url, run="first"))
     assert [decision.verdict for decision in first] == [Verdict.NEW, Verdict.NEW]
-    assert first[1].is_separate
+    assert first[1].details.is_separate
     [second] = deduplicate([("b", edited(STORY, 3))], database=url, run="second")
     assert (second.verdict, second.original) == (Verdict.NEAR_DUPLICATE, "a")
     database = open_existing_database(url)
@@ -242,11 +242,24 @@ def test_the_module_lists_what_is_there() -> None:
 def test_a_decision_is_printed_in_a_line() -> None:
     new, near = deduplicate([("a\n", STORY), ("b", edited(STORY, 3))])
     assert str(new).endswith(": new")
-    assert re.fullmatch(r"b: near duplicate of a.?, similarity \.\d\d, distance \d+, by jaccard", str(near))
+    assert re.fullmatch(r"b: near duplicate of a.?, \d\d% alike: most of the text is the same", str(near))
     assert str(compare(STORY, edited(STORY, 3))) == "duplicate" + str(near)[str(near).index(",") :]
-    assert str(compare("brief", "brief")) == "duplicate, similarity 1.00, distance 0, by same_text"
-    assert str(compare(STORY, document(200, "other"))).startswith("different, similarity .0")
-    assert str(compare(form(200, 14), filled_in(form(200, 14)))).startswith("similar, similarity .")
+    assert str(compare("brief", "brief")) == "duplicate, 100% alike: the same text"
+    assert re.fullmatch(r"different, \d% alike: nothing in common", str(compare(STORY, document(200, "other"))))
+    assert re.match(r"similar, \d\d% alike: ", str(compare(form(200, 14), filled_in(form(200, 14)))))
+
+
+def test_a_table_of_decisions_has_what_a_user_needs() -> None:
+    new, copy = deduplicate([("a", STORY), ("b", STORY)])
+    assert asdict(copy) == {
+        "key": "b",
+        "verdict": Verdict.EXACT_DUPLICATE,
+        "original": "a",
+        "similarity": 1.0,
+        "rule": Rule.SAME_TEXT,
+        "lost": 0,
+    }
+    assert repr(new).count("=") == 6
 
 
 def test_a_look_up_is_decided_as_a_new_text_and_remembers_nothing(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from crawler.runs import name_of_run
 from crawler.runtime import Workers
 from crawler.settings import CrawlerSettings
 from dedup.errors import DatabaseError, DedupError
-from dedup.rules.decisions import ERASED
 from dedup.rules.settings import DedupSettings
+from dedup.rules.table import Rule
 from dedup.signature.deflating import deflate
 from dedup.signature.normalise import clean
 from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
@@ -186,7 +186,8 @@ class StoragePipeline:
 
     async def item_dropped(self, item: Any, exception: BaseException) -> None:
         """Note that a page was seen though it is not kept; one that was stored is not any more."""
-        if not isinstance(item, Page) or (isinstance(exception, _SEEN) and exception.decision == ERASED):
+        decision = exception.decision if isinstance(exception, _SEEN) else None
+        if not isinstance(item, Page) or (decision is not None and decision.rule is Rule.ERASED):
             return
         with stopping(self._stopper):
             if isinstance(exception, (ExactDuplicate, NearDuplicate)):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.parts import NULL, Parts
-from dedup.rules.decisions import Decision
+from dedup.rules.decisions import Decision, Details
 from dedup.rules.documents import Match, Verdict
 from dedup.rules.table import Rule
 from dedup.rules.word_comparison import LostText
@@ -58,10 +58,10 @@ def row_of(number: int, decision: Decision, match: Match) -> tuple[object, ...]:
         match.member.id,
         NULL if match.second is None else match.second.id,
         decision.similarity,
-        decision.lost.bytes,
-        decision.lost.words,
-        decision.lost.places,
-        decision.distance,
+        decision.details.lost.bytes,
+        decision.lost,
+        decision.details.lost.places,
+        decision.details.distance,
         PLACE_OF_VERDICT[decision.verdict],
         PLACE_OF_RULE[decision.rule],
     )
@@ -82,15 +82,16 @@ def leaders_of(known: NDArray[np.int64], decided: NDArray[Any]) -> NDArray[np.in
 
 def decision_in(row: Any, parts: Parts) -> Decision:
     """Return the decision that a row of the type `DECISION` holds."""
-    return Decision(
-        _VERDICTS[row["verdict"]],
-        original=parts.key(row["original"]),
+    details = Details(
         matched=parts.key(row["matched"]),
+        second=None if row["second"] == NULL else parts.key(row["second"]),
         distance=int(row["distance"]),
+        lost=LostText(int(row["lost"]), int(row["lost_bytes"]), places=int(row["places"])),
+        text_bytes=int(parts.rows["size"][row["number"]]),
+    )
+    return Decision.of(
+        *(parts.key(row["number"]), _VERDICTS[row["verdict"]], details),
+        original=parts.key(row["original"]),
         similarity=float(row["similarity"]),
         rule=_RULES[row["rule"]],
-        text_bytes=int(parts.rows["size"][row["number"]]),
-        lost=LostText(int(row["lost"]), int(row["lost_bytes"]), places=int(row["places"])),
-        second=None if row["second"] == NULL else parts.key(row["second"]),
-        key=parts.key(row["number"]),
     )

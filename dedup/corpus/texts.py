@@ -16,7 +16,7 @@ from dedup.corpus.parts import Parts, RowsFile
 from dedup.corpus.portion import Wanted, write_portion
 from dedup.corpus.signing import contents_of, sign
 from dedup.readers.documents import CorpusDocument, Position, storable
-from dedup.rules.decisions import Decision
+from dedup.rules.decisions import Decision, Details
 from dedup.rules.documents import Verdict
 from dedup.rules.settings import RuleSettings
 
@@ -45,7 +45,8 @@ def decide_texts(texts: Iterable[tuple[str, str | bytes]], settings: RuleSetting
             yield decision_in(row, parts)
             row = next(left, None)
         else:
-            yield Decision(Verdict.NEW, text_bytes=int(parts.rows["size"][number]), key=parts.key(number))
+            details = Details(text_bytes=int(parts.rows["size"][number]))
+            yield Decision.of(parts.key(number), Verdict.NEW, details)
 
 
 def read_texts(

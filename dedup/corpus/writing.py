@@ -82,7 +82,7 @@ def related_row(key: str, decision: Decision) -> dict[str, Any]:
         words it says that nothing kept does (`lost`), and their size; in how many `places` document and original each
         say what the other does not. `source` is missing.
     """
-    return {"key": key, "original": decision.original, "matched": decision.matched, **decision.columns()}
+    return {"key": key, "original": decision.original, "matched": decision.details.matched, **decision.columns()}
 
 
 def common_schema(files: Sequence[CorpusFile]) -> Any:

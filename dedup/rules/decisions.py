@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from dedup.console import plain
-from dedup.console import similarity as shown
+from dedup.console import percent, plain
 from dedup.rules.documents import Content, Match, StoredDocument, Verdict
 from dedup.rules.table import Rule
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
@@ -38,63 +37,90 @@ NOTHING_ALIKE = Answer()
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """A verdict, and the original that it was found by.
+class Details:
+    """What there is to know of a decision besides, for what stores it and acts on it.
 
     Attributes:
-        verdict: the verdict.
-        original: the key of the original that the document is a duplicate of, or resembles.
-        matched: the key of the member of the original's cluster that it was found by.
-        distance: bits in which the fingerprints of document and original differ, 0 to 64.
-        similarity: estimated Jaccard similarity of document and original, 0 to 1.
-        rule: what decided that it is a duplicate, or similar and none; of what is seen again unchanged that
-            of the decision on it, None where it came with a saved index.
-        text_bytes: size of the document's text in UTF-8.
-        lost: what it says that nothing stored does, where it is a near-duplicate.
+        matched: the key of the member of the original's cluster that the document was found by.
         second: the key of a second original that it is a copy of, too: reports count the clusters of both as one.
-        key: the key that it is known by.
-        is_separate: whether that is one of its own, because other texts came under its key.
+        distance: bits in which the fingerprints of document and original differ, 0 to 64.
+        lost: what the document says that nothing stored does, where it is a near-duplicate.
+        text_bytes: size of its text in UTF-8.
+        is_separate: whether its key is one of its own, because other texts came under its key.
         is_unstored: whether nobody has stored what it holds: it has just come, or another process has it under way.
         document_id: its number in the database; 0 where there is none.
         original_id: that of the original.
         is_of_earlier_run: whether its original was seen in earlier runs alone, so far.
     """
 
+    matched: str | None = None
+    second: str | None = None
+    distance: int | None = None
+    lost: LostText = NOTHING_LOST
+    text_bytes: int = 0
+    is_separate: bool = False
+    is_unstored: bool = False
+    document_id: int = 0
+    original_id: int = 0
+    is_of_earlier_run: bool = False
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict on a document, and the original that it was found by.
+
+    Attributes:
+        key: the key of the document.
+        verdict: the verdict.
+        original: the key of the original that the document is a duplicate of, or resembles.
+        similarity: estimated Jaccard similarity of document and original, 0 to 1.
+        rule: what decided that it is a duplicate, or similar and none; of what is seen again unchanged that
+            of the decision on it, None where it came with a saved index.
+        lost: how many words the document has that nothing kept has, where it is a near-duplicate.
+    """
+
+    key: str = field(compare=False)
     verdict: Verdict
     original: str | None = None
-    matched: str | None = None
-    distance: int | None = None
     similarity: float | None = None
     rule: Rule | None = None
-    text_bytes: int = field(default=0, compare=False)
-    lost: LostText = field(default=NOTHING_LOST, compare=False)
-    second: str | None = None
-    key: str = field(default="", compare=False)
-    is_separate: bool = field(default=False, compare=False)
-    is_unstored: bool = field(default=False, compare=False)
-    document_id: int = field(default=0, compare=False)
-    original_id: int = field(default=0, compare=False)
-    is_of_earlier_run: bool = field(default=False, compare=False)
+    lost: int = field(default=0, compare=False)
+
+    # No field: a table of decisions has no column for it.
+    details = Details()
+
+    @classmethod
+    def of(cls, key: str, verdict: Verdict, details: Details, **found: Any) -> Self:
+        """Return a decision with its details; found: its other fields."""
+        decision = cls(key, verdict, lost=details.lost.words, **found)
+        object.__setattr__(decision, "details", details)
+        return decision
 
     def __str__(self) -> str:
-        """Return it in a line, such as `b: near duplicate of a, similarity .93, distance 4, by jaccard`."""
-        line = f"{plain(self.key)}: {self.verdict.value}" if self.key else self.verdict.value
+        """Return it in a line, such as `b: near duplicate of a, 93% alike: most of the text is the same`."""
+        return f"{plain(self.key)}: {self.why}" if self.key else self.why
+
+    @property
+    def why(self) -> str:
+        """The verdict and its reason, such as `near duplicate of a, 93% alike: most of the text is the same`."""
         if self.original is None or self.similarity is None:
-            return line
-        by = f", by {self.rule.short}" if self.rule else ""
-        found = f"similarity {shown(self.similarity)}, distance {self.distance}"
-        return f"{line} {'of' if self.verdict.is_duplicate else 'to'} {plain(self.original)}, {found}{by}"
+            return self.verdict.value
+        own = Verdict.SIMILAR.value if self.verdict in (Verdict.NEW, Verdict.SIMILAR) else f"{self.verdict}, similar"
+        relation = f"{self.verdict} of" if self.verdict.is_duplicate else f"{own} to"
+        original = "an earlier text of this key" if self.original == self.key else plain(self.original)
+        alike = "" if self.similarity == 1 else f", {percent(self.similarity)} alike"
+        return f"{relation} {original}{alike}" + (f": {self.rule}" if self.rule else "")
 
     def columns(self) -> dict[str, Any]:
         """Return what is stored of it, but for the documents, by the names of the columns."""
         return {
             "verdict": self.verdict.value,
-            "distance": self.distance,
+            "distance": self.details.distance,
             "similarity": self.similarity,
             "rule": self.rule and self.rule.short,
-            "lost": self.lost.words,
-            "lost_bytes": self.lost.bytes,
-            "places": self.lost.places,
+            "lost": self.lost,
+            "lost_bytes": self.details.lost.bytes,
+            "places": self.details.lost.places,
         }
 
     @property
@@ -105,7 +131,7 @@ class Decision:
     @property
     def is_under_way(self) -> bool:
         """Whether the document is an original that is to be stored."""
-        return self.is_unstored and not self.verdict.is_duplicate
+        return self.details.is_unstored and not self.verdict.is_duplicate
 
     @property
     def is_similar(self) -> bool:
@@ -113,36 +139,40 @@ class Decision:
         return self.original is not None and not self.verdict.is_duplicate
 
 
-ERASED = Decision(Verdict.EXACT_DUPLICATE, original="erased", rule=Rule.ERASED)
-"""The decision on what was erased: it is dropped, and nothing of it is stored."""
+def erased(key: str) -> Decision:
+    """Return the decision on what was erased: it is dropped, and nothing of it is stored."""
+    return Decision(key, Verdict.EXACT_DUPLICATE, original="erased", rule=Rule.ERASED)
 
 
-def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Answer) -> Decision:
+def decision_of(
+    verdict: Verdict, content: Content | StoredDocument, answer: Answer, key: str = "", **details: Any
+) -> Decision:
     """Return the decision on a document.
 
     Args:
         verdict: what it is if it is no duplicate; a new one may be similar.
         content: what it holds.
         answer: what it is a duplicate of, or resembles.
+        key: the key that it is known by.
+        **details: what else is known, see `Details`.
     """
     match = answer.match
     if match is None:
-        return Decision(verdict, text_bytes=content.text_bytes)
+        return Decision.of(key, verdict, Details(text_bytes=content.text_bytes, **details))
     leader = match.leader
     is_exact = content.text_digest == leader.text_digest
     if answer.original is not None:
         verdict = Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE
     elif verdict is Verdict.NEW and answer.rule is not None:
         verdict = answer.rule.verdict
-    return Decision(
-        verdict,
-        original=leader.key,
+    found = Details(
         matched=match.member.key,
-        distance=distance(content.fingerprint, leader.fingerprint),
-        similarity=1.0 if is_exact else compare(content.sketch, leader.sketch).jaccard,
-        rule=answer.rule,
-        text_bytes=content.text_bytes,
-        lost=answer.lost,
         second=match.second and match.second.key,
+        distance=distance(content.fingerprint, leader.fingerprint),
+        lost=answer.lost,
+        text_bytes=content.text_bytes,
         original_id=leader.id,
+        **details,
     )
+    similarity = 1.0 if is_exact else compare(content.sketch, leader.sketch).jaccard
+    return Decision.of(key, verdict, found, original=leader.key, similarity=similarity, rule=answer.rule)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dedup.console import similarity as shown
+from dedup.console import percent
 from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.rules.measures import SharedKeys
 from dedup.rules.pair import Pair
@@ -34,11 +34,11 @@ class PairDecision:
     bands: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        """Return it in a line, such as `duplicate, similarity .93, distance 4, by jaccard`."""
+        """Return it in a line, such as `duplicate, 93% alike: most of the text is the same`."""
         found = "duplicate" if self.is_duplicate else "similar" if self.is_similar else "different"
         # Texts that are too short for a sketch are compared by their digests.
         alike = 1.0 if self.rule is Rule.SAME_TEXT else self.similarity.jaccard
-        return f"{found}, similarity {shown(alike)}, distance {self.distance}, by {self.rule.short}"
+        return f"{found}, {percent(alike)} alike: {self.rule}"
 
     @property
     def is_duplicate(self) -> bool:

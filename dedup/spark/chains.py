@@ -188,7 +188,7 @@ class _Task:
                 **related_row(decision.key, decision),
                 "leader": int(ids[row["original"]]),
                 "second": None if second == NULL else int(ids[second]),
-                "second_key": decision.second,
+                "second_key": decision.details.second,
             }
 
 

@@ -251,7 +251,7 @@ class CrawlRun:
     def _decide(self, batch: list[PendingItem]) -> list[Decision | None]:
         assert self._run_id is not None
         documents = [each.document for each in batch if each.document is not None]
-        decided_again = {each.decision.document_id for each in batch if each.decision is not None}
+        decided_again = {each.decision.details.document_id for each in batch if each.decision is not None}
         # What was decided though the connection broke is found unchanged, and its verdict is kept.
         decide = partial(
             self._deduplicator.decide,

@@ -242,7 +242,7 @@ class ItemSettings(Settings):
         ALL_FIELDS, "what tells items of one text from each other; `*`: all fields that may do so."
     )
     mark_field: str = setting(
-        "", str, "receives verdict, original, distance and similarity of each item; empty: no field does."
+        "", str, "receives verdict, original, similarity and rule of each item; empty: no field does."
     )
     same_key: SameKey = setting(
         SameKey.SEPARATE,

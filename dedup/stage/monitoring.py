@@ -215,7 +215,7 @@ class ItemMonitor:
 
     def _note_earlier(self, decision: Decision) -> None:
         """Warn of a run of which most items are dropped as copies of what earlier ones have seen."""
-        self._of_earlier_runs += self._settings.drops(decision.verdict) and decision.is_of_earlier_run
+        self._of_earlier_runs += self._settings.drops(decision.verdict) and decision.details.is_of_earlier_run
         is_most = self._of_earlier_runs >= WARN_AFTER and 2 * self._of_earlier_runs > self.examined
         if is_most and self._is_first("earlier runs"):
             logger.warning(

@@ -82,16 +82,13 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool, mark_only: bool = Fa
     """
     key = decision.key
     if decision.verdict is Verdict.UNCHANGED:
-        is_dropped = drop_unchanged and not decision.is_unstored
+        is_dropped = drop_unchanged and not decision.details.is_unstored
         return Unchanged("unchanged since it was last seen", key, decision) if is_dropped else None
     if decision.is_similar:
         _tell_kept(decision)
     if not decision.verdict.is_duplicate:
         return None
-    original = "an earlier item of this key" if decision.original == key else logged(str(decision.original))
-    reason = f"{decision.verdict} of {original}"
-    if decision.verdict is Verdict.NEAR_DUPLICATE:
-        reason += _how_close(decision)
+    reason = logged(decision.why)
     if mark_only:
         logger.info("kept %s: %s, but nothing is dropped (DEDUP_MARK_ONLY)", logged(key), reason)
         return None
@@ -103,14 +100,8 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool, mark_only: bool = Fa
 def _tell_kept(decision: Decision) -> None:
     """Log what an item resembles; one with new text is worth a line as a dropped one is."""
     says_more = decision.rule is Rule.NEW_TEXT
-    relation = "moved from" if decision.rule is Rule.MOVED else "similar to"
-    more = f" (+{counted(decision.lost.words, 'word')})" if says_more else ""
-    why = f"{relation} {logged(str(decision.original))}{_how_close(decision)}: {decision.rule}{more}"
-    logger.log(logging.INFO if says_more else logging.DEBUG, "kept %s: %s", logged(decision.key), why)
-
-
-def _how_close(decision: Decision) -> str:
-    return f" (distance {decision.distance}, similarity {decision.similarity:.2f})"
+    more = f" (+{counted(decision.lost, 'word')})" if says_more else ""
+    logger.log(logging.INFO if says_more else logging.DEBUG, "kept %s%s", logged(str(decision)), more)
 
 
 @dataclass(slots=True)
@@ -419,9 +410,9 @@ class UnstoredItems:
     def note(self, pending: PendingItem, decision: Decision) -> None:
         """Note, where an item is processed, that it is kept."""
         _current.set(pending)
-        if decision.is_unstored:
-            self._by_document[decision.document_id] = pending
-        self.let_go.discard(decision.document_id)
+        if decision.details.is_unstored:
+            self._by_document[decision.details.document_id] = pending
+        self.let_go.discard(decision.details.document_id)
 
     @property
     def unreported(self) -> list[int]:
@@ -443,10 +434,10 @@ class UnstoredItems:
         if pending is None:
             return
         try:
-            if pending.decision is not None and pending.decision.is_unstored:
-                pending.let_go = await self._refuse(pending.decision.document_id)
+            if pending.decision is not None and pending.decision.details.is_unstored:
+                pending.let_go = await self._refuse(pending.decision.details.document_id)
                 self.let_go.update(pending.let_go)
-                if pending.decision.document_id in pending.let_go:
+                if pending.decision.details.document_id in pending.let_go:
                     self._stats.inc_value("dedup/refused")
         finally:
             self._end(pending)
@@ -460,8 +451,8 @@ class UnstoredItems:
             decision: the decision on it.
             deadline: by the clock of the event loop, when it waits no longer.
         """
-        number, is_let_go = decision.document_id, False
-        if original := self._by_document.get(decision.original_id):
+        number, is_let_go = decision.details.document_id, False
+        if original := self._by_document.get(decision.details.original_id):
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(deadline):
                     await original.is_through.wait()
@@ -473,7 +464,7 @@ class UnstoredItems:
 
     def _end(self, pending: PendingItem, *, is_stored: bool = False) -> None:
         pending.is_through.set()
-        number = 0 if pending.decision is None else pending.decision.document_id
+        number = 0 if pending.decision is None else pending.decision.details.document_id
         # Of several items of a document the last one is what is known.
         if self._by_document.get(number) is pending:
             del self._by_document[number]

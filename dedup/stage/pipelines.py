@@ -16,8 +16,9 @@ from scrapy.http import Response
 
 from dedup.console import counted, logged
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError
-from dedup.rules.decisions import ERASED, Decision
+from dedup.rules.decisions import Decision
 from dedup.rules.settings import DedupSettings
+from dedup.rules.table import Rule
 from dedup.stage.crawl_run import CrawlRun, is_tried_out, write_report_of_run
 from dedup.stage.examiner import Examiner
 from dedup.stage.item_settings import OnError
@@ -380,18 +381,18 @@ class NearDuplicatePipeline:
 
     def _count(self, decision: Decision) -> None:
         stats = self._crawler.stats
-        if decision == ERASED:
+        if decision.rule is Rule.ERASED:
             stats.inc_value("dedup/erased")
             return
         is_dropped = self.settings.drops(decision.verdict)
         is_marked = decision.verdict.is_duplicate and not is_dropped
         name = decision.verdict.value.replace(" ", "_")
         stats.inc_value(MARKED if is_marked else f"dedup/{name}")
-        stats.inc_value("dedup/text_bytes", decision.text_bytes)
+        stats.inc_value("dedup/text_bytes", decision.details.text_bytes)
         if is_dropped:
-            stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
-            stats.inc_value("dedup/lost_bytes", decision.lost.bytes)
-        if decision.is_separate:
+            stats.inc_value("dedup/text_bytes_dropped", decision.details.text_bytes)
+            stats.inc_value("dedup/lost_bytes", decision.details.lost.bytes)
+        if decision.details.is_separate:
             if not stats.get_value("dedup/separate_keys"):
                 logger.warning(
                     "several texts under one key: %s is another item than those before it, and so are others from "
@@ -401,7 +402,7 @@ class NearDuplicatePipeline:
             stats.inc_value("dedup/separate_keys")
 
     def _mark(self, pending: PendingItem, decision: Decision) -> None:
-        """Write verdict, original, distance and similarity on an item.
+        """Write verdict, original, similarity and rule on an item.
 
         - `DEDUP_MARK_FIELD` receives those of each item.
         - With DEDUP_MARK_ONLY `response.meta["dedup"]` has, by the items' keys, those of the duplicates that are kept,
@@ -410,8 +411,9 @@ class NearDuplicatePipeline:
         mark = {
             "verdict": decision.verdict.value,
             "original": decision.original,
-            "distance": decision.distance,
             "similarity": decision.similarity,
+            "rule": decision.rule and decision.rule.short,
+            "reason": decision.rule and decision.rule.says,
         }
         response, field = pending.response, self._items.mark_field
         is_related = self.settings.mark_only and decision.original is not None

@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, bindparam, select, update
 
 from dedup.console import counted
-from dedup.rules.decisions import ERASED, NOTHING_ALIKE, Answer, Decision, decision_of
+from dedup.rules.decisions import NOTHING_ALIKE, Answer, Decision, decision_of, erased
 from dedup.rules.documents import Content, Document, Match, StoredDocument, Verdict
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
@@ -171,7 +171,7 @@ class Deduplicator:
                 decisions = [self._decide_one(unit, recogniser, each, gone) for each in arriving]
             unit.finish()
             if not is_stored:
-                passed_on = {each.document_id for each in decisions if each is not None and each.is_under_way}
+                passed_on = {each.details.document_id for each in decisions if each is not None and each.is_under_way}
                 note_under_way(connection, passed_on, process_name())
         self._decided[run_id].update(unit.decided)
         return decisions
@@ -186,14 +186,14 @@ class Deduplicator:
             [arriving] = self._arriving([document], run_id)
             unit = UnitOfWork(connection, run_id, self._decided[run_id])
             if _find_erased(unit, [arriving]):
-                return replace(ERASED, key=document.key)
+                return erased(document.key)
             found = Recogniser(unit, [arriving]).recognise(arriving)
             if found is None:
                 raise ValueError("a document without a signature cannot be looked up")
             with self._keys.batch(unit, [arriving.keys] if arriving.keys else []):
                 # What one finds counts the documents of each site.
                 answer = OriginalFinder(self._keys, self._settings).find(unit, found._replace(stored=None))
-        return replace(decision_of(Verdict.NEW, found.content, answer), key=document.key)
+        return decision_of(Verdict.NEW, found.content, answer, document.key)
 
     def forget(self, keys: Iterable[str]) -> None:
         """Forget documents that are gone, in one transaction.
@@ -287,7 +287,7 @@ class Deduplicator:
         self, unit: UnitOfWork, recogniser: Recogniser, arriving: Arriving, gone: frozenset[bytes]
     ) -> Decision | None:
         if gone and not gone.isdisjoint(arriving.digests_if_erased()):
-            return replace(ERASED, key=arriving.identity.key)
+            return erased(arriving.identity.key)
         found = recogniser.recognise(arriving)
         return found and self._decide(unit, found)
 
@@ -305,9 +305,8 @@ class Deduplicator:
         else:
             document_id = unchanged.id
             self._writer.note_seen(unit, found, unchanged)
-        decision = replace(
-            decision_of(verdict, found.content, answer),
-            key=found.identity.key,
+        decision = decision_of(
+            *(verdict, found.content, answer, found.identity.key),
             is_separate=bool(found.identity.variant),
             is_unstored=is_unstored,
             document_id=document_id,

@@ -160,11 +160,11 @@ class UnitOfWork:
     def add_verdict(self, decision: Decision, answer: Answer) -> None:
         """Add the verdict on a document."""
         match = answer.match
-        self.decided.add(decision.document_id)
+        self.decided.add(decision.details.document_id)
         self._waiting[verdicts].append(
             {
                 "run_id": self.run_id,
-                "document_id": decision.document_id,
+                "document_id": decision.details.document_id,
                 "original_id": match.leader.id if match else None,
                 "matched_id": match.member.id if match else None,
                 "second_id": match.second.id if match and match.second else None,

@@ -95,7 +95,7 @@ def test_a_crawl_decides_as_files_do_that_begin_with_the_index(tmp_path: Path, d
         decisions = [crawled.see(f"http://new.example/{number}", text) for number, text in enumerate(texts[60:])]
         crawled.assert_consistent()
     found = [
-        (f"http://new.example/{number}", each.original, each.matched, each.verdict.value, each.distance)
+        (f"http://new.example/{number}", each.original, each.details.matched, each.verdict.value, each.details.distance)
         for number, each in enumerate(decisions)
         if each.is_dropped
     ]

@@ -54,7 +54,7 @@ def test_a_pair_is_decided_as_the_deduplicator_decides_it(name: str, mode: Mode,
     assert pair.rule.is_duplicate == decision.verdict.is_duplicate
     assert (pair.rule is Rule.SAME_TEXT) == (decision.verdict is Verdict.EXACT_DUPLICATE)
     if decision.verdict.is_duplicate:
-        assert pair.distance == decision.distance
+        assert pair.distance == decision.details.distance
 
 
 @pytest.mark.parametrize(

@@ -181,8 +181,8 @@ def test_what_is_said_of_a_crawl(pass_on: PassOn, tmp_path: Path) -> None:
     assert outcome.count("dedup/text_bytes") == sum(sizes)
     assert outcome.count("dedup/text_bytes_dropped") == sum(sizes[2:])
     exact, near = [record for record in outcome.log if record.getMessage().startswith("dropped ")]
-    assert exact.getMessage() == f"dropped {url(2)}: exact duplicate of {url(0)}"
-    as_told = rf"dropped {url(3)}: near duplicate of {url(0)} \(distance \d+, similarity 0\.\d\d\)"
+    assert exact.getMessage() == f"dropped {url(2)}: exact duplicate of {url(0)}: the same text"
+    as_told = rf"dropped {url(3)}: near duplicate of {url(0)}, \d\d% alike: most of the text is the same"
     assert re.fullmatch(as_told, near.getMessage())
     assert exact.levelno == near.levelno == logging.INFO
     drops = [(each.key, each.decision.original) for each in outcome.dropped]  # type: ignore[attr-defined]

@@ -130,7 +130,7 @@ def test_what_is_similar_passes_and_one_line_says_what_it_resembles(
     assert outcome.count("dedup/text_bytes_dropped") == 0
     [told] = [record for record in caplog.records if "similar to" in record.getMessage()]
     assert told.levelname == "DEBUG"
-    kept = rf"kept {url(1)}: similar to {url(0)} \(distance \d+, similarity 0\.\d\d\): {re.escape(Rule.REPLACED.says)}"
+    kept = rf"kept {url(1)}: similar to {url(0)}, \d\d% alike: {re.escape(Rule.REPLACED.says)}"
     assert re.fullmatch(kept, told.getMessage())
 
 

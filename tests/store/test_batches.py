@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from itertools import accumulate, cycle, pairwise, product
 from typing import Any, cast
 
@@ -68,7 +67,7 @@ def written(crawl: Crawl) -> list[Any]:
     """Return what is known of all that was seen, and how much the database holds."""
     places = zip(TEXTS, cycle(product(("a", "b"), ("one", "two"))), strict=False)
     copies = [Document(f"http://{host}.example/", signature_of(text), spider=name) for text, (host, name) in places]
-    found = [replace(crawl.deduplicator.find(each, crawl.run), document_id=0) for each in copies]
+    found = [crawl.deduplicator.find(each, crawl.run) for each in copies]
     bodies = crawl.deduplicator.stored_bodies([digest(text.encode() + body) for text in TEXTS for body in (b"1", b"2")])
     return [crawl.told(), found, bodies, crawl.undecided(), sizes(crawl.database)]
 

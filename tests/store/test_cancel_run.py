@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -73,7 +72,7 @@ def texts(crawl: Crawl) -> dict[str, bytes]:
 def state(crawl: Crawl) -> list[Any]:
     """Return all that is known of what was seen, and how much the database holds."""
     copies = [crawl.document(f"http://c.example/{number}", content) for number, content in enumerate(TEXTS)]
-    found = [replace(crawl.deduplicator.find(each, 0), document_id=0) for each in copies]
+    found = [crawl.deduplicator.find(each, 0) for each in copies]
     return [texts(crawl), found, crawl.told(), crawl.runs(), crawl.undecided(), sizes(crawl.database)]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
 from dedup.errors import DedupError
-from dedup.rules.decisions import ERASED
+from dedup.rules.decisions import erased
 from dedup.rules.documents import Verdict
 from dedup.store.cancelling import cancel_run
 from dedup.store.erasing import Erasure, erase
@@ -53,7 +53,7 @@ def test_a_document_goes_and_comes_back_neither_under_its_key_nor_as_its_text(ch
     assert_whole(checked)
     assert checked.there() == {"other"}
     for key, content in (("ferry", BASE[0]), ("ferry", document(100, "changed")), ("elsewhere", BASE[0])):
-        assert checked.see(key, content) == ERASED
+        assert checked.see(key, content) == erased("")
     assert checked.there() == {"other"}
     # What only resembles it is another document.
     assert verdict_of(checked, "copy", TEXTS[1]) is Verdict.NEW
@@ -70,7 +70,7 @@ def test_a_key_stays_away_under_every_class_and_one_of_its_texts_can_be_erased(c
     verdicts = [checked.show("page", text, separate=True, item_class="Note").is_dropped for text in texts]
     assert verdicts == [True, True, True, False]
     assert erase_now(checked, "ferry").keys == ["ferry"]
-    assert checked.show("ferry", document(120, "other"), item_class="Review") == ERASED
+    assert checked.show("ferry", document(120, "other"), item_class="Review") == erased("")
 
 
 def test_copies_go_with_it(checked: Crawl) -> None:
@@ -78,7 +78,7 @@ def test_copies_go_with_it(checked: Crawl) -> None:
     done = erase_now(checked, "copy", with_copies=True)
     assert (sorted(done.keys), done.forgotten) == (["copy", "ferry"], [])
     assert_whole(checked)
-    assert checked.see("again", TEXTS[1]) == ERASED
+    assert checked.see("again", TEXTS[1]) == erased("")
     assert verdict_of(checked, "other", BASE[1]) is Verdict.UNCHANGED
 
 
@@ -114,7 +114,7 @@ def test_a_cluster_of_more_members_than_a_statement_takes_values(sqlite_url: str
         assert (len(done.keys), done.runs) == (1_200, ["test"])
         assert_whole(checked)
         assert (checked.there(), checked.runs()) == (set(), {"test": 0})
-        assert checked.see("elsewhere", BASE[0]) == ERASED
+        assert checked.see("elsewhere", BASE[0]) == erased("")
         checked.database.close()
     finally:
         event.remove(Engine, "connect", bound)

@@ -172,7 +172,7 @@ def test_in_the_papers_mode_whatever_is_within_3_bits_is_found(open_crawl: Calla
         for fingerprint, decision in zip(fingerprints, decided(found), strict=True):
             nearest = min([(fingerprint ^ each).bit_count() for each in leaders], default=64)
             if nearest <= RADIUS:
-                assert (decision.verdict, decision.distance) == (Verdict.NEAR_DUPLICATE, nearest)
+                assert (decision.verdict, decision.details.distance) == (Verdict.NEAR_DUPLICATE, nearest)
             else:
                 assert decision.verdict is Verdict.NEW
                 leaders.append(fingerprint)

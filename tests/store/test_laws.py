@@ -76,7 +76,11 @@ def history(families: list[list[str]], seed: int, length: int) -> list[Step]:
 
 
 def told(decision: Decision | None) -> Expected | None:
-    return decision and Expected(*(getattr(decision, name) for name in Expected._fields))
+    if decision is None:
+        return None
+    return Expected(
+        *(getattr(decision, name, None) or getattr(decision.details, name, None) for name in Expected._fields)
+    )
 
 
 def page(text: str, number: int) -> bytes:
@@ -97,7 +101,7 @@ def assert_decided_as_by_the_model(crawl: Crawl, seen: list[Step]) -> None:
             shown = Document(step.key, signature, len(step.text), body)
             [decision] = deduplicator.decide([shown], crawl.run)
             assert told(decision) == model.decide(shown), f"step {number}"
-            assert decision is None or decision.text_bytes == len(step.text)
+            assert decision is None or decision.details.text_bytes == len(step.text)
         assert deduplicator.stored_bodies(pages) == model.bodies, f"step {number}"
         assert {key for _, key in deduplicator.find_undecided(0, 100, None)} == model.undecided, f"step {number}"
     for text in texts:

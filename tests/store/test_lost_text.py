@@ -35,7 +35,7 @@ def crawl(start: Callable[..., Crawl]) -> Crawl:
 def test_it_is_similar_and_leads_from_then_on(crawl: Crawl) -> None:
     decision = crawl.see(UPDATE, text(UPDATED))
     assert (decision.verdict, decision.rule, decision.original) == (Verdict.SIMILAR, Rule.NEW_TEXT, FERRY)
-    assert decision.lost.words == 80
+    assert decision.lost == 80
     assert crawl.see(COPY, text(STORY[2:])).original == FERRY
     assert crawl.see(LATER, text(UPDATED[2:])).original == UPDATE
     told = [(row.dropped, row.is_kept, row.lost) for row in crawl.told()]
@@ -48,12 +48,12 @@ def test_a_copy_of_it_is_dropped_in_the_same_batch_too(crawl: Crawl) -> None:
     assert found[1] is not None
     assert found[0].rule is Rule.NEW_TEXT
     assert found[1].is_dropped
-    assert found[1].lost.words == 0
+    assert found[1].lost == 0
 
 
 def test_what_says_more_still_is_passed_on_too(crawl: Crawl) -> None:
     crawl.see(UPDATE, text(UPDATED))
-    assert crawl.see(LATER, text([*UPDATED, *words(60, "later")])).lost.words == 60
+    assert crawl.see(LATER, text([*UPDATED, *words(60, "later")])).lost == 60
     assert crawl.see(COPY, text([*STORY, *words(60, "later")])).is_dropped
 
 
@@ -64,7 +64,7 @@ def test_what_said_more_in_an_earlier_run_is_unchanged(crawl: Crawl) -> None:
     for content in (text(UPDATED), None):
         again = crawl.see(UPDATE, content, b"bytes")
         assert (again.verdict, again.is_dropped) == (Verdict.UNCHANGED, False)
-        crawl.next_run(f"after {again.document_id} {content is None}")
+        crawl.next_run(f"after {again.details.document_id} {content is None}")
     assert crawl.see(COPY, None, b"others").is_dropped
 
 
@@ -80,7 +80,7 @@ def test_what_one_says_that_showed_two_clusters_to_be_one_is_looked_for_in_both(
     crawl.see(UPDATE, text(other))
     decision = crawl.see(COPY, text(UPDATED))
     assert crawl.runs() == {"test": 3}
-    assert decision.lost.words == 80
+    assert decision.lost == 80
 
 
 def test_the_report_says_so(crawl: Crawl) -> None:
@@ -114,7 +114,7 @@ def test_on_one_site_what_has_another_title_is_passed_on_with_half_as_many_words
     crawl = start()
     crawl.show(FERRY, text(STORY), title="Ferry strike | The Gazette")
     follow_up = crawl.show(key, text([*words(39, "deal"), *STORY]), title=title)
-    assert (follow_up.is_dropped, follow_up.lost.words) == (not says_more, 39)
+    assert (follow_up.is_dropped, follow_up.lost) == (not says_more, 39)
     assert (follow_up.rule is Rule.NEW_TEXT) is says_more
     # Another headline alone makes no other story.
     copy = crawl.show(COPY, text([*words(9, "headline"), *STORY]), title="Boats stand still as crews walk out")
@@ -132,5 +132,5 @@ def test_a_follow_up_found_by_the_copy_in_another_paper_is_kept(
     crawl.show(FERRY, text(STORY), title="Ferry strike | The Gazette")
     assert crawl.show("https://tribune.example/boats", text(copied), title="Boats stand still").is_dropped
     follow_up = crawl.show(UPDATE, text([*words(39, "deal"), *copied]), title=title)
-    assert (follow_up.matched, follow_up.lost.words) == ("https://tribune.example/boats", 48)
+    assert (follow_up.details.matched, follow_up.lost) == ("https://tribune.example/boats", 48)
     assert (follow_up.rule is Rule.NEW_TEXT) is is_kept

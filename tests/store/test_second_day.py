@@ -57,7 +57,7 @@ def see(crawl: Crawl, key: str, tokens: list[str]) -> tuple[Verdict, bool, bool]
     document = Document(key, make_signature(text(tokens)), separate=True)
     [decision] = crawl.see_all([document])
     assert decision is not None
-    return decision.verdict, decision.rule is Rule.MOVED, decision.is_of_earlier_run
+    return decision.verdict, decision.rule is Rule.MOVED, decision.details.is_of_earlier_run
 
 
 def next_day(crawl: Crawl, name: str = "next") -> None:

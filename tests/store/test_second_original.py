@@ -52,38 +52,38 @@ def test_the_verdict_names_the_second_and_nothing_that_was_decided_changes(crawl
     ]
     told = crawl.told()
     decision = crawl.see(C, BOTH)
-    assert (decision.verdict, {decision.original, decision.second}) == (NEAR, {A, B})
+    assert (decision.verdict, {decision.original, decision.details.second}) == (NEAR, {A, B})
     assert [row for row in crawl.told() if row.dropped != C] == told
     with open_report(crawl.database, Selection()) as report:
         [cluster] = report.clusters
         assert (cluster.leader, cluster.duplicates, set(cluster.members)) == (A, 2, {C, D})
-        assert {row.dropped: row.second for row in report.duplicates} == {D: None, C: decision.second}
+        assert {row.dropped: row.second for row in report.duplicates} == {D: None, C: decision.details.second}
     crawl.next_run()
     assert crawl.see(B, SECOND).verdict is Verdict.UNCHANGED
     for key, text in ((D, SECOND), (C, BOTH)):
         assert crawl.see(key, text).verdict.is_duplicate
     with open_report(crawl.database, Selection()) as report:
         assert [set(each.members) for each in report.clusters] == [{C, D}]
-        assert {row.dropped: row.second for row in report.duplicates} == {D: None, C: decision.second}
+        assert {row.dropped: row.second for row in report.duplicates} == {D: None, C: decision.details.second}
 
 
 def test_a_copy_of_one_alone_has_no_second(crawl: Crawl) -> None:
     for key, text in ((A, FIRST), (B, OTHER)):
         crawl.see(key, text)
-    assert crawl.see(C, BOTH).second is None
+    assert crawl.see(C, BOTH).details.second is None
 
 
 def test_the_rule_of_the_paper_names_no_second(start: Callable[..., Crawl]) -> None:
     crawl = start(mode=Mode.PAPER)
     for key, text in ((A, FIRST), (B, SECOND), (C, BOTH), (D, extended(BOTH, 1, "d"))):
-        assert crawl.see(key, text).second is None
+        assert crawl.see(key, text).details.second is None
 
 
 def test_hosts_have_no_second_on_others_where_that_is_the_scope(start: Callable[..., Crawl]) -> None:
     crawl = start(scope="host")
     crawl.see("http://one.example/", FIRST)
     crawl.see("http://two.example/", SECOND)
-    assert crawl.see("http://two.example/both", BOTH).second is None
+    assert crawl.see("http://two.example/both", BOTH).details.second is None
 
 
 pairs = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] != pair[1]))

@@ -61,14 +61,14 @@ def test_another_text_under_a_key_gets_a_key_of_its_own(crawl: Crawl, at_once: b
     decisions = decide(crawl, *documents) if at_once else [decide(crawl, each)[0] for each in documents]
     assert [each.verdict for each in decisions] == [NEW, NEW, NEW]
     assert [each.key for each in decisions] == [PAGE, own_key(B), own_key(SHORT_A)]
-    assert [each.is_separate for each in decisions] == [False, True, True]
+    assert [each.details.is_separate for each in decisions] == [False, True, True]
     assert host_of(own_key(B, ELSEWHERE)) == "quotes.example"
 
 
 def test_the_same_text_again_is_a_duplicate_of_itself_and_not_led_by_itself(crawl: Crawl) -> None:
     decide(crawl, item(A), item(B))
     [again, other] = decide(crawl, item(A), item(B))
-    assert (again.verdict, again.original, again.matched, again.distance, again.similarity) == (EXACT, PAGE, PAGE, 0, 1)
+    assert (again.verdict, again.original, again.details.matched, again.similarity) == (EXACT, PAGE, PAGE, 1)
     assert (other.verdict, other.original) == (EXACT, own_key(B))
     assert [(row.verdict, row.dropped == row.original) for row in crawl.told()] == [(EXACT, True)] * 2
     assert crawl.runs() == {"test": 4}
@@ -79,7 +79,7 @@ def test_a_text_that_was_a_duplicate_is_that_duplicate_again(crawl: Crawl) -> No
     [first] = decide(crawl, item(A))
     [again] = decide(crawl, item(A))
     assert (first.verdict, first.original, first.key) == (EXACT, ELSEWHERE, own_key(A))
-    assert (again.verdict, again.original, again.matched) == (EXACT, ELSEWHERE, own_key(A))
+    assert (again.verdict, again.original, again.details.matched) == (EXACT, ELSEWHERE, own_key(A))
     crawl.reopen("next")
     assert [each.verdict for each in decide(crawl, item(A), item(B))] == [EXACT, UNCHANGED]
 
@@ -273,7 +273,7 @@ def test_known_bytes_of_an_item_with_other_fields_are_another_item_of_that_text(
 def test_two_items_of_one_text_that_are_refused_at_once_can_come_again(crawl: Crawl) -> None:
     items = [item(A, fields=fields("1 May")), item(A, f"{PAGE}2", fields=fields("8 May"))]
     decided = crawl.deduplicator.decide(items, crawl.run, is_stored=False)
-    crawl.deduplicator.refuse([each.document_id for each in decided if each is not None])
+    crawl.deduplicator.refuse([each.details.document_id for each in decided if each is not None])
     crawl.assert_consistent()
     assert [each.verdict for each in decide(crawl, *reversed(items))] == [NEW, Verdict.SIMILAR]
 

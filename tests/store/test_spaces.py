@@ -104,7 +104,7 @@ def test_keys_of_two_item_classes_do_not_meet_and_their_texts_do(start: Callable
     crawl = start()
     see(crawl, "7", TEXT, item_class="Article")
     review = see(crawl, "7", OTHER, item_class="Review")
-    assert (review.verdict, review.key, review.is_separate) == (NEW, "7", False)
+    assert (review.verdict, review.key, review.details.is_separate) == (NEW, "7", False)
     assert see(crawl, "7", OTHER, item_class="Review").verdict is UNCHANGED
     assert see(crawl, "7", TEXT, item_class="Article").verdict is UNCHANGED
     assert see(crawl, "8", COPY, item_class="Review").verdict is NEAR
@@ -128,7 +128,7 @@ def test_documents_are_found_by_their_plain_key(start: Callable[..., Crawl], val
     see(crawl, KEY, TEXT, **values)
     see(crawl, KEY, document(120, "separate"), separate=True, **values)
     dropped = see(crawl, KEY, COPY, separate=True, **values)
-    assert (dropped.verdict, dropped.is_separate) == (NEAR, True)
+    assert (dropped.verdict, dropped.details.is_separate) == (NEAR, True)
     with closing(open_existing_database(crawl.settings.database_url)) as database:
         found = find_page(database, KEY)
         assert found is not None

@@ -36,7 +36,7 @@ def _store_what_was_erased_meanwhile(deduplicator: Deduplicator, run: int) -> No
     assert first is not None
     erase(deduplicator.database, "first", with_copies=False, is_tried=False)
     deduplicator.decide([shown("second")], run, is_stored=False)
-    deduplicator.note_stored(first.document_id)
+    deduplicator.note_stored(first.details.document_id)
     deduplicator.write_stored()
 
 
@@ -49,13 +49,13 @@ def test_what_was_erased_is_not_taken_for_what_came_next(database_url: str) -> N
 def _refuse_what_was_decided(deduplicator: Deduplicator, run: int) -> None:
     [again] = deduplicator.decide([shown("first")], run, is_stored=False)
     assert again is not None
-    deduplicator.refuse([again.document_id])
+    deduplicator.refuse([again.details.document_id])
 
 
 def _store(deduplicator: Deduplicator, run: int) -> None:
     [first] = deduplicator.decide([shown("first")], run, is_stored=False)
     assert first is not None
-    deduplicator.note_stored(first.document_id)
+    deduplicator.note_stored(first.details.document_id)
     deduplicator.write_stored()
 
 
@@ -70,11 +70,11 @@ def test_what_another_process_has_under_way_is_unstored_until_it_is_stored(datab
     with closing(Crawl(database_url)) as other, closing(Crawl(database_url)) as crawl:
         [first] = other.deduplicator.decide([shown("first")], other.run, is_stored=False)
         assert first is not None
-        assert first.is_unstored
+        assert first.details.is_unstored
         crawl.show("copy", document(60, "first"))
         for is_unstored in (True, False):
             again = crawl.show("first", document(60, "first"))
-            assert (again.verdict, again.is_unstored) == (Verdict.UNCHANGED, is_unstored)
-            other.deduplicator.note_stored(first.document_id)
+            assert (again.verdict, again.details.is_unstored) == (Verdict.UNCHANGED, is_unstored)
+            other.deduplicator.note_stored(first.details.document_id)
             other.deduplicator.write_stored()
             crawl.reopen("next")
