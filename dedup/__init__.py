@@ -1,17 +1,14 @@
-"""Near-duplicate detection: 64-bit simhash, permuted tables, verified matches.
+"""Near-duplicates: 64-bit simhash, permuted tables, matches verified word by word.
 
-Texts, without a database:
+- `deduplicate(texts)` decides texts one after the other, each against all before it.
+- `similarity(a, b)` compares two texts, and says which rule decides.
+- `Deduplicator(database)` decides texts against all that a database has seen.
 
-    from dedup import deduplicate, similarity
+    from dedup import Deduplicator, deduplicate, similarity
 
-    kept = [text for text, decision in zip(texts, deduplicate(texts)) if not decision.is_dropped]
-    print(similarity(texts[0], texts[1]).rule)
-
-Texts, against all that a database has seen:
-
-    from dedup import Deduplicator
-
-    with Deduplicator("sqlite:///texts.db") as deduplicator:
+    kept = df[[not decision.is_dropped for decision in deduplicate(df["text"])]]
+    print(similarity(a, b))
+    with Deduplicator("texts.db") as deduplicator:
         decision = deduplicator.decide("page 1", text)
 
 In a Scrapy project: `ADDONS = {"dedup.DedupAddon": 500}`.
@@ -43,11 +40,25 @@ if TYPE_CHECKING:
     from dedup.signature.schemes import Scheme, find_scheme
     from dedup.signature.signature import Signature
     from dedup.signature.signing import make_signature
-    from dedup.stage.addon import DedupAddon
-    from dedup.stage.addresses import AddressMiddleware
-    from dedup.stage.pending import ExactDuplicate, NearDuplicate, Unchanged, document_dropped, document_kept
-    from dedup.stage.pipelines import NearDuplicatePipeline
-    from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware
+    from dedup.stage.addon import DedupAddon as DedupAddon
+    from dedup.stage.addresses import AddressMiddleware as AddressMiddleware
+    from dedup.stage.pending import (
+        ExactDuplicate as ExactDuplicate,
+    )
+    from dedup.stage.pending import (
+        NearDuplicate as NearDuplicate,
+    )
+    from dedup.stage.pending import (
+        Unchanged as Unchanged,
+    )
+    from dedup.stage.pending import (
+        document_dropped as document_dropped,
+    )
+    from dedup.stage.pending import (
+        document_kept as document_kept,
+    )
+    from dedup.stage.pipelines import NearDuplicatePipeline as NearDuplicatePipeline
+    from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware as DuplicateLinksMiddleware
 
 _NAMES = {
     "dedup.api": ("Deduplicator", "deduplicate", "similarity"),
@@ -71,21 +82,16 @@ _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 _OWN = ("__doc__", "__name__", "__path__", "__version__")
 
+# What is of Scrapy is named when it is used, so that all of these can be imported without it.
 __all__ = [
-    "AddressMiddleware",
     "DatabaseError",
     "Decision",
-    "DedupAddon",
     "DedupError",
     "DedupSettings",
     "Deduplicator",
-    "DuplicateLinksMiddleware",
-    "ExactDuplicate",
     "IncompatibleDatabaseError",
     "InputError",
     "Mode",
-    "NearDuplicate",
-    "NearDuplicatePipeline",
     "PairDecision",
     "Rule",
     "RuleSettings",
@@ -93,11 +99,8 @@ __all__ = [
     "SettingsError",
     "Signature",
     "TableDesign",
-    "Unchanged",
     "Verdict",
     "deduplicate",
-    "document_dropped",
-    "document_kept",
     "find_scheme",
     "make_signature",
     "similarity",

@@ -99,7 +99,11 @@ def test_importing_the_package_imports_nothing_else() -> None:
     assert run_python(code) == "['dedup']\n"
 
 
-@pytest.mark.parametrize("name", dedup.__all__)
+def test_all_of_it_is_imported_without_scrapy() -> None:
+    assert run_python(f"{BLOCK}\nfrom dedup import *\nprint(deduplicate.__name__, Verdict.NEW)") == "deduplicate new\n"
+
+
+@pytest.mark.parametrize("name", sorted({*dir(dedup)} - {"__doc__", "__path__", "__name__"}))
 def test_every_public_name_is_there(name: str) -> None:
     found = getattr(dedup, name)
     assert getattr(found, "__name__", name) == name
