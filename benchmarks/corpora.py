@@ -1,4 +1,4 @@
-"""Files of made-up documents with planted copies, the same in every run, for `dedup files` and `dedup spark`."""
+"""Files of made-up documents with planted copies, the same in every run, for `dedup files`, also on Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dedup spark` beside `dedup files`: verdicts, quality, seconds, memory, what is shuffled, and how it grows."""
+"""`dedup files` with and without `--on spark`: verdicts, quality, time, memory, what is shuffled, growth."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def run(*, n: int = 200_000, small: int = 20_000, heap: str = "2g") -> dict[str,
         families = write_corpus(many, n)
         figures = {
             "dedup files": run_files(many, folder / "files", n),
-            "dedup spark, small": run_spark([few], folder / "small", small, heap),
-            "dedup spark": run_spark([many], folder / "default", n, heap),
+            "on Spark, small": run_spark([few], folder / "small", small, heap),
+            "on Spark": run_spark([many], folder / "default", n, heap),
             "no AQE, no broadcast": run_spark([many], folder / "plain", n, heap, conf=PLAIN),
         }
         same = {name: is_same(folder / "files", folder / name) for name in ("default", "plain")}
@@ -82,7 +82,7 @@ def _quality(output: Path, families: NDArray[np.int64]) -> dict[str, float]:
 
 
 def grow(*, small: int = 20_000, steps: int = 3, heap: str = "2g") -> dict[str, Any]:
-    """`dedup spark` on short documents, ten times as many, and ten times as many again: how its jobs grow.
+    """`dedup files --on spark` on short documents, ten times as many, and ten times as many again: how its jobs grow.
 
     Args:
         small: how many they are in the first run, each of 30 to 60 words.
@@ -104,7 +104,7 @@ def grow(*, small: int = 20_000, steps: int = 3, heap: str = "2g") -> dict[str, 
             source = folder / "in.jsonl"
             families = write_corpus(source, n, short_texts)
             found = run_spark([source], folder / "spark", n, heap)
-            figures[f"dedup spark, {n:.0e}"] = found | _quality(folder / "spark", families)
+            figures[f"on Spark, {n:.0e}"] = found | _quality(folder / "spark", families)
             job_seconds.append(found["job_seconds"])
             figures[f"dedup files, {n:.0e}"] = run_files(source, folder / "files", n)
             if not is_same(folder / "files", folder / "spark"):
@@ -121,7 +121,7 @@ def grow(*, small: int = 20_000, steps: int = 3, heap: str = "2g") -> dict[str, 
 
 
 def increment(*, n: int = 200_000, heap: str = "2g", documents: str = "long") -> dict[str, Any]:
-    """`dedup spark --against`: a hundredth of new documents beside the rest that is known, and beside all anew.
+    """`--on spark --against`: a hundredth of new documents beside the rest that is known, and beside all anew.
 
     Args:
         n: how many documents.

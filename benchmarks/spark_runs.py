@@ -1,4 +1,4 @@
-"""`dedup spark` and `dedup files` on the same documents: what they take, what Spark logs of it, what comes out."""
+"""`dedup files` with and without `--on spark` on the same documents: cost, Spark's log, what comes out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MEMORY_EVERY = 5
 def run_spark(
     inputs: Sequence[Path], output: Path, n: int, heap: str, *arguments: str, conf: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Run `dedup spark` on this machine, with all of its cores.
+    """Run `dedup files --on spark` on this machine, with all of its cores.
 
     Args:
         inputs: files.
@@ -59,7 +59,7 @@ def run_spark(
         **(conf or {}),
     }
     options = [part for name, value in given.items() for part in ("--conf", f"{name}={value}")]
-    usage = _run_dedup("spark", *map(str, inputs), "-o", str(output), *options, *arguments)
+    usage = _run_dedup("files", "--on", "spark", *map(str, inputs), "-o", str(output), *options, *arguments)
     work = read_log(log)
     return {
         **usage.of(n),

@@ -97,7 +97,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--conf", action="append", default=[], metavar="NAME=VALUE", help="a property of Spark; may be given again"
     )
     parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
-    parser.set_defaults(rejected=None)
     add_settings_arguments(parser)
 
 

@@ -30,8 +30,8 @@ ON_SPARK = "parquet"
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written into a folder, each into a file of its own."""
 
-# What is written into files of other names; rejected by `dedup index build`.
-_ALONE = ("rejected", "pairs", "report")
+# What is written into files of other names.
+_ALONE = ("pairs", "report")
 REJECTED, INTERRUPTED = 3, 130
 # A source of which more goes is warned of: it may be made by a template. So many are named.
 _MUCH, _NAMED = 0.5, 5

@@ -6,19 +6,16 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dedup.cli import files
-from dedup.cli.databases import add_database_argument, database_url, has_database
+from dedup.cli.databases import add_database_argument, opened
 from dedup.cli.files_options import (
-    INPUTS_HELP,
     REJECTED,
     STANDARD_INPUT,
     add_field_arguments,
-    add_reading_arguments,
     local,
     path_or_url,
     read_options,
@@ -49,14 +46,14 @@ from dedup.corpus.index_tools import Contents, Hit, IndexQuery, find_near, read_
 from dedup.corpus.index_writing import new_index, require_free
 from dedup.corpus.tally import about_settings
 from dedup.errors import InputError
-from dedup.readers.documents import CorpusDocument, Keep, Rejected
+from dedup.readers.documents import CorpusDocument, Rejected
 from dedup.readers.files import holds_records
 from dedup.readers.portions import read_files
 from dedup.report.texts import TEXT_PREFIX, Material, Origin, read_made_with, read_named
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS
-from dedup.store.database import Database, open_existing_database
+from dedup.store.database import Database
 from dedup.store.urls import url_of
 
 _LABEL = 14
@@ -98,41 +95,18 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("inputs", nargs="*", type=path_or_url, metavar="INPUT", help=INPUTS_HELP)
-    more = ". Instead of files; of the crawl's settings min_tokens and, in the paper's mode, short_tokens matter"
+    more = "; of the crawl's settings min_tokens and, in the paper's mode, short_tokens matter"
     add_database_argument(parser, more)
     parser.add_argument("-o", "--output", type=local, required=True, metavar="INDEX", help="the folder to make")
-    parser.add_argument("--force", action="store_true", help="overwrite an index, and forget an interrupted run")
-    parser.add_argument("--against", type=local, metavar="INDEX", help="begin with the documents of this index")
-    add_reading_arguments(parser)
+    parser.add_argument("--force", action="store_true", help="overwrite an index")
     _add_json(parser)
     add_settings_arguments(parser)
 
 
 def _build(options: argparse.Namespace) -> int:
-    """Build an index; the status is 130 if the user stopped it."""
+    """Build an index of a database."""
     require_free(options.output, force=True)
-    if options.inputs and options.database is None:
-        return _build_of_files(options)
-    url = database_url(options.database)
-    if options.inputs or (options.database is None and not has_database(url)):
-        raise InputError("give files and folders, or --database URL: dedup index build -h")
-    if options.against is not None:
-        raise InputError("--against goes with files: make an index of the database, then build one --against it")
-    return _build_of_database(options, url)
-
-
-def _build_of_files(options: argparse.Namespace) -> int:
-    """Do what `dedup files --save-index` does without other outputs."""
-    outputs: dict[str, Any] = {"output": None, "format": None, "report": None, "dry_run": False}
-    outputs |= {"keep": Keep.FIRST, "date_field": None, "pairs": None, "cluster_fields": False, "max_dropped": None}
-    outputs |= {"command": "files", "on": None, "conf": []}
-    outputs["rejected"] = options.output.with_name(f"{options.output.name}.rejected.jsonl")
-    return files.run(argparse.Namespace(**{**vars(options), **outputs, "save_index": options.output}))
-
-
-def _build_of_database(options: argparse.Namespace, url: str) -> int:
-    with closing(open_existing_database(url)) as database:
+    with opened(options) as database:
         settings = _settings(database, read_settings_options(options))
         require_compiled()
         with new_index(options.output, settings, force=options.force) as index:
@@ -345,7 +319,7 @@ def _settings_of(saved: SavedIndex) -> Iterator[str]:
 
 
 _COMMANDS = {
-    "build": _Command("make an index of files, or of the documents that a crawl's database knows", _add_build, _build),
+    "build": _Command("make an index of the documents that a crawl's database knows", _add_build, _build),
     "info": _Command("say what an index consists of: format, scheme, documents, bytes", _add_info, _info),
     "query": _Command("look up texts, files or fingerprints", _add_query, _query),
     "load": _Command("make the database of a crawl that knows the documents of an index", _add_load, _load),

@@ -24,7 +24,6 @@ _COMMANDS = {
     "duplicates": "show what a crawl has dropped, and because of which page",
     "review": "review them in a browser and restore pages",
     "index": "build and query saved indexes",
-    "spark": "the same as files, on a Spark cluster",
     "runs": "list the runs of a database, or roll one back",
     "release": "restore pages that were dropped wrongly",
     "erase": "remove a document for good, such as on request of a person",
@@ -32,7 +31,7 @@ _COMMANDS = {
     "completion": "complete commands and options with the Tab key",
 }
 # What the packages that a command needs are installed with.
-_EXTRAS = {"index": "corpus", "lookups": "corpus", "spark": "spark"}
+_EXTRAS = {"index": "corpus", "lookups": "corpus"}
 _TO_LEARN_FROM = {
     "evaluate": "precision and recall on labelled pairs of documents",
     "simhash": "each step from a text to its fingerprint, and distances",

@@ -1,6 +1,6 @@
 """A saved index: what its columns are, and how it is read; `dedup.corpus.index_writing` writes it.
 
-It is a folder of Parquet, which `dedup spark` writes and adds to as well. Below `rows` are its documents, of different
+It is a folder of Parquet, which `--on spark` writes and adds to as well. Below `rows` are its documents, of different
 contents, by rising numbers that may have gaps; below `about` a row that says how they were decided.
 """
 

@@ -17,6 +17,7 @@ from dedup.console import (
     joined,
     labelled,
     linked,
+    percent,
     plain,
     shortened,
     styled,
@@ -376,9 +377,7 @@ def _shown(name: str, value: float) -> str:
 def _recorded(record: Row) -> Iterator[tuple[str, str]]:
     when = datetime.fromtimestamp(record.decided, UTC)
     yield "decided", f"{when:%Y-%m-%d %H:%M:%S} UTC, run {plain(record.run)}"
-    rule = f", rule: {record.rule.replace('_', ' ')}" if record.rule else ""
-    alike = f"estimated Jaccard similarity {share(record.similarity)}"
-    yield "recorded", f"distance to the original {record.distance}, {alike}{rule}"
+    yield "recorded", f"estimated {percent(record.similarity)} alike: {record.reason}"
 
 
 def _fingerprints(explanation: Explanation) -> Iterator[Line]:

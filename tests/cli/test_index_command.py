@@ -59,7 +59,7 @@ def asked(*arguments: object) -> Any:
 def test_an_index_of_files_is_that_of_dedup_files(tmp_path: Path) -> None:
     rows = (json.dumps({"id": key, "text": text}) + "\n" for key, text in DOCUMENTS)
     (tmp_path / "in.jsonl").write_text("".join(rows), encoding="utf-8")
-    done = run_dedup("index", "build", "in.jsonl", "-o", "built", "--processes", "1", folder=tmp_path)
+    done = run_dedup("files", "in.jsonl", "--save-index", "built", "--processes", "1", folder=tmp_path)
     # Where it takes long, progress is shown.
     assert done.returncode == 0, done.stderr
     assert "read        5 documents of 1 file\n" in done.stdout
@@ -264,12 +264,8 @@ def test_what_cannot_be_done_is_refused_in_one_line(
         ("info", "absent"): "absent: not an index; pass a folder that `dedup index build` or --save-index made",
         ("info", "folder"): "folder: not an index",
         ("info", "file.txt"): "file.txt: not an index",
-        ("build", "file.txt", "-o", "folder"): "folder: exists and is not an index; choose another path",
-        ("build", "file.txt", "-o", "absent/new"): "absent/new: its folder does not exist; create it first",
-        ("build", "file.txt", "-o", str(index)): "already exists; choose another path or pass --force",
-        ("build", "-o", "new"): "give files and folders, or --database URL",
-        ("build", "file.txt", "--database", "x.db", "-o", "new"): "give files and folders, or --database URL",
-        ("build", "--database", "x.db", "--against", str(index), "-o", "new"): "then build one --against it",
+        ("build", "-o", "folder"): "folder: exists and is not an index; choose another path",
+        ("build", "-o", "absent/new"): "absent/new: its folder does not exist; create it first",
         ("query", str(index)): "nothing to look up",
         ("query", str(index), "absent.txt"): "no such file: absent.txt (use text:... for a literal text",
         ("query", str(index), "--fingerprint", "xyz"): "--fingerprint 'xyz': expected 16 hexadecimal digits",

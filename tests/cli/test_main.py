@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -140,10 +139,7 @@ def test_options_of_how_documents_are_decided_come_last_and_in_few_lines(command
     ]
 
 
-def test_spark_has_the_options_of_files_and_refuses_what_it_cannot_do(tmp_path: Path) -> None:
-    printed = run_dedup("files", "-h", folder=tmp_path).stdout, run_dedup("spark", "-h", folder=tmp_path).stdout
-    of_files, of_spark = (set(re.findall("^  (?:-., )?.*?(--[a-z-]+)", each, re.MULTILINE)) for each in printed)
-    assert of_files == of_spark
+def test_spark_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     for given, way_out in (
         (("--format", "jsonl"), "--format jsonl: Spark writes parquet"),
         (("--processes", "2"), "--conf spark.master=local[N]"),

@@ -64,7 +64,7 @@ def test_what_was_wrong_is_named(name: str, data: bytes, said: str, tmp_path: Pa
 
 def test_an_index_of_nothing_is_not_built(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", BODIES)
-    command = ("index", "build", "in.jsonl", "-o", "index", "--processes", "1")
+    command = ("files", "in.jsonl", "--save-index", "index", "--processes", "1")
     done = run_dedup(*command, folder=tmp_path)
     assert (done.returncode, "--text-field" in done.stderr) == (2, True)
     assert run_dedup(*command, "--text-field", "verhaal", folder=tmp_path).returncode == 0
@@ -117,15 +117,6 @@ def test_file_of_what_was_rejected_is_there_only_where_something_was(tmp_path: P
         *(f"out/{name}.jsonl" for name in ("kept", "dropped", "similar", "clusters")),
     }
     assert "rejected" not in done.stdout
-
-
-def test_index_of_some_records_names_the_others_beside_it(tmp_path: Path) -> None:
-    write(tmp_path / "in.jsonl", [*BODIES, {"text": "one"}])
-    done = run_dedup("index", "build", "in.jsonl", "-o", "known", folder=tmp_path)
-    assert done.returncode == 3
-    assert done.stderr.endswith(f"3 rejected: known.rejected.jsonl says which and why{ALLOWED}")
-    assert len(rows_of(tmp_path / "known.rejected.jsonl")) == 3
-    assert run_dedup("index", "info", "known", folder=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(("name", "data"), [("in.jsonl", ""), ("in.jsonl", "\n\n"), ("in.csv", "id,text\n")])

@@ -17,7 +17,12 @@ from tests.docs.pages import ROOT, blocks_of
 
 _BLOCKS = blocks_of(ROOT / "README.md")
 # Those of them that no block of README.md installs, by a module that needs what the extra brings.
-_MODULES = {"postgresql": "psycopg", "remote": "fsspec", "spark": "dedup.cli.spark", "javascript": "playwright"}
+_MODULES = {
+    "postgresql": "psycopg",
+    "remote": "fsspec",
+    "spark": "dedup.spark.job",
+    "javascript": "playwright",
+}
 
 
 def try_extra(wheel: Path, extra: str, folder: Path) -> None:

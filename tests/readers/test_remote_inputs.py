@@ -199,7 +199,7 @@ def test_an_index_is_built_of_remote_files(folder: Path, tmp_path: Path) -> None
     jsonl(folder / "a")
     upload(folder)
     for inputs, index in (("in", "local"), (MEMORY, "remote")):
-        done = run_dedup("index", "build", inputs, "-o", index, folder=tmp_path)
+        done = run_dedup("files", inputs, "--save-index", index, folder=tmp_path)
         assert done.returncode == 0, done.stderr
     local, remote = (pq.read_table(tmp_path / index / "rows") for index in ("local", "remote"))
     assert remote.num_rows > 0

@@ -227,7 +227,7 @@ def test_stored_and_dropped_pages_of_the_database(folder: Path) -> None:
     assert ", run run 0\n" in output
     assert "              stored words, its text is not stored; 200 tokens, 198 shingles\n" in output
     assert "what differs  3 places: 3 of 200 tokens of A, 3 of 200 of B\n" in output
-    assert ", rule: jaccard\n" in output
+    assert " alike: most of the text is the same\n" in output
     assert "note" not in output
     # Nothing is left to reach.
     assert "missed" not in output

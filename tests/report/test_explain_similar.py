@@ -39,7 +39,7 @@ def test_a_stored_page_that_is_similar_is_explained_with_the_rule_that_is_stored
     fill(tmp_path / "crawl.db", [{A: TEXT, B: FORM}, {A: TEXT, B: FORM}])
     output = explained(tmp_path, B)
     assert output.startswith("verdict       similar: B is kept beside A\n")
-    assert ", rule: replaced\n" in output
+    assert " alike: words replaced here and there\n" in output
     content = data(tmp_path, B)
     # It was seen again since.
     assert (content["record"]["rule"], content["record"]["run"]) == ("replaced", "run 0")

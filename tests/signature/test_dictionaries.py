@@ -334,7 +334,7 @@ def test_files_are_decided_by_a_dictionary_and_the_index_has_it(
     lines = [json.dumps({"id": key, "text": text}, ensure_ascii=False) for key, text in texts.items()]
     source.write_text("\n".join(lines), encoding="utf-8")
     options = ("--dictionary", path)
-    run("index", "build", source, "-o", index, "--processes", 2, *options)
+    run("files", source, "--save-index", index, "--processes", 2, *options)
     Path(path).unlink()
     saved = SavedIndex(index)
     scheme = find_scheme(saved.settings.scheme)

@@ -47,9 +47,9 @@ def test_a_job_that_was_killed_goes_on(tmp_path: Path) -> None:
     os.utime(tmp_path / "in.jsonl", ns=(changed.st_atime_ns, changed.st_mtime_ns))
     done = run_spark("in.jsonl", "-o", "out", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "dedup spark: going on with the unfinished job" in done.stderr
+    assert "dedup files: going on with the unfinished job" in done.stderr
     assert "reading documents" not in done.stderr
-    assert "dedup spark: writing kept: " in done.stderr
+    assert "dedup files: writing kept: " in done.stderr
     assert f"kept        {len(rows(tmp_path / 'out' / 'kept'))} documents" in done.stdout
     assert not (tmp_path / "out" / ".kept.work").exists()
     assert rows(tmp_path / "out" / "rejected") == []

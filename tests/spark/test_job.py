@@ -1,4 +1,4 @@
-"""Jobs of `dedup spark`, in the session of these tests: what they write, and what they refuse."""
+"""Jobs of `dedup files --on spark`, in the session of these tests: what they write, and what they refuse."""
 
 from __future__ import annotations
 

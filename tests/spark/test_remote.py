@@ -1,4 +1,4 @@
-"""`dedup spark` on files of a web server: executors read what `dedup files` reads."""
+"""`dedup files --on spark` on files of a web server: executors read what `dedup files` reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dedup spark`: files of all formats in, Parquet out, and what a user is told."""
+"""`dedup files --on spark`: files of all formats in, Parquet out, and what a user is told."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run_spark(*arguments: str, folder: Path, **set_: str) -> subprocess.Complete
 def command(*arguments: str) -> list[str]:
     properties = {**PROPERTIES, "spark.master": "local[2]", "spark.driver.memory": "1g"}
     given = [part for name, value in properties.items() for part in ("--conf", f"{name}={value}")]
-    return [sys.executable, "-m", "dedup", "spark", *arguments, *given]
+    return [sys.executable, "-m", "dedup", "files", "--on", "spark", *arguments, *given]
 
 
 def environment() -> dict[str, str]:
@@ -69,7 +69,7 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
     (inputs / "4.txt").write_text(ENGLISH.upper(), encoding="utf-8")
     done = run_spark("in", "-o", "out", "--report", "spark.html", "--json", "--cluster-fields", folder=tmp_path)
     assert done.returncode == 3, done.stderr
-    told = [line.removeprefix("dedup spark: ") for line in done.stderr.splitlines() if line.startswith("dedup spark: ")]
+    told = [line.removeprefix("dedup files: ") for line in done.stderr.splitlines() if line.startswith("dedup files: ")]
     steps = [re.sub(r": [\d.,]+ s$", "", line) for line in told]
     rounds = [step for step in steps if "round" in step or step.startswith("writing joined")]
     assert rounds[0] == "following chains of candidates, round 1"
