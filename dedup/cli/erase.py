@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from dedup.cli.databases import add_database_argument, opened
+from dedup.cli.settings_options import add_json_argument
 from dedup.console import counted, plain, print_answer, readable
 from dedup.store.erasing import FEWEST_TOKENS, Erasure, erase
 
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--copies", action="store_true", help="and all copies in its cluster")
     parser.add_argument("--yes", action="store_true", help="remove it, and do not only say what would be removed")
     add_database_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print an object for a program")
+    add_json_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:

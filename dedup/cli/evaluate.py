@@ -8,7 +8,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from dedup.cli.settings_options import add_settings_arguments, make_settings, read_assignments, read_settings_options
+from dedup.cli.settings_options import (
+    add_json_argument,
+    add_settings_arguments,
+    make_settings,
+    read_assignments,
+    read_settings_options,
+)
 from dedup.console import counted, print_answer, print_message
 from dedup.errors import InputError
 from dedup.evaluation import (
@@ -67,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--show-errors", type=int, default=0, metavar="N", help="show the first wrong decisions")
     parser.add_argument("--limit", type=int, metavar="N", help="use only the first documents of each set")
     parser.add_argument("--processes", type=int, metavar="N", help="how many make signatures (default: one a core)")
-    parser.add_argument("--json", action="store_true", help="print an object for a program")
+    add_json_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:

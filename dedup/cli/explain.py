@@ -9,6 +9,7 @@ from contextlib import closing
 from dedup.cli.databases import USUAL, add_database_argument, database_url, has_database, opened
 from dedup.cli.settings_options import (
     add_encoding_argument,
+    add_json_argument,
     add_settings_arguments,
     make_settings,
     read_settings_options,
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_encoding_argument(parser)
     parser.add_argument("--bits", action="store_true", help="show fingerprints and shared keys, too")
     add_settings_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:

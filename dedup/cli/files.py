@@ -31,7 +31,7 @@ from dedup.cli.files_options import (
     read_options,
     shared_options,
 )
-from dedup.cli.settings_options import add_settings_arguments
+from dedup.cli.settings_options import add_json_argument, add_settings_arguments
 from dedup.compiled import require_compiled
 from dedup.console import print_message
 from dedup.corpus.outputs import FORMATS
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--conf", action="append", default=[], metavar="NAME=VALUE", help="a property of Spark; may be given again"
     )
-    parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
+    add_json_argument(parser)
     add_settings_arguments(parser)
 
 

@@ -22,6 +22,7 @@ from dedup.cli.files_options import (
 )
 from dedup.cli.settings_options import (
     add_encoding_argument,
+    add_json_argument,
     add_settings_arguments,
     make_settings,
     read_settings_options,
@@ -90,16 +91,12 @@ def _add_index(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("index", type=Path, metavar="INDEX", help="a folder")
 
 
-def _add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print an object for a program")
-
-
 def _add_build(parser: argparse.ArgumentParser) -> None:
     more = "; of the crawl's settings min_tokens and, in the paper's mode, short_tokens matter"
     add_database_argument(parser, more)
     parser.add_argument("-o", "--output", type=local, required=True, metavar="INDEX", help="the folder to make")
     parser.add_argument("--force", action="store_true", help="overwrite an index")
-    _add_json(parser)
+    add_json_argument(parser)
     add_settings_arguments(parser)
 
 
@@ -133,7 +130,7 @@ def _settings(database: Database, given: Mapping[str, str]) -> RuleSettings:
 
 def _add_info(parser: argparse.ArgumentParser) -> None:
     _add_index(parser)
-    _add_json(parser)
+    add_json_argument(parser)
 
 
 def _info(options: argparse.Namespace) -> int:
@@ -180,7 +177,7 @@ def _add_query(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="finds of each shown at most; default: 10")
     add_encoding_argument(parser)
     add_field_arguments(parser)
-    _add_json(parser)
+    add_json_argument(parser)
 
 
 def _query(options: argparse.Namespace) -> int:
@@ -293,7 +290,7 @@ def _add_load(parser: argparse.ArgumentParser) -> None:
     )
     _add_index(parser)
     parser.add_argument("database", metavar="DATABASE", help="a new one: a URL, or an SQLite file")
-    _add_json(parser)
+    add_json_argument(parser)
 
 
 def _load(options: argparse.Namespace) -> int:

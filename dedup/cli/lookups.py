@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dedup.cli.settings_options import add_json_argument
 from dedup.compiled import require_compiled
 from dedup.console import counted, print_answer, print_message
 from dedup.errors import InputError
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--radius", default="3", help=f"bits within which all is found, to {_FARTHEST}; default: 3")
     parser.add_argument("--queries", default="200", help="how many are asked at most; default: 200")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw candidates by tables, as SVG")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:

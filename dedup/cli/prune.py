@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from dedup.cli.databases import add_database_argument, opened
 from dedup.cli.runs import counts_of
+from dedup.cli.settings_options import add_json_argument
 from dedup.console import counted, print_answer
 from dedup.errors import SettingsError
 from dedup.rules.scope import Memory
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--keep", required=True, metavar="TIME", help="such as 90d (s, m, h, d, w)")
     add_database_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print an object for a program")
+    add_json_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dedup.cli.databases import add_database_argument, opened
+from dedup.cli.settings_options import add_json_argument
 from dedup.console import counted, plain, print_answer, readable
 from dedup.errors import InputError
 from dedup.evaluation import read_pairs
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="what the HTML report saves: JSON Lines with a, the original; b, the dropped page; label, 0: no copy",
     )
-    parser.add_argument("--json", action="store_true", help="print an object for a program")
+    add_json_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:

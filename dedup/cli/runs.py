@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dedup.cli.databases import add_database_argument, opened
+from dedup.cli.settings_options import add_json_argument
 from dedup.console import NEAR, WARNING, Line, counted, duration, plain, print_answer, styled, table
 from dedup.report.contents import NAMED_BY_TIME
 from dedup.rules.documents import Verdict
@@ -28,7 +29,7 @@ _SHORT = {Verdict.EXACT_DUPLICATE: "exact", Verdict.NEAR_DUPLICATE: "near"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_database_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print an object for a program")
+    add_json_argument(parser)
     commands = parser.add_subparsers(dest="runs_command", metavar="cancel")
     cancel = commands.add_parser("cancel", help="roll a run back", description=_CANCEL_HELP)
     cancel.add_argument("run", metavar="RUN", help="its name")
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     # Without defaults, which would take the place of what stands before `cancel`.
     add_database_argument(cancel, default=argparse.SUPPRESS)
-    cancel.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print an object for a program")
+    add_json_argument(cancel, default=argparse.SUPPRESS)
 
 
 def run(options: argparse.Namespace) -> int:

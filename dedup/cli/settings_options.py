@@ -1,4 +1,4 @@
-"""Options that several commands have: --threshold, --scheme, --mode, --dictionary and --set; --encoding."""
+"""Options that several commands have: --threshold, --scheme, --mode, --dictionary and --set; --encoding; --json."""
 
 from __future__ import annotations
 
@@ -43,6 +43,11 @@ def add_rule_argument(parser: argparse._ActionsContainer, name: str) -> None:
     default, says = next(described[1:] for described in RuleSettings.described() if described[0] == name)
     about = f"{says.replace('`', '').removesuffix('.')}{default and f'; default: {default}'}"
     parser.add_argument(option, dest=name, metavar=metavar, help=about)
+
+
+def add_json_argument(parser: argparse.ArgumentParser, *, default: Any = False) -> None:
+    """Add `--json`."""
+    parser.add_argument("--json", action="store_true", default=default, help="print an object for a program")
 
 
 def add_encoding_argument(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from dedup.cli.lookups import whole
-from dedup.cli.settings_options import add_encoding_argument, add_rule_argument
+from dedup.cli.settings_options import add_encoding_argument, add_json_argument, add_rule_argument
 from dedup.console import counted, plain, print_answer, shortened, similarity
 from dedup.errors import InputError
 from dedup.readers.files import require_one_document
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bits", default="64", help=f"width of the fingerprint, 1 to {MOST_BITS}; default: 64")
     add_rule_argument(parser, "dictionary")
     add_encoding_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
