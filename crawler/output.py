@@ -86,13 +86,13 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[Line]:
     fetched = count_fetched(stats)
     lines = [
         ("site", _site(arguments.urls + arguments.sitemaps + arguments.warc) if arguments else ""),
-        ("stopped", "" if reason == "finished" else reason.replace("_", " ")),
+        ("stopped", _stopped(stats, reason)),
         ("fetched", f"{counted(fetched, 'page')} in {duration(seconds)}, {fetched / seconds:.0f} a second"),
         ("kept", parted(kept, "page") if any(kept.values()) else counted(count_kept(stats), "page")),
         ("dropped", dropped_line(stats, "page")),
         ("known before", _known(stats)),
         ("skipped", parted(skipped, "page") if skipped else ""),
-        ("parked", _parked(crawler)),
+        ("given up", _given_up(crawler)),
         ("not fetched", _not_fetched(crawler)),
         ("not followed", _not_followed(stats)),
         *text_lines(stats, "page"),
@@ -135,16 +135,26 @@ def _known(stats: StatsCollector) -> str:
     return ", ".join(f"{count:,} {name}" for count, name in counts if count)
 
 
-def _parked(crawler: Crawler) -> str:
+def _stopped(stats: StatsCollector, reason: str) -> str:
+    """Return why a crawl has not come to its end; nothing where it has."""
+    if reason != "shutdown":
+        return "" if reason == "finished" else reason.replace("_", " ")
+    left = stats.get_value("frontier/left", 0)
+    return "interrupted" + (f", {counted(left, 'page')} left: repeat the command to go on" if left else "")
+
+
+def _given_up(crawler: Crawler) -> str:
     """Name the hosts that have failed for too long, those with most pages left first."""
     parked = crawler.stats.get_value("frontier/parked", {})
     why = Hosts.of(crawler).parked
     most = sorted(parked, key=lambda host: (-parked[host], host))
     # Another process may have been the one that asked it.
-    named = [f"{parked[host]:,} of {plain(host)}" + (f" ({why[host]})" if host in why else "") for host in most]
+    named = [
+        f"{plain(host)}: {f'{why[host]}, ' if host in why else ''}{counted(parked[host], 'page')} left" for host in most
+    ]
     if len(named) > _SITES_NAMED:
         named[_SITES_NAMED:] = [f"{len(named) - _SITES_NAMED:,} more hosts"]
-    return f"{counted(sum(parked.values()), 'page')}   {', '.join(named)}" if parked else ""
+    return "; ".join(named)
 
 
 def _not_fetched(crawler: Crawler) -> str:

@@ -70,6 +70,9 @@ _AWAY = (
 # As OpenSSL and Python say it of those that nobody vouches for, and Twisted of those of another host.
 _BAD_CERTIFICATE = re.compile("certificate.verify.failed|VerificationError", re.IGNORECASE)
 
+# A list of those that Twisted has, of which the messages are for people.
+_FAILURES = re.compile(r"\[?<twisted\.python\.failure\.Failure [\w.]+: ([^>]*?)\.?>\]?")
+
 
 def has_bad_certificate(error: BaseException) -> bool:
     """Return whether a request was not made because the host could not show a certificate that holds."""
@@ -98,5 +101,5 @@ def reason_of(error: BaseException) -> tuple[str, str]:
         return "bad_certificate", ""
     for kind, reason in _REASONS.items():
         if isinstance(error, kind):
-            return reason, str(error)
+            return reason, _FAILURES.sub(r"\1", str(error))
     return "failed", f"{type(error).__name__}: {error}"

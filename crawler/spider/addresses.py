@@ -187,7 +187,7 @@ class AddressPatterns:
         found.referrer = referrer or found.referrer
         if (state := _state(found)) is not before:
             level = logging.WARNING if state is _State.OVER else logging.INFO
-            logger.log(level, "%s: %d pages in a row bring nothing new; %s", plain(pattern), found.in_vain, state.value)
+            logger.log(level, "%s: %d pages in a row had nothing new; %s", plain(pattern), found.in_vain, state.value)
 
     def note_kept(self, item: Any, decision: Decision) -> None:
         """Handle the signal `document_kept`."""
@@ -233,9 +233,9 @@ class AddressPatterns:
 class _State(Enum):
     """What becomes of the addresses of a pattern."""
 
-    OPEN = "all of them are fetched"
-    LAST = "others of such addresses are fetched last"
-    OVER = "no more of such addresses are fetched"
+    OPEN = "fetching all of this pattern"
+    LAST = "fetching the rest of this pattern last"
+    OVER = "skipping the rest of this pattern"
 
 
 def _state(found: _Yield) -> _State:

@@ -36,7 +36,7 @@ class CompressionMiddleware(HttpCompressionMiddleware):
             raise Refused("too_large", f"DOWNLOAD_MAXSIZE exceeded: {error}") from error
         except BadBodyError as error:
             if is_success(response.status):
-                raise Refused("damaged_body", f"damaged body: {error}") from error
+                raise Refused("damaged_body", str(error)) from error
             return response
         headers = response.headers.copy()
         headers.pop("Content-Encoding", None)

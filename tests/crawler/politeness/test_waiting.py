@@ -98,7 +98,7 @@ def test_host_that_fails_for_long_is_parked_told_and_continued(tmp_path: Path) -
         stored = len(result.pages)
         assert (result.status, stored) == (0, 5)
         left = PAGES + 1 - stored
-        assert result.summary["parked"] == f"{left} pages   {left} of 127.0.0.1:{site.port} (robots.txt: http 503)"
+        assert result.summary["given up"] == f"127.0.0.1:{site.port}: robots.txt: http 503, {left} pages left"
         assert "scrapy crawl site -a" in result.summary["continue"]
         assert result.says(f"127.0.0.1:{site.port} has failed", "robots.txt: http 503", "WARNING")
         is_down[0] = False
@@ -115,5 +115,5 @@ def test_other_hosts_and_ports_go_on_while_one_is_parked(tmp_path: Path) -> None
         url = f"{site.url}/,{down.url}/"
         result = crawl(tmp_path / "crawl.db", constants=IMPATIENT, url=url)
     assert len(result.pages) == PAGES + 1
-    assert result.summary["parked"] == f"1 page   1 of 127.0.0.1:{down.port} (robots.txt: http 503)"
+    assert result.summary["given up"] == f"127.0.0.1:{down.port}: robots.txt: http 503, 1 page left"
     assert down.hits.keys() == {"/robots.txt"}

@@ -221,7 +221,7 @@ def test_port_where_nobody_listens_costs_no_page_of_its_host(tmp_path: Path) -> 
             result = crawl(tmp_path / "crawl.db", settings, url=urls)
         assert result.paths(site.url) == ["/", "/a", "/b"]
     assert (result.status, result.skipped) == (0, {})
-    assert result.summary["parked"] == f"1 page   1 of 127.0.0.1:{port} (connection refused)"
+    assert result.summary["given up"] == f"127.0.0.1:{port}: connection refused, 1 page left"
 
 
 def test_pages_that_break_off_are_skipped_and_cost_their_host_no_other(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_pages_that_break_off_are_skipped_and_cost_their_host_no_other(tmp_path:
     assert sum(result.skipped.values()) == len(broken)
     # Each may fail six times; a connection that is closed at once is made again by Twisted itself.
     assert max(hits[path] for path in broken) <= 24, hits
-    assert "parked" not in result.summary
+    assert "given up" not in result.summary
 
 
 def test_host_of_which_no_page_comes_to_an_end_is_parked(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_host_of_which_no_page_comes_to_an_end_is_parked(tmp_path: Path) -> None
         result = crawl(tmp_path / "crawl.db", settings, url=",".join(site.url + path for path in slow))
         hits = site.hits
     assert result.skipped == {}
-    assert result.summary["parked"] == f"3 pages   3 of 127.0.0.1:{site.port} (timed out)"
+    assert result.summary["given up"] == f"127.0.0.1:{site.port}: timed out, 3 pages left"
     assert set(hits.values()) <= {1, 2}
     assert result.status == 1
 
@@ -333,6 +333,6 @@ def test_site_that_cannot_be_reached_is_one_clear_line_and_status_1(host: str, t
     with closed_port() as port:
         result = crawl(tmp_path / "crawl.db", url=f"http://{host}:{port}/", accidents=True)
     assert result.status == 1
-    assert result.summary["parked"] == f"1 page   1 of {host}:{port} ({why})"
+    assert result.summary["given up"] == f"{host}:{port}: {why}, 1 page left"
     assert result.errors[-1] == f"nothing was fetched: {why}"
     assert result.accidents == []
