@@ -78,4 +78,3 @@ if _other is not None and _is_hidden:
 elif _other is not None:
     sys.stderr.write(f"warning: the package dedup of scrapy-neardup hides {_other.origin}: rename that\n")
 DedupCheck = _load_command("dedup_check")
-Duplicates = _load_command("duplicates")

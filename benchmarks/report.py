@@ -143,7 +143,7 @@ def _row(
 
 def _write(url: str, page: Path) -> dict[str, float]:
     started = time.monotonic()
-    command = [sys.executable, "-m", "scrapy", "duplicates", "--database", url, "-o", str(page)]
+    command = [sys.executable, "-m", "dedup", "duplicates", "--database", url, "-o", str(page)]
     subprocess.run(command, check=True, env=dict(os.environ))
     seconds = time.monotonic() - started
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000

@@ -189,7 +189,7 @@ def _next(crawler: Crawler, reason: str) -> tuple[str, str]:
         return "continue", command_to_continue(crawler, has_all=reason == "max_pages")
     if report := _report(crawler):
         return "next", shlex.join([program("python"), "-m", "webbrowser", report])
-    return "next", shlex.join([program("scrapy"), "duplicates", *option_of_database(crawler)])
+    return "next", shlex.join([program("dedup"), "duplicates", *option_of_database(crawler)])
 
 
 def count_kept(stats: StatsCollector) -> int:

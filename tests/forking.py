@@ -29,7 +29,7 @@ from typing import Self
 _LOADED = (
     "scrapy.cmdline",
     *(f"scrapy.commands.{name}" for name in ("bench", "check", "crawl", "parse", "shell", "startproject", "version")),
-    *(f"dedup.stage.commands.{name}" for name in ("dedup_check", "duplicates")),
+    "dedup.stage.commands.dedup_check",
     "scrapy.core.downloader.handlers.http11",
     "twisted.internet.asyncioreactor",
     "scrapy.extensions.corestats",
@@ -44,6 +44,7 @@ _LOADED = (
     "dedup.stage.addon",
     "dedup.report",
     "dedup.cli.main",
+    "dedup.cli.duplicates",
     "dedup.cli.explain",
     "dedup.cli.runs",
     "rich.table",

@@ -151,7 +151,7 @@ def test_the_steps_of_the_image_make_a_crawler(tmp_path: Path) -> None:
         assert "kept          1 page   1 unchanged" in run(command, taken.folder, taken.environment)
     assert len(pages_in(f"sqlite:///{tmp_path / 'data' / 'crawl.db'}")) == 1
     run(["sh", "-c", taken.check], taken.folder, taken.environment)
-    listed = run([taken.entry[0], "duplicates"], taken.folder, taken.environment)
+    listed = run([str(Path(taken.entry[0]).with_name("dedup")), "duplicates"], taken.folder, taken.environment)
     assert "documents" in listed
 
 

@@ -56,11 +56,14 @@ def _of_project() -> str | None:
     is_project = any((folder / "scrapy.cfg").is_file() for folder in (Path.cwd(), *Path.cwd().parents))
     if not is_project or find_spec("scrapy") is None:
         return None
-    from scrapy.utils.project import ENVVAR, get_project_settings  # noqa: PLC0415 -- takes half a second
+    # Takes half a second.
+    from scrapy.utils.project import ENVVAR, get_project_settings  # noqa: PLC0415
+
+    from dedup.stage.project import known_database  # noqa: PLC0415
 
     before, path = os.environ.get(ENVVAR), list(sys.path)
     try:
-        url = get_project_settings().get(VARIABLE)
+        return known_database(get_project_settings())
     except ImportError as error:
         message = f"the settings of the Scrapy project here cannot be loaded ({error}): name a --database"
         raise SettingsError(message) from None
@@ -69,7 +72,6 @@ def _of_project() -> str | None:
         sys.path[:] = path
         if before is None:
             os.environ.pop(ENVVAR, None)
-    return None if url is None else str(url)
 
 
 def _of_folder() -> Iterator[str]:

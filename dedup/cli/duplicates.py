@@ -1,4 +1,4 @@
-"""`dedup duplicates`: every dropped page, its original and why; what is similar and was kept. Scrapy has it, too."""
+"""`dedup duplicates`: every dropped page, its original and why; what is similar and was kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dedup.report.queries import open_report
 from dedup.report.render import Format, encoding_for, followed, format_of, selection_for
 from dedup.store.database import Database
 
-ABOUT = (
+_ABOUT = (
     "Show what was decided in the last run of a database: the totals, and the duplicates whose differences may matter. "
     "With --all, or as a file of another format, every dropped page with its original and the reason, and every page "
     "that was kept though it is similar to another one."
@@ -29,7 +29,7 @@ _RUNS_COMPARED = 2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.description = ABOUT
+    parser.description = _ABOUT
     add_selection(parser)
     parser.add_argument(
         "--all",

@@ -201,7 +201,7 @@ class NearDuplicatePipeline:
         try:
             await asyncio.to_thread(write_report_of_run, self.settings, run)
         except DedupError as error:
-            later = f"write it later: scrapy duplicates -o {self.settings.report}"
+            later = f"write it later: dedup duplicates -o {self.settings.report}"
             logger.error("no report: %s; %s", error, later)  # noqa: TRY400 -- in one line
             mark_failed(self._crawler, "no_report")
 

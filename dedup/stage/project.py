@@ -18,7 +18,7 @@ from scrapy.pipelines.media import MediaPipeline
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.misc import load_object
-from scrapy.utils.project import ENVVAR, data_path, inside_project
+from scrapy.utils.project import ENVVAR, data_path
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from dedup.errors import DedupError, SettingsError
@@ -133,9 +133,14 @@ def _names_it(settings: BaseSettings) -> bool:
     return settings.get(_DATABASE) is not None or bool(os.environ.get(_DATABASE))
 
 
-def names_database(settings: BaseSettings) -> bool:
-    """Whether settings or a project name the database; else a script may have been given them."""
-    return _names_it(settings) or inside_project()
+def known_database(settings: BaseSettings) -> str | None:
+    """Return the URL of the database that the settings of a project name, or of its own, if that is there."""
+    from dedup.store.urls import url_of  # noqa: PLC0415 -- as above
+
+    if (url := settings.get(_DATABASE)) is not None:
+        return str(url)
+    path = _database_file(settings)
+    return url_of(os.path.relpath(path)) if path.is_file() and not os.environ.get(_DATABASE) else None
 
 
 def make_database_folder(settings: BaseSettings) -> None:

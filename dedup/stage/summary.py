@@ -73,7 +73,7 @@ def summary_of_stage(stats: StatsCollector, database_url: str) -> str:
         *([("not passed on", f"{unchanged:,} unchanged")] if unchanged else []),
         *text_lines(stats, "item"),
         ("database", database_line(database_url)),
-        ("next", "scrapy duplicates"),
+        ("next", "dedup duplicates"),
     ]
     stream = io.StringIO()
     write_lines([labelled(lines)], stream)

@@ -48,7 +48,7 @@ def test_crawl_that_is_stopped_ends_in_order_and_all_that_it_says_agrees(tmp_pat
     assert all(item["text"] for item in items)
     [interrupted] = runs_in(crawl.database_url)
     assert (interrupted.outcome, interrupted.finished is None) == ("shutdown", False)
-    command = [sys.executable, "-m", "scrapy", "duplicates", "--format", "json", "--database", database_url]
+    command = [sys.executable, "-m", "dedup", "duplicates", "--format", "json", "--database", database_url]
     report = json.loads(run(command).stdout)
     totals = {verdict: total["documents"] for verdict, total in report["totals"].items()}
     assert (totals["new"], totals["exact duplicate"] + totals["near duplicate"]) == (kept, dropped)

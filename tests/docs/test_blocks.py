@@ -30,7 +30,7 @@ _CHANGING = (
     (re.compile(r"\d+:\d\d:\d\d"), "TIME"),
     (re.compile(r"[\d,]+ a second"), "RATE"),
     (re.compile(r"(?<=crawl\.db, )[\d,]+ kB"), "SIZE"),
-    (re.compile(r"\S*(scrapy duplicates|dedup explain)"), r"\1"),
+    (re.compile(r"\S*(dedup (?:duplicates|explain))"), r"\1"),
     (re.compile(r"\s+"), " "),
 )
 

@@ -23,7 +23,7 @@ def test_nothing_is_wrong(checked: Callable[[], Iterator[str]]) -> None:
         "dedup files x.jsonl --no-such-option",
         "dedup files",
         "scrapy duplicate",
-        "scrapy duplicates --no-such-option",
+        "dedup duplicates --no-such-option",
         "scrapy crawl site -a pages=3",
         "scrapy crawl site -s DEDUP_NO=1",
         "make no-such-target",

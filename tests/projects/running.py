@@ -80,7 +80,7 @@ class Trial:
         folder: where it ran.
         crawl: its status, log and stats.
         stored: what is stored.
-        report: that of `scrapy duplicates`; empty where the stage was off.
+        report: that of `dedup duplicates`; empty where the stage was off.
     """
 
     folder: Path
@@ -152,7 +152,7 @@ def _look(project: Project, folder: Path, crawl: Crawl, is_on: bool) -> Trial:
     assert crawl.status == 0, crawl.stderr[-3000:]
     report: dict[str, Any] = {}
     if is_on:
-        asked = run([sys.executable, "-m", "scrapy", "duplicates", "--format", "json"], folder=folder)
+        asked = run([sys.executable, "-m", "dedup", "duplicates", "--format", "json"], folder=folder)
         assert asked.status == 0, asked.stderr
         report = json.loads(asked.stdout)
     return Trial(folder, crawl, project.stored(folder), report)

@@ -1,4 +1,4 @@
-"""`dedup duplicates` and `scrapy duplicates` as a user runs them: outside a project, and in one."""
+"""`dedup duplicates` as a user runs it: outside a Scrapy project, and in one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dedup.addresses.evidence import PAIRS
 from dedup.rules.documents import Document
 from dedup.store.deduplicator import Deduplicator
 from tests.commands import run_dedup, run_in_process
-from tests.crawling import Crawl, run
+from tests.crawling import run
 from tests.report.renderings import data_in
 
 TEXT = " ".join(f"word{number}" for number in range(100))
@@ -45,60 +45,31 @@ def fill(url: str) -> None:
     deduplicator.database.close()
 
 
-def scrapy_duplicates(folder: Path, *options: str) -> Crawl:
-    return run([sys.executable, "-m", "scrapy", "duplicates", *options], folder=folder)
-
-
 def duplicates(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return run_dedup("duplicates", *options, folder=folder)
 
 
-# As Scrapy's command
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("encoding", "shown"), [("utf-8", "港"), ("ascii", r"\u6e2f")])
-def test_table_of_the_last_run_outside_a_project(
+def test_table_of_the_last_run_in_any_encoding(
     encoding: str, shown: str, tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
-    finished = scrapy_duplicates(tmp_path, "--database", database_url)
+    finished = run([sys.executable, "-m", "dedup", "duplicates", "--database", database_url], folder=tmp_path)
     assert (finished.stderr, finished.status) == ("", 0)
     assert finished.stdout.startswith("news.example, run tuesday, ")
     assert f"exact   100%  /{shown}?copy  the same text\n" in finished.stdout
 
 
 @pytest.mark.slow
-def test_scrapy_has_the_same_command_with_the_settings_of_a_project(tmp_path: Path, database_url: str) -> None:
-    options = ("--database", database_url, "--all-runs", "--format", "json")
-    done = scrapy_duplicates(tmp_path, *options)
-    assert (done.stdout, done.status) == (duplicates(tmp_path, *options).stdout, 0)
-    missing = scrapy_duplicates(tmp_path)
-    assert (missing.stderr, missing.status) == (MISSING, 1)
-    named = scrapy_duplicates(tmp_path, "-s", f"DEDUP_DATABASE_URL={database_url}")
-    assert named.stdout.startswith("news.example, run tuesday, ")
+def test_in_a_project_its_settings_name_the_database(tmp_path: Path) -> None:
+    missing = duplicates(tmp_path)
+    assert (missing.stderr, missing.returncode) == (MISSING, 1)
     fill(f"sqlite:///{tmp_path / 'project.db'}")
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n")
     (tmp_path / "project_settings.py").write_text("DEDUP_DATABASE_URL = 'sqlite:///project.db'\n")
-    finished = scrapy_duplicates(tmp_path)
+    finished = duplicates(tmp_path)
     assert (finished.stderr, finished.stdout.startswith("news.example, run tuesday, ")) == ("", True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--run", "a", "--all-runs"], "--run and --all-runs exclude each other: give one of them"),
-        (["--hots", "news.example"], "'--hots' is not understood: scrapy duplicates -h lists the options"),
-    ],
-)
-def test_wrong_use_of_scrapys_command_is_one_line_and_status_2(
-    tmp_path: Path, options: list[str], message: str
-) -> None:
-    finished = scrapy_duplicates(tmp_path, *options)
-    assert finished.stderr.startswith(f"error: {message}")
-    assert finished.stderr.count("\n") == 1
-    assert (finished.stdout, finished.status) == ("", 2)
 
 
 @pytest.mark.slow
@@ -108,7 +79,7 @@ def test_reader_that_has_gone_ends_it_quietly(tmp_path: Path, database_url: str)
     # Without a buffer there would be nothing left to fail when the interpreter ends.
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     try:
-        command = ("-m", "scrapy", "duplicates", "--database", database_url)
+        command = ("-m", "dedup", "duplicates", "--database", database_url)
         finished = run_in_process(*command, cwd=tmp_path, env=buffered, stdout=writer)
     finally:
         os.close(writer)

@@ -98,9 +98,9 @@ def test_log_and_summary_are_printable(crawled: Crawl) -> None:
 
 
 def test_table_is_printable_wherever_it_goes(crawled: Crawl) -> None:
-    piped = command(crawled, "scrapy duplicates")
+    piped = command(crawled, "dedup duplicates")
     assert all_printable(piped)
-    sent = on_terminal(crawled, "scrapy duplicates")
+    sent = on_terminal(crawled, "dedup duplicates")
     assert all_printable(seen(sent))
     addresses = links_in(sent)
     assert len(addresses) > len(MARKS)
@@ -109,7 +109,7 @@ def test_table_is_printable_wherever_it_goes(crawled: Crawl) -> None:
 
 
 def test_json_and_csv_hold_the_keys_as_they_are(crawled: Crawl) -> None:
-    sent = command(crawled, "scrapy duplicates", "--format", "json")
+    sent = command(crawled, "dedup duplicates", "--format", "json")
     assert sent.isascii()
     dropped = [row["dropped"] for row in json.loads(sent)["duplicates"]]
     assert len(dropped) == len(MARKS) + 1
@@ -119,12 +119,12 @@ def test_json_and_csv_hold_the_keys_as_they_are(crawled: Crawl) -> None:
     assert "]0;title[2J31m page" in titles
     assert max(map(len, titles)) == 200
     assert not set("".join(titles)) & set("\x1b\x07\r\n\x00")
-    rows = list(csv.DictReader(io.StringIO(command(crawled, "scrapy duplicates", "--format", "csv"), newline="")))
+    rows = list(csv.DictReader(io.StringIO(command(crawled, "dedup duplicates", "--format", "csv"), newline="")))
     assert [row["dropped"] for row in rows] == dropped
 
 
 def test_other_commands_show_it(crawled: Crawl) -> None:
-    [first, *_] = json.loads(command(crawled, "scrapy duplicates", "--format", "json"))["duplicates"]
+    [first, *_] = json.loads(command(crawled, "dedup duplicates", "--format", "json"))["duplicates"]
     assert all_printable(command(crawled, "dedup explain", first["dropped"]))
     assert all_printable(seen(on_terminal(crawled, "dedup explain", first["dropped"])))
     assert all_printable(seen(on_terminal(crawled, "dedup runs")))

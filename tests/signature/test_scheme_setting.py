@@ -20,5 +20,5 @@ def test_a_crawl_makes_signatures_by_the_scheme_of_its_settings(tmp_path: Path) 
     [page] = pages_in(f"sqlite:///{tmp_path / 'crawl.db'}")
     signatures = make_signature(page["text"], find_scheme("pairs")), make_signature(page["text"])
     with Deduplicator(tmp_path / "crawl.db", scheme="pairs") as deduplicator:
-        distances = [deduplicator.find(each).distance for each in signatures]
+        distances = [deduplicator.find(each).details.distance for each in signatures]
     assert (distances[0], distances[1] != 0) == (0, True)

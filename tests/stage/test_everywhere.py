@@ -326,5 +326,5 @@ def test_without_scrapy_cfg_the_database_is_beside_the_settings_or_in_the_folder
     assert expected.is_file()
     assert result.says(str(expected))
     # The report finds it without the settings.
-    report = run([sys.executable, "-m", "scrapy", "duplicates"], folder=project.folder / ("work" if is_archive else ""))
+    report = run([sys.executable, "-m", "dedup", "duplicates"], folder=project.folder / ("work" if is_archive else ""))
     assert "dropped       1 document " in report.stdout

@@ -53,7 +53,7 @@ def test_project_is_told_at_the_end_what_was_kept_and_dropped(tmp_path: Path) ->
     lines = dict(line.split(maxsplit=1) for line in summary.splitlines()[1:])
     assert (lines["kept"], lines["dropped"]) == ("1 item   1 new", "2 items   2 exact")
     assert f"\nsaved         {lines['saved']}\n" in report.read_text(encoding="utf-8")
-    assert lines["next"] == "scrapy duplicates"
+    assert lines["next"] == "dedup duplicates"
 
 
 def test_what_is_unchanged_and_dropped_is_not_among_the_kept(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_a_project_with_its_own_dedup_runs_as_without_the_package(name: str, is_
     status, printed, errors = run_scrapy(tmp_path, "list", is_module=is_module)
     assert (status, printed) == (0, "shop\n")
     assert errors == f"warning: {own} hides the package dedup of scrapy-neardup: rename it to use that\n"
-    assert run_scrapy(tmp_path, "duplicates", is_module=is_module)[0] == 2
+    assert run_scrapy(tmp_path, "dedup-check", is_module=is_module)[0] == 2
 
 
 def test_a_project_that_uses_the_package_is_warned_of_its_own_dedup(tmp_path: Path) -> None:

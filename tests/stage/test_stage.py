@@ -408,11 +408,11 @@ def test_project_with_one_more_line_in_its_settings_drops_its_duplicates(tmp_pat
     assert "'item_dropped_count': 2" in result.stderr
     assert "'item_dropped_reasons_count/NearDuplicate': " in result.stderr
     assert len((tmp_path / "items.jsonl").read_text().splitlines()) == 2
-    report = run([*scrapy_command, "duplicates"], folder=tmp_path)
+    report = run([sys.executable, "-m", "dedup", "duplicates"], folder=tmp_path)
     assert report.status == 0
     assert "dropped       2 documents" in report.stdout
     # The verdict is a column of the table only where it is not that of both.
-    report = run([*scrapy_command, "duplicates", "--format", "csv"], folder=tmp_path)
+    report = run([sys.executable, "-m", "dedup", "duplicates", "--format", "csv"], folder=tmp_path)
     assert report.status == 0
     assert len(re.findall(r"^(?:exact|near) duplicate,.*/(?:a|copy|print),", report.stdout, re.MULTILINE)) == 2
 
@@ -444,7 +444,7 @@ def test_database_is_in_the_folder_whatever_it_is_called(
     [path] = tmp_path.rglob("*.db")
     assert path.parent == tmp_path / folder / ".scrapy" / "dedup"
     assert len(runs_in(url_of(str(path)))) == 1
-    report = run([sys.executable, "-m", "scrapy", "duplicates"], folder=tmp_path / folder)
+    report = run([sys.executable, "-m", "dedup", "duplicates"], folder=tmp_path / folder)
     assert "dropped       2 documents" in report.stdout
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from random import Random
 from typing import NamedTuple
 
@@ -78,9 +79,8 @@ def history(families: list[list[str]], seed: int, length: int) -> list[Step]:
 def told(decision: Decision | None) -> Expected | None:
     if decision is None:
         return None
-    return Expected(
-        *(getattr(decision, name, None) or getattr(decision.details, name, None) for name in Expected._fields)
-    )
+    values = {**vars(decision), **asdict(decision.details)}
+    return Expected(*(values[name] for name in Expected._fields))
 
 
 def page(text: str, number: int) -> bytes:

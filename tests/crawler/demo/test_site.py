@@ -50,9 +50,7 @@ def test_both_crawls_succeed_and_close_their_runs(demo: Demo) -> None:
 def test_every_page_gets_the_verdict_that_it_should_and_the_kept_ones_are_stored(demo: Demo) -> None:
     assert verdicts(demo) == expected_verdicts("new")
     assert {url.removeprefix(demo.url) for url in demo.first.pages} == KEPT
-    told = re.findall(
-        r"INFO: dropped (\S+): (exact|near) duplicate of (\S+?)(?: \(|$)", demo.first.stderr, re.MULTILINE
-    )
+    told = re.findall(r"INFO: dropped (\S+): (exact|near) duplicate of (\S+?)[:,] ", demo.first.stderr, re.MULTILINE)
     dropped = [(demo.url + each.path, each.outcome, f"{demo.url}{each.original}") for each in having("exact", "near")]
     assert sorted(told) == sorted(dropped)
 

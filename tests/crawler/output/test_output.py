@@ -86,7 +86,7 @@ def test_log_and_report_name_each_skipped_page(skipping: tuple[str, Crawl]) -> N
     url, result = skipping
     assert result.says(f"skipped {url}/4: http 404")
     assert result.says(f"skipped {url}/nothing: empty (redirected from {url}/moved)")
-    command = [sys.executable, "-m", "scrapy", "duplicates", "--database", result.database_url, "--format", "json"]
+    command = [sys.executable, "-m", "dedup", "duplicates", "--database", result.database_url, "--format", "json"]
     skipped = json.loads(run(command).stdout)["skipped"]
     assert len(skipped) == 10
     reported = {row["key"]: (row["reason"], row["detail"], row["referrer"]) for row in skipped}

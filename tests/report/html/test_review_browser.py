@@ -76,7 +76,7 @@ def test_mark_lets_the_next_crawl_keep_a_page(tmp_path: Path, browser: Any) -> N
     run = deduplicator.open_run("wednesday")
     [decision] = deduplicator.decide([document(PRINT, text_of(1, changed=2))], run)
     assert decision is not None
-    assert decision.verdict is Verdict.UNCHANGED
+    assert decision.verdict is Verdict.NEW
     assert not decision.is_dropped
 
 
