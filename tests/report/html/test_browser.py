@@ -167,7 +167,7 @@ def test_similar_pages_of_one_pattern_are_one_row_unless_searched_for(open_page:
     seen.view("similar")
     assert sorted(seen.keys()) == ["day/2", "other"]
     assert seen.page.inner_text("#count") == "4 pairs"
-    assert "and 2 pages like it" in seen.page.inner_text("#list")
+    assert "+2 like it" in seen.page.inner_text("#list")
     seen.page.fill("#f-search", "a.example")
     assert sorted(seen.keys()) == ["day/2", "day/3", "day/4"]
     seen.open_row(0)

@@ -56,7 +56,7 @@ class Pairs {
 
   /**
    * Return a function that says of a pair whether it is searched for.
-   * @param {string} text words of addresses, titles or of what differs; and conditions, such as host:example rule:holds lost:>50 alike:<80
+   * @param {string} text words of addresses, titles or of what differs; and conditions, such as host:example rule:contains lost:>50 alike:<80
    */
   search(text) {
     this.lowered ??= this.data.texts.map((each) => `${each}\n${this.readable.get(each) ?? ""}`.toLowerCase());

@@ -71,7 +71,7 @@ function pairRow(pairs, marks, row) {
   return make(
     "article.row",
     { "data-said": said, "aria-label": `${pair.verdict}, ${percent} alike` },
-    make("div.figures", {}, make("strong", {}, percent), pair.lost ? make("span.lost", {}, `+${counted(pair.lost, "word")}`) : null, pair.difference?.places > 1 ? make("span", {}, counted(pair.difference.places, "place")) : null, more ? make("strong.review", {}, `and ${counted(more, "page")} like it`) : null),
+    make("div.figures", {}, make("strong", {}, percent), pair.lost ? make("span.lost", {}, `+${counted(pair.lost, "word")}`) : null, pair.difference?.places > 1 ? make("span", {}, counted(pair.difference.places, "place")) : null, more ? make("span.review", {}, `+${whole(more)} like it`) : null),
     make(
       "div.texts",
       {},
