@@ -68,7 +68,7 @@ def test_flagged_drop_is_the_first_thing_in_the_list(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS))
     assert seen.keys() == ["doubtful", "less"]
     told = seen.page.inner_text("#list .row >> nth=0")
-    for text in ("56%", "most of the text is the same", "name changed … at noon the ferry → night bus"):
+    for text in ("56%", "most of the text is the same", "name or post changed … at noon the ferry → night bus"):
         assert text in told
 
 

@@ -7,7 +7,7 @@ function passage(before, own, after, mark, side, kind) {
 }
 
 const FEW_WORDS = 6;
-const CHANGED = { negation: "meaning reversed", price: "price changed", number: "number changed", date: "date changed", name: "name changed", frame: "on many pages" };
+const CHANGED = { negation: "meaning reversed", price: "price changed", number: "number changed", date: "date changed", name: "name or post changed", frame: "on many pages" };
 
 /** Return as much of a text as leaves room for another one beside it. */
 function clipped(text) {
