@@ -120,14 +120,14 @@ class CrawlerSettings(Settings):
 
     prefix: ClassVar = "CRAWLER_"
 
-    contact: str = setting("no contact given", str, "goes into the user agent; an environment variable.")
+    contact: str = setting("no contact given", str, "your address, for the user agent; an environment variable.")
     allowed_networks: tuple[Network, ...] | None = setting(
-        None, _networks, "inner networks that may be asked; by default where the start URLs are; empty: none."
+        None, _networks, "internal networks that may be contacted; default: those of the start URLs; empty: none."
     )
     javascript: JavaScriptByHost = setting(
         JavaScriptByHost({"*": JavaScript.OFF}),
         JavaScriptByHost.of,
-        "what a browser renders: `off`, `when-empty`, `always`, or these by host.",
+        "which pages a browser renders: `off`, `when-empty`, `always`, or these by host.",
     )
     part: Part = setting(
         Part(),
@@ -135,8 +135,8 @@ class CrawlerSettings(Settings):
         "which part of a run this process crawls, such as `2/4`; read by `settings/cluster.py` from the environment.",
     )
     learn_addresses: bool = setting(
-        True, to_bool, "addresses that [lead to copies by a rule](report.md#addresses-of-copies) are not fetched."
+        True, to_bool, "whether addresses that [lead to copies by a rule](report.md#addresses-of-copies) are skipped."
     )
-    address_rules: str = setting("", str, "a file of rules of `duplicate-url-discarder`, which fewer pairs confirm.")
+    address_rules: str = setting("", str, "a file of `duplicate-url-discarder` rules, which need fewer pairs.")
     metrics: str = setting("", _metrics, "a file, `*.prom`, for Scrapy's stats: [Monitoring](operating.md#monitoring).")
-    gone: Gone = setting(Gone.MARK, word(Gone), "pages that answer 404 or 410: `keep`, `mark` or `delete`.")
+    gone: Gone = setting(Gone.MARK, word(Gone), "stored pages that now answer 404 or 410: `keep`, `mark` or `delete`.")

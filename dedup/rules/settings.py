@@ -163,20 +163,20 @@ class RuleSettings(Settings):
     dictionary: str = setting(
         "",
         str,
-        "Chinese words: a file to add to jieba's, as for `jieba.load_userdict`; `only:FILE` in their place; `none`, "
-        "jieba's own; empty: jieba's dictionary plus anything already loaded in this process.",
+        "Chinese words: a file to add to jieba's dictionary, as for `jieba.load_userdict`; `only:FILE` to replace it; "
+        "`none`: jieba's alone; empty: jieba's plus anything already loaded in this process.",
     )
     mode: Mode = setting(Mode.CHECKED, word(Mode), "`checked` or `paper`.")
     radius: int = setting(
         RADIUS,
         whole_number(0, BITS // 2, "bits"),
-        "bits in which the fingerprints of near-duplicates may differ in mode `paper`; elsewhere words decide.",
+        "bits in which the fingerprints of near-duplicates may differ, in mode `paper`.",
     )
     tables: TableDesign = setting(
         _BY_OTHERS,
         parsed(TableDesign),
-        'the table design, "N choose R", with N - R of the radius at least; longer prefixes are for more documents. '
-        'By default "5 choose 2", or what a larger radius takes.',
+        'the table design "N choose R", with N - R at least the radius; longer prefixes suit more documents. Default: '
+        '"5 choose 2", or what a larger radius needs.',
     )
     min_tokens: int = setting(20, whole_number(0), "texts with fewer tokens are compared exactly.")
     caution: Caution = setting(
@@ -187,14 +187,14 @@ class RuleSettings(Settings):
     min_jaccard: float = setting(
         _BY_OTHERS,
         number(0, 1),
-        "a candidate is a match if the Jaccard similarity of its shingles reaches this, or if nearly all of one text "
-        "stands in the other.",
+        "a candidate is a match if the Jaccard similarity of its shingles reaches this, or if one text nearly "
+        "contains the other.",
     )
     max_lost: LostLimit = setting(
         _BY_OTHERS,
         parsed(LostLimit),
         "the longest stretch of tokens, found in no stored document, that may be lost with a near-duplicate: a number, "
-        "`none` for any, or a share of the original and its bounds, such as `0.2 20-50`.",
+        "`none` for any, or a share of the original with bounds, such as `0.2 20-50`.",
     )
 
     def __post_init__(self) -> None:
@@ -273,7 +273,7 @@ class DedupSettings(RuleSettings):
         """Return whether what has a verdict is dropped as a duplicate, and not only marked."""
         return verdict.is_duplicate and not self.mark_only
 
-    enabled: bool = setting(True, to_bool, "whether anything is done at all.")
+    enabled: bool = setting(True, to_bool, "whether the stage does anything.")
     database_url: str = setting("sqlite:///dedup.db", str, "the database: an SQLite file or a PostgreSQL server.")
     outage_timeout: float = setting(
         300.0,
@@ -289,10 +289,10 @@ class DedupSettings(RuleSettings):
     memory: Memory = setting(
         FOR_EVER,
         parsed(Memory),
-        "what a new document is compared with: `for ever`, all; `run`, its own run; a time such as `30d` (s, m, h, d, "
-        "w), what was seen since so long before the run.",
+        "what a new document is compared with: `for ever`: all; `run`: its own run; a time such as `30d` (s, m, h, d, "
+        "w): what was seen within that time before the run.",
     )
-    mark_only: bool = setting(False, to_bool, "whether duplicates are marked and passed on.")
+    mark_only: bool = setting(False, to_bool, "whether duplicates are only marked, and not dropped.")
     report: str = setting(
         "", str, "the file for a report at the end of the run: `.html`, `.json`, `.csv` or `.txt`; empty: none."
     )

@@ -230,40 +230,37 @@ class ItemSettings(Settings):
     signature_field: ClassVar = FieldRule(("signature",))
     body_digest_field: ClassVar = FieldRule(("body_digest",))
 
-    text_field: FieldRule = _fields(ITEM_TEXT_FIELDS, "the text; markup in it is left out.")
+    text_field: FieldRule = _fields(ITEM_TEXT_FIELDS, "the text; markup is removed.")
     title_field: FieldRule = _fields(TITLE_FIELDS, "the title, which is compared together with the text.")
-    html_field: FieldRule = _fields(
-        HTML_FIELDS, "HTML, or a response, from which the text is taken where there is none."
-    )
+    html_field: FieldRule = _fields(HTML_FIELDS, "HTML, or a response, to extract the text from if there is none.")
     key_field: FieldRule = _fields(
         KEY_FIELDS, "the key: a URL, or an id, which counts for items of the same class and spider."
     )
     distinct_fields: FieldRule = _fields(
-        ALL_FIELDS, "what tells items of one text from each other; `*`: all fields that may do so."
+        ALL_FIELDS, "what tells items with the same text apart; `*`: all fields that can."
     )
     mark_field: str = setting(
-        "", str, "receives verdict, original, similarity and rule of each item; empty: no field does."
+        "", str, "the field that receives verdict, original, similarity and rule of each item; empty: none."
     )
     same_key: SameKey = setting(
         SameKey.SEPARATE,
         word(SameKey),
-        "another text under a key in one run: `separate`, it is another document with a key of its own; `update`, the "
-        "document has changed.",
+        "a second text with the same key in one run: `separate`: another document; `update`: the document has changed.",
     )
     short_texts: ShortTexts = setting(
         ShortTexts.SIMILAR,
         word(ShortTexts),
-        "what becomes of equal texts under DEDUP_MIN_TOKENS: `similar`, they pass; `drop`, they are copies; `pass`, "
-        "they are not examined.",
+        "equal texts under DEDUP_MIN_TOKENS: `similar`: they pass; `drop`: they are copies; `pass`: they are not "
+        "examined.",
     )
-    drop_unchanged: bool = setting(False, to_bool, "whether an item whose key had the same text before is dropped.")
+    drop_unchanged: bool = setting(False, to_bool, "whether an item with the key and text of a stored one is dropped.")
     follow_duplicates: bool = setting(True, to_bool, "whether the links of a duplicate are followed.")
     on_error: OnError = setting(
         OnError.PASS,
         word(OnError),
-        "when the database fails for good: `pass` items undecided, or `stop` the crawl.",
+        "if the database fails for good: `pass` items undecided, or `stop` the crawl.",
     )
     workers: int = setting(1, whole_number(0), "worker processes for extraction; 0: threads.")
     after: Pipelines | None = setting(
-        None, _pipelines, "pipelines that run before the stage, or its number in ITEM_PIPELINES."
+        None, _pipelines, "pipelines that run before the stage, or the number of the stage in ITEM_PIPELINES."
     )

@@ -1,6 +1,6 @@
-"""The lists of docs/settings.md: made of what the settings say of themselves, and compared with them.
+"""The lists of docs/settings.md and the names of fields in docs/your-project.md: made by the code, compared with it.
 
-`python -m tests.docs.settings_table` writes them anew.
+`python -m tests.docs.settings_table` rewrites both.
 """
 
 from __future__ import annotations
@@ -8,15 +8,18 @@ from __future__ import annotations
 import re
 
 from crawler.settings import CrawlerSettings
+from dedup.fields import HTML_FIELDS, ITEM_TEXT_FIELDS, KEY_FIELDS, SUMMARY_FIELDS, TEXT_FIELDS, TITLE_FIELDS
 from dedup.rules.declared import Settings
 from dedup.rules.settings import DedupSettings, RuleSettings
 from dedup.stage.item_settings import ItemSettings
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "settings.md"
+PAGE_OF_NAMES = ROOT / "docs" / "your-project.md"
 TYPED: tuple[type[Settings], ...] = (RuleSettings, DedupSettings, ItemSettings, CrawlerSettings)
 KNOWN = frozenset(kind.full_name(name) for kind in TYPED for name in kind.names())
 _LIST = re.compile(r"<!-- (\w+Settings) -->\n\n(.*?)\n\n<!-- end -->", re.DOTALL)
+_NAMES = re.compile(r"(?<=<!-- names -->\n\n).*?(?=\n\n<!-- end -->)", re.DOTALL)
 _FEW_NAMES = 3
 
 
@@ -41,6 +44,35 @@ def renewed(page: str) -> str:
     return _LIST.sub(lambda found: f"<!-- {found[1]} -->\n\n{list_of(kinds[found[1]])}\n\n<!-- end -->", page)
 
 
+def list_of_names() -> str:
+    """Return the lines of the names under which the parts of a document are found, the preferred first."""
+    own = tuple(name for name in TEXT_FIELDS if name not in SUMMARY_FIELDS)
+    further = tuple(name for name in ITEM_TEXT_FIELDS if name not in TEXT_FIELDS)
+    text = f"{_quoted(own)}; in items also {_quoted(further)}; if there is none of these, {_quoted(SUMMARY_FIELDS)}"
+    named = {
+        "text_field": text,
+        "title_field": _quoted(TITLE_FIELDS),
+        "html_field": _quoted(HTML_FIELDS),
+        "key_field": _quoted(KEY_FIELDS),
+    }
+    return "\n".join(f"- `{ItemSettings.full_name(name)}`: {names}" for name, names in named.items())
+
+
+def names_of(page: str) -> str:
+    """Return the lines of names that a page has."""
+    found = _NAMES.search(page)
+    return found[0] if found else ""
+
+
+def with_names(page: str) -> str:
+    """Return a page with the names as they are now."""
+    return _NAMES.sub(lambda _: list_of_names(), page)
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def _short(default: str) -> str:
     names = default.split(", ")
     return ", ".join([*names[:_FEW_NAMES], "..."]) if len(names) > _FEW_NAMES else default
@@ -48,3 +80,4 @@ def _short(default: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE_OF_NAMES.write_text(with_names(PAGE_OF_NAMES.read_text(encoding="utf-8")), encoding="utf-8")
