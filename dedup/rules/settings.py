@@ -278,7 +278,7 @@ class DedupSettings(RuleSettings):
     outage_timeout: float = setting(
         300.0,
         number(0, 86_400, "seconds"),
-        "seconds to wait for a PostgreSQL server that goes away during a crawl.",
+        "seconds to wait for a PostgreSQL server that is away.",
     )
     run: str = setting("", str, "the name of the run; empty: the time of its start.")
     scope: Scope = setting(

@@ -231,11 +231,9 @@ class ItemSettings(Settings):
     body_digest_field: ClassVar = FieldRule(("body_digest",))
 
     text_field: FieldRule = _fields(ITEM_TEXT_FIELDS, "the text; markup is removed.")
-    title_field: FieldRule = _fields(TITLE_FIELDS, "the title, which is compared together with the text.")
+    title_field: FieldRule = _fields(TITLE_FIELDS, "the title, compared together with the text.")
     html_field: FieldRule = _fields(HTML_FIELDS, "HTML, or a response, to extract the text from if there is none.")
-    key_field: FieldRule = _fields(
-        KEY_FIELDS, "the key: a URL, or an id, which counts for items of the same class and spider."
-    )
+    key_field: FieldRule = _fields(KEY_FIELDS, "the key: a URL, or an id of items of one class and spider.")
     distinct_fields: FieldRule = _fields(
         ALL_FIELDS, "what tells items with the same text apart; `*`: all fields that can."
     )

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import groupby
+
 from dedup.rules.table import Rule
 from tests.docs.pages import ROOT
 
@@ -13,8 +16,13 @@ _BEGIN, _END = "<!-- rules -->\n\n", "\n\n<!-- end of rules -->"
 
 
 def table() -> str:
-    """Return the rules in their order, each with its verdict and what people read."""
-    return "\n".join(f"- `{rule.short}` ({rule.verdict}): {rule.says}" for rule in Rule)
+    """Return the rules in their order, below their verdicts, each with what people read."""
+    groups = groupby(Rule, key=lambda rule: rule.verdict)
+    return "\n\n".join(f"**{verdict.capitalize()}**\n\n{_rows(rules)}" for verdict, rules in groups)
+
+
+def _rows(rules: Iterable[Rule]) -> str:
+    return "\n".join(f"- `{rule.short}`: {rule.says}" for rule in rules)
 
 
 def table_of(page: str) -> str:
