@@ -162,19 +162,19 @@ def lists() -> Problems:
         if not re.search(rf"^\|[^|]*`{argument}`[^|]*\|", read(ROOT / "docs" / "start.md"), re.MULTILINE):
             yield f"docs/start.md: the argument {argument} of the spider is not listed"
     if names_of(read(PAGE_OF_NAMES)) != list_of_names():
-        yield "docs/your-project.md: other names of fields: python -m tests.docs.settings_table rewrites them"
+        yield "docs/your-project.md: names of fields have changed: python -m tests.docs.settings_table rewrites them"
 
 
 def rules() -> Problems:
     """Say whether the table of rules is another."""
     if rules_table.table_of(read(rules_table.PAGE)) != rules_table.table():
-        yield f"{_named(rules_table.PAGE)}: the rules are others: python -m tests.docs.rules_table writes them anew"
+        yield f"{_named(rules_table.PAGE)}: the rules have changed: python -m tests.docs.rules_table rewrites them"
 
 
 def settings() -> Problems:
     """Say whether the lists of settings are others, and which are named that do not exist or cannot be so."""
     if lists_of(read(PAGE)) != {kind.__name__: list_of(kind) for kind in TYPED}:
-        yield "docs/settings.md: the settings are others: python -m tests.docs.settings_table writes them anew"
+        yield "docs/settings.md: the settings have changed: python -m tests.docs.settings_table rewrites them"
     sources = [path for folder in ("crawler", "settings") for path in (ROOT / folder).rglob("*.py")]
     for path in (*sources, *(each for each in PAGES if each != DECISIONS)):
         for name in sorted(set(_SETTING.findall(path.read_text(encoding="utf-8"))) - KNOWN):
