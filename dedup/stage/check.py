@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import logging
@@ -20,14 +19,17 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.misc import load_object
 
-from dedup.cli import explain
-from dedup.console import program
+from dedup.console import program, write_lines
 from dedup.errors import InputError, SettingsError
 from dedup.report.contents import Selection
+from dedup.report.explanation import explain_dropped, lines
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
+from dedup.report.texts import find_dropped
+from dedup.rules.settings import RuleSettings
 from dedup.stage.pending import Origins
 from dedup.stage.pipelines import NearDuplicatePipeline
+from dedup.stage.project import read_project_settings
 from dedup.store.database import open_existing_database
 from dedup.store.urls import url_of
 
@@ -84,7 +86,7 @@ def check_items(
         if crawler.stats.get_value("dedup/not_examined") == len(items):
             raise InputError(f"none of the {len(items):,} items of {path} was examined")
         if explained:
-            _explain(explained, database_url)
+            _explain(explained, database_url, read_project_settings(crawled))
             return
         with closing(open_existing_database(database_url)) as database, open_report(database, Selection()) as report:
             stream.write("\n")
@@ -93,10 +95,9 @@ def check_items(
             write_report(replace(report, explaining=again), Format.TABLE, stream)
 
 
-def _explain(key: str, database_url: str) -> None:
-    parser = argparse.ArgumentParser()
-    explain.add_arguments(parser)
-    explain.run(parser.parse_args([key, "--database", database_url]))
+def _explain(key: str, database_url: str, settings: RuleSettings) -> None:
+    with closing(open_existing_database(database_url)) as database:
+        write_lines(lines(explain_dropped(find_dropped(database, key), settings)), sys.stdout)
 
 
 class _ItemSpider(Spider):
