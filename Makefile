@@ -1,7 +1,7 @@
 # make crawl                           crawl the bundled demo site
 # make crawl URL=https://example.com   crawl a site
 # make continue                        go on with a crawl that was interrupted, the last one
-# make cluster PARTS=4                 crawl the demo site, or URL=..., in parts on an own PostgreSQL; write cluster.html
+# make cluster PARTS=4                 crawl the demo site, or URL=..., in parts, on a PostgreSQL of its own; write cluster.html
 # make test                            run the tests
 # make test-all                        those too that take long: kills, Spark, a second database; laws with more examples
 # make test-fast                       those that start no process, crawl or server, and take no seconds
@@ -12,7 +12,7 @@
 # make bench                           measure the main figures of the documentation
 # make bench DATA=DIR                  those on labelled documents too
 # make bench NAME=signatures           one of them
-# make help                            say this
+# make help                            show this list
 # ARGS="..." adds arguments to any of them
 
 PYTHON ?= python3

@@ -103,7 +103,7 @@ class SiteArguments:
             raise SettingsError(f"{min(excess)} cannot be combined with warc")
         if not urls and not sitemaps and not warc:
             places = "-a url=https://example.com, urls_file=FILE, sitemap=URL or warc=FILE"
-            raise SettingsError(f"nowhere to start: pass {places}")
+            raise SettingsError(f"no crawl to resume, and nowhere to start: pass {places}")
         max_age = _age("max_age", arguments.get("max_age"))
         recrawl = read_value("recrawl", arguments.get("recrawl", max_age is not None), to_bool)
         if max_age is not None and not recrawl:

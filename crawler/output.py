@@ -140,7 +140,7 @@ def _stopped(stats: StatsCollector, reason: str) -> str:
     if reason != "shutdown":
         return "" if reason == "finished" else reason.replace("_", " ")
     left = stats.get_value("frontier/left", 0)
-    return "interrupted" + (f", {counted(left, 'page')} left: repeat the command to go on" if left else "")
+    return "interrupted" + (f", {counted(left, 'page')} left" if left else "")
 
 
 def _given_up(crawler: Crawler) -> str:

@@ -84,12 +84,9 @@ def named_of(crawler: Crawler) -> list[SkippedPage]:
 
 
 def count_skipped(stats: StatsCollector, *, fetched: bool) -> dict[str, int]:
-    """Return how many pages were skipped, by reasons: those that were asked for, or the others."""
-    counts = {
-        name.removeprefix(SKIPPED): int(count)
-        for name, count in sorted(stats.get_stats().items())
-        if name.startswith(SKIPPED)
-    }
+    """Return how many pages were skipped, by reasons, the most frequent first: those asked for, or the others."""
+    found = [(name.removeprefix(SKIPPED), int(n)) for name, n in stats.get_stats().items() if name.startswith(SKIPPED)]
+    counts = dict(sorted(found, key=lambda each: (-each[1], each[0])))
     return {reason: count for reason, count in counts.items() if count and (reason not in NOT_FETCHED) == fetched}
 
 

@@ -386,4 +386,5 @@ def _pair(number: int, given: object, kind: Any, expected: str = "a pair") -> tu
             key = _require_key(f"text {number}: the key", found)
             _require_text(f"text {number}: the text", text, kind)
             return key, text
-    raise TypeError(f"text {number}: expected {expected} of key and text, not {type(given).__name__}")
+    missing = "; drop rows without a text first" if given is None or given != given else ""  # noqa: PLR0124 -- NaN
+    raise TypeError(f"text {number}: expected {expected} of key and text, not {type(given).__name__}{missing}")

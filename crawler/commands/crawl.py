@@ -114,7 +114,7 @@ class Command(crawl.Command):
     def _name(self, run: CrawlRun, others: list[CrawlRun]) -> None:
         from dedup.console import counted
 
-        sys.stderr.write(f"{run} goes on; another one begins by --new\n")
+        sys.stderr.write(f"resuming {run}; --new starts another\n")
         for other in others[:_MOST_NAMED]:
             sys.stderr.write(f"{other} is not finished either\n")
         if others[_MOST_NAMED:]:

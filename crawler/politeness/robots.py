@@ -175,7 +175,7 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
         allowed = partial(rules.parser.allowed, request.url, self._name(request))
         if not await self._off_the_loop(allowed, rules.size):
             self._stats.inc_value("robotstxt/forbidden")
-            raise Refused(ROBOTS_TXT_REASON, "Forbidden by robots.txt")
+            raise Refused(ROBOTS_TXT_REASON)
 
     async def _rules_of(self, request: Request) -> _Rules:
         url = urlparse_cached(request)

@@ -171,7 +171,8 @@ def print_result(
         print_message(name, f"{source}; look at them before you use what is kept")
     # On a terminal the command to give next shall be the last line.
     status = _status_of(options, tally.rejected, outputs.get("rejected"))
-    written = [*outputs.values(), *([options.save_index] if options.save_index else [])]
+    written = [path for path in map(str, outputs.values()) if path != STANDARD_OUTPUT]
+    written += [*([options.save_index] if options.save_index else [])]
     is_piped = STANDARD_OUTPUT in map(str, outputs.values())
     command = "" if is_piped else _next_command(options, tally, outputs)
     documents = 0 if went_on else tally.documents
@@ -207,10 +208,10 @@ def _next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[st
     wanted = ["rejected"] * bool(tally.rejected) + ["dropped", "pairs"] * bool(tally.exact + tally.near)
     path = next((str(outputs[name]) for name in wanted if name in outputs), "")
     # Spark's may be a URL.
+    if wanted and "report" in outputs and not tally.rejected:
+        return shlex.join([program("python"), "-m", "webbrowser", str(outputs["report"])])
     if path and not is_url(path):
         return _showing(path)
-    if wanted and "report" in outputs:
-        return shlex.join([program("python"), "-m", "webbrowser", str(outputs["report"])])
     if options.save_index and options.on is None:
         return shlex.join([program("dedup"), "index", "info", str(options.save_index)])
     # Standard input is not there again.

@@ -22,11 +22,11 @@ _COMMANDS = {
     "files": "keep one document of each group of near-duplicates",
     "explain": "say why two documents are duplicates, or are not",
     "duplicates": "show what a crawl has dropped, and because of which page",
-    "review": "review them in a browser and restore pages",
+    "review": "review dropped pages in a browser and restore them",
     "index": "build and query saved indexes",
     "runs": "list the runs of a database, or roll one back",
     "release": "restore pages that were dropped wrongly",
-    "erase": "remove a document for good, such as on request of a person",
+    "erase": "remove a document for good, for example at someone's request",
     "prune": "remove old runs, and what only they have seen, from a database",
     "completion": "complete commands and options with the Tab key",
 }

@@ -311,6 +311,7 @@ class Report:
         address_rules: by which addresses lead to copies, as all runs have taught them; only a page has them.
         left_out: what is missing among the duplicates and the similar ones, where they are more than can be held.
         started: when the first and the last of the runs started, in seconds since 1970; 0: of no runs.
+        is_finished: whether the last of them has come to its end.
         most_compared: how many rows are compared at most, the first in the order of review.
         compare: says of rows, in their order, which words differ; None where that is not known. Only while the report
             is open.
@@ -336,6 +337,7 @@ class Report:
     address_rules: Sequence[LearntRule] = ()
     left_out: LeftOut = LeftOut()
     started: tuple[float, float] = (0.0, 0.0)
+    is_finished: bool = True
     most_compared: int = MOST_COMPARED
     compare: Compare = field(default=lambda rows: repeat(None, len(rows)), repr=False)
 
@@ -379,4 +381,5 @@ class Report:
         else:
             # Without a name a run is called by its time.
             named, when = "" if NAMED_BY_TIME.fullmatch(self.runs[0]) else f"run {plain(self.runs[0])}", first
-        return ", ".join(filter(None, (sites, named, when if all(self.started) else "")))
+        unfinished = "" if self.is_finished else "not finished"
+        return ", ".join(filter(None, (sites, named, when if all(self.started) else "", unfinished)))

@@ -168,6 +168,7 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
             yield Report(
                 runs=[each.name for each in selected],
                 started=(selected[0].started, selected[-1].started),
+                is_finished=selected[-1].outcome not in (None, "shutdown"),
                 host=selection.host,
                 totals=_totals(connection, where),
                 hosts=hosts[: selection.most_named],
@@ -216,7 +217,9 @@ def _batched(values: Iterable[int]) -> Iterator[list[int]]:
 
 def _selected_runs(connection: Connection, database_name: str, selection: Selection) -> list[Any]:
     """Return the rows of the runs that a report is about, in the order in which they started."""
-    known = connection.execute(select(runs.c.name, runs.c.started).order_by(runs.c.started, runs.c.id)).all()
+    known = connection.execute(
+        select(runs.c.name, runs.c.started, runs.c.outcome).order_by(runs.c.started, runs.c.id)
+    ).all()
     name = selection.run
     if known and not name and not selection.all_runs:
         name = last_run(connection)

@@ -95,7 +95,7 @@ def _answer(report: Report, flagged: int, why_not: str) -> Iterator[tuple[str, s
         ("", marked, f"{counted(marked, 'duplicate')} kept, as nothing is dropped (DEDUP_MARK_ONLY)"),
         ("dropped", sums.dropped, parted(report.dropped, noun)),
         ("flagged", flagged, f"{counted(flagged, noun)}   near-duplicates whose differences may matter"),
-        ("", why_not, why_not),
+        ("not checked", why_not, why_not),
         ("skipped", sums.skipped, parted(report.skip_counts, noun)),
         ("not fetched", sum(report.not_fetched.values()), parted(report.not_fetched, "address")),
         ("saved", saved, saved_text(saved, size)),

@@ -34,7 +34,7 @@ from dedup.signature.signing import bands_of_words, make_signature
 from dedup.signature.tokens import Tokens
 from dedup.store import document_rows
 from dedup.store.database import Database, read_properties
-from dedup.store.schema import documents, runs, verdicts
+from dedup.store.schema import documents, runs, skipped, verdicts
 from dedup.store.text_rows import find_words
 
 _MARKS = {
@@ -317,7 +317,7 @@ def find_dropped(database: Database, key: str) -> Dropped:
     with database.read() as connection:
         page = find_document(connection, key)
         if page is None:
-            raise InputError(f"database {database.name} knows no page {plain(key)}")
+            raise InputError(_why_unknown(connection, database.name, key))
         found = _telling_verdict(connection, page)
         [record] = read_rows(connection, verdicts.c.id == found.id)
         others = document_rows.find_with_leaders(connection, [found.original_id, found.matched_id])
@@ -351,9 +351,17 @@ def _telling_verdict(connection: Connection, page: StoredDocument) -> Any:
         found = connection.execute(before.where(verdicts.c.verdict.not_in(DUPLICATES))).first()
     if found is None or found.original_id is None:
         raise InputError(
-            f"{plain(page.key)} was not dropped: the last verdict on it, in run {plain(row.name)}, is {row.verdict}"
+            f"{plain(page.key)} was kept, and resembles no other page: it is {row.verdict} in run {plain(row.name)}"
         )
     return found
+
+
+def _why_unknown(connection: Connection, database: str, key: str) -> str:
+    """Return what is said of a page that has no verdict: a run may have skipped it."""
+    known = select(skipped.c.reason, skipped.c.detail).where(skipped.c.key_digest == document_rows.key_digest(key))
+    if (last := connection.execute(known.order_by(skipped.c.id.desc())).first()) is not None:
+        return f"{plain(key)} was skipped: {plain(last.reason)}{f' ({plain(last.detail)})' if last.detail else ''}"
+    return f"database {database} knows no page {plain(key)}; of two texts or files name both"
 
 
 def find_document(connection: Connection, key: str) -> StoredDocument | None:

@@ -84,9 +84,13 @@ def check_items(
         process.crawl(crawler, name=spider or "check", items=items, path=path)
         process.start()
         if crawler.stats.get_value("dedup/not_examined") == len(items):
-            raise InputError(f"none of the {len(items):,} items of {path} was examined")
+            raise InputError(f"no item of {path} was examined, of {len(items):,}")
         if explained:
-            _explain(explained, database_url, read_project_settings(crawled))
+            try:
+                _explain(explained, database_url, read_project_settings(crawled))
+            except InputError as error:
+                # Its database has a name that nobody knows.
+                raise InputError(str(error).replace(database_url, path)) from None
             return
         with closing(open_existing_database(database_url)) as database, open_report(database, Selection()) as report:
             stream.write("\n")
@@ -134,7 +138,8 @@ def _make_items(path: str, item_class: str) -> list[Any]:
     try:
         items = [kind(**fields) for fields in reader(path)]
     except (OSError, UnicodeDecodeError, ValueError, TypeError, KeyError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read as items: {error}") from None
+        why = (isinstance(error, OSError) and error.strerror) or error
+        raise InputError(f"{path} cannot be read as items: {why}") from None
     if not items:
         raise InputError(f"{path} holds no items")
     return items

@@ -81,7 +81,9 @@ class Run:
         """How it ended, in a word or two."""
         if self.outcome == CANCELLING:
             return "being cancelled"
-        return "unfinished" if self.finished is None else self.outcome or "finished"
+        if self.finished is None:
+            return "unfinished"
+        return "interrupted" if self.outcome == "shutdown" else self.outcome or "finished"
 
 
 def no_run(database: str, name: str, names: Sequence[str]) -> DedupError:

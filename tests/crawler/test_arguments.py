@@ -105,9 +105,9 @@ def test_links_are_followed_by_host_and_pattern(arguments: dict[str, str], follo
 
 HERE = {"url": "http://127.0.0.1/"}
 WRONG: list[tuple[dict[str, object], str]] = [
-    ({}, "nowhere to start"),
-    ({"url": " , "}, "nowhere to start"),
-    ({"sitemap": "auto"}, "nowhere to start"),
+    ({}, "no crawl to resume, and nowhere to start"),
+    ({"url": " , "}, "no crawl to resume, and nowhere to start"),
+    ({"sitemap": "auto"}, "no crawl to resume, and nowhere to start"),
     (HERE | {"max_page": 3}, "'max_page'"),
     ({"url": "example.com"}, "'example.com'"),
     ({"url": "ftp://example.com/"}, "'ftp://example.com/'"),

@@ -344,7 +344,7 @@ def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) ->
         (["", "a b"], "no such file: , and"),
         (["a b", "set.csv.gz"], "set.csv.gz: holds many documents, one is expected; give the text of one as "),
         (["https://news.example/x"], "database sqlite:///crawl.db knows no page https://news.example/x"),
-        ([ORIGINAL], f"{ORIGINAL} was not dropped: the last verdict on it, in run run 0, is new"),
+        ([ORIGINAL], f"{ORIGINAL} was kept, and resembles no other page: it is new in run run 0"),
         (["a b", "c d", "--set", "caution"], "--set 'caution': write NAME=VALUE, such as min_jaccard=.6"),
         (["a b", "c d", "--set", "range=9"], "--set: unknown rule 'range'; there are scheme, dictionary, "),
         (

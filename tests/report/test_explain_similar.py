@@ -48,7 +48,7 @@ def test_a_stored_page_that_is_similar_is_explained_with_the_rule_that_is_stored
     assert content["notes"] == []
     done = run_dedup("explain", A, folder=tmp_path)
     assert done.returncode == 2
-    assert "was not dropped: the last verdict on it, in run run 1, is unchanged" in done.stderr
+    assert "was kept, and resembles no other page: it is unchanged in run run 1" in done.stderr
 
 
 def test_an_updated_page_that_is_similar_is_explained(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_log_and_report_name_each_skipped_page(skipping: tuple[str, Crawl]) -> N
     reported = {row["key"]: (row["reason"], row["detail"], row["referrer"]) for row in skipped}
     assert reported == {
         f"{url}/%E6%A1%A5": ("not html", "", f"{url}/"),
-        f"{url}/forbidden": ("robots txt", "Forbidden by robots.txt", f"{url}/"),
+        f"{url}/forbidden": ("robots txt", "", f"{url}/"),
         f"{url}/gone": ("http 404", "", f"{url}/"),
         f"{url}/nothing": ("empty", f"redirected from {url}/moved", f"{url}/moved"),
         f"{url}/typo": ("http 404", "", ""),
