@@ -187,7 +187,7 @@ def _next(crawler: Crawler, reason: str) -> tuple[str, str]:
     """Return the command to give next: the one that goes on where something is left, else one that shows the report."""
     if crawler.stats.get_value("frontier/left", 0) and crawler.spider is not None:
         return "continue", command_to_continue(crawler, has_all=reason == "max_pages")
-    if report := _report(crawler):
+    if (report := _report(crawler)).endswith(".html"):
         return "next", shlex.join([program("python"), "-m", "webbrowser", report])
     return "next", shlex.join([program("dedup"), "duplicates", *option_of_database(crawler)])
 
