@@ -84,7 +84,7 @@ def check_items(
         process.crawl(crawler, name=spider or "check", items=items, path=path)
         process.start()
         if crawler.stats.get_value("dedup/not_examined") == len(items):
-            raise InputError(f"no item of {path} was examined, of {len(items):,}")
+            raise InputError(f"none of the {len(items):,} items of {path} was examined")
         if explained:
             try:
                 _explain(explained, database_url, read_project_settings(crawled))

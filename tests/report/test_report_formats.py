@@ -101,7 +101,7 @@ def test_table_begins_with_the_answer_and_ends_with_what_to_do_next(database: Da
         "3 documents   near-duplicates whose differences may matter",
     ]
     assert [line.strip() for line in lines[6:9:2]] == [
-        "3 pairs: names not checked (original text not stored)",
+        "not checked   3 pairs: names not checked (original text not stored)",
         "lost          56 B of text that is in no kept document",
     ]
     # The one that is the least alike.

@@ -89,7 +89,7 @@ def test_the_same_command_that_of_the_summary_and_none_go_on_with_what_was_left(
     assert printed(first) == printed(second) == printed(third)
     assert printed(first)[1:3] == ["crawl", "site"]
     assert "begins; should it be interrupted" in first.stderr
-    assert f" of {site.url}/ (" in next(line for line in result.stderr.splitlines() if "goes on; another" in line)
+    assert f" of {site.url}/ (" in next(line for line in result.stderr.splitlines() if line.startswith("resuming "))
     assert (result.status, result.errors) == (0, [])
     assert "continue" not in result.summary
     assert sorted(row["url"] for row in read_feed(feed)) == kept(database)
@@ -210,7 +210,7 @@ def test_a_run_that_can_never_end_is_given_up_and_its_pages_stay(tmp_path: Path)
     pages = kept(database)
     failed, given_up, other = go_on(database), go_on(database, "--give-up"), go_on(database)
     assert "run old of http://127.0.0.1" in failed.stderr
-    assert (failed.status, "run new " in failed.stderr, "by --new" in failed.stderr) == (2, True, True)
+    assert (failed.status, "run new " in failed.stderr, "; --new starts another" in failed.stderr) == (2, True, True)
     assert str(urls) in failed.stderr.splitlines()[-1]
     assert (given_up.status, given_up.stdout, kept(database)) == (0, "", pages)
     assert "scrapy export new -o FILE" in given_up.stderr
