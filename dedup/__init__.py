@@ -1,7 +1,7 @@
 """Near-duplicates: 64-bit simhash, permuted tables, matches verified word by word.
 
 - `deduplicate(texts)` decides texts one after the other, each against all before it.
-- `similarity(a, b)` compares two texts, and says which rule decides.
+- `similarity(a, b)` compares two texts, and names the rule that decides.
 - `Deduplicator(database)` decides texts against all that a database has seen.
 
     from dedup import Deduplicator, deduplicate, similarity

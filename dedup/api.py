@@ -161,7 +161,7 @@ class Deduplicator:
     exact duplicate a
     unchanged None
 
-    What it decides stands in the database as a run, which begins with the first text and ends with `close`. Threads
+    Its decisions are one run of the database, which begins with the first text and ends with `close`. Threads
     may share one: what they ask is done one after the other.
 
     Args:

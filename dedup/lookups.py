@@ -1,10 +1,10 @@
 """The published ways to look up near fingerprints, each by its keys, to be measured side by side.
 
-A fingerprint is stored under keys and asked for by keys; what shares a key with it is a candidate, and is compared.
+A fingerprint is stored under keys and looked up by keys; whatever shares a key with it is a candidate, and is compared.
 All ways find whatever lies within the radius; they differ in keys and candidates (G. S. Manku, A. Jain, A. Das Sarma,
 "Detecting near-duplicates for web crawling", WWW 2007, section 3):
 
-| way | stored under | asked for by |
+| way | stored under | looked up by |
 |---|---|---|
 | brute force | one key, the same for all | it |
 | one-bit lists | its 64 bits | the same |
@@ -33,7 +33,7 @@ Fingerprints = NDArray[np.uint64]
 MOST_ROWS = 1 << 26
 """So many keys are stored at most: 800 MB, and as much again while they are sorted."""
 MOST_ASKED = 1_000_000
-"""So many keys of one query are asked for at most."""
+"""At most so many keys are looked up for one query."""
 
 _SECONDS = 3.0
 
@@ -45,7 +45,7 @@ class Lookup(NamedTuple):
         name: what it is called.
         tables: how many tables, each sorted by a key.
         stored: from fingerprints, shape (n,), to the keys under which they are stored, shape (n, s).
-        asked: from a fingerprint, shape (1,), to the keys that are asked for, shape (1, a).
+        asked: from a fingerprint, shape (1,), to the keys that are looked up, shape (1, a).
         stored_keys: s.
         asked_keys: a, the probes of a query.
         share: the share of random fingerprints that are candidates, each as often as it shares a key.
@@ -64,7 +64,7 @@ class Measured(NamedTuple):
     """What a look-up costs and finds, a query.
 
     Attributes:
-        queries: how many were asked.
+        queries: how many were looked up.
         candidates: stored fingerprints that share a key and lie beyond the radius, each as often as it shares one.
         bytes: of keys and fingerprints, for a stored one.
         milliseconds: of one thread.
@@ -108,7 +108,7 @@ def measure(lookup: Lookup, stored: Fingerprints, queries: Fingerprints, radius:
     Args:
         lookup: the way.
         stored: what is stored, shape (n,).
-        queries: what is asked for, shape (q,).
+        queries: what is looked up, shape (q,).
         radius: in bits.
 
     Raises:

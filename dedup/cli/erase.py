@@ -47,7 +47,7 @@ def _tried(database: str, erasure: Erasure) -> Iterator[str]:
     yield from (f"  {readable(plain(each))}" for each in erasure.keys)
     yield from _rows(erasure)
     yield from (
-        f"forgotten   {readable(plain(each))}: a copy, decided anew when it is seen again" for each in erasure.forgotten
+        f"forgotten   {readable(plain(each))}: a copy, re-evaluated when it is seen again" for each in erasure.forgotten
     )
     yield "Nothing is erased yet: give the command again with --yes."
 
@@ -57,7 +57,7 @@ def _done(database: str, at: str, erasure: Erasure) -> Iterator[str]:
     yield from (f"digests     {'  '.join(each)}" for each in erasure.digests)
     yield from _rows(erasure)
     if erasure.forgotten:
-        yield f"forgotten   {counted(len(erasure.forgotten), 'document')}: copies, decided anew when seen again"
+        yield f"forgotten   {counted(len(erasure.forgotten), 'document')}: copies, re-evaluated when seen again"
 
 
 def _rows(erasure: Erasure) -> Iterator[str]:

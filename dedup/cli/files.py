@@ -65,8 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster-fields",
         action="store_true",
-        help="add to kept documents copies, how many of those read each stands for: itself, and what was dropped as a "
-        "copy of it; and cluster, the key of the leader of its cluster",
+        help="add to kept documents copies, how many documents each represents: itself, and those dropped as its "
+        "copies; and cluster, the key of the leader of its cluster",
     )
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs; on Spark, forget a job that failed")

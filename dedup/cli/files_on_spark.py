@@ -68,7 +68,7 @@ def _require_of_spark(options: argparse.Namespace) -> None:
     if options.format not in (None, files_options.ON_SPARK):
         raise InputError(f"--format {options.format}: Spark writes {files_options.ON_SPARK}")
     if options.processes is not None:
-        raise InputError("--processes: on Spark --conf spark.master=local[N], or what the cluster has, says how many")
+        raise InputError("--processes: on Spark use --conf spark.master=local[N], or the settings of the cluster")
     if options.dry_run:
         raise InputError("--dry-run: Spark keeps what it has done in a folder beside an output; give -o DIR")
 

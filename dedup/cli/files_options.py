@@ -191,7 +191,7 @@ def _status_of(options: argparse.Namespace, rejected: int, path: object) -> int:
     """
     if not rejected:
         return 0
-    where = f"{path or '-o DIR'} says which and why"
+    where = f"{path or '-o DIR'} lists which and why"
     way_out = "" if options.allow_rejects else "; --allow-rejects ends with status 0"
     print_message(options.command, f"{rejected:,} rejected: {where}{way_out}")
     return 0 if options.allow_rejects else REJECTED

@@ -286,7 +286,7 @@ def _verdict(found: Hit) -> str:
 def _add_load(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Make the database of a crawl that knows the documents of an index: pages are duplicates of them, and name "
-        "them as their originals. If it is stopped, the same command goes on."
+        "them as their originals. If it is interrupted, run it again to resume."
     )
     _add_index(parser)
     parser.add_argument("database", metavar="DATABASE", help="a new one: a URL, or an SQLite file")

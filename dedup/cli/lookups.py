@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--n", help=f"or so many random ones, to {_MOST:,}; default: 1e6")
     parser.add_argument("--radius", default="3", help=f"bits within which all is found, to {_FARTHEST}; default: 3")
-    parser.add_argument("--queries", default="200", help="how many are asked at most; default: 200")
+    parser.add_argument("--queries", default="200", help="how many queries at most; default: 200")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw candidates by tables, as SVG")
     add_json_argument(parser)
 
@@ -64,10 +64,10 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(f"--plot {options.plot}: there is no such folder, or it is one; name a file")
     if options.files:
         stored = _fingerprints(options.files)
-        queries, what = stored[:: max(1, len(stored) // most)][:most], "of documents, asked for by themselves"
+        queries, what = stored[:: max(1, len(stored) // most)][:most], "of documents, looked up by themselves"
     else:
         n = whole("--n", options.n or "1e6", 1, _MOST)
-        (stored, queries), what = random_sample(n, most, radius), "at random, asked for by what is near one of them"
+        (stored, queries), what = random_sample(n, most, radius), "at random, looked up by what is near one of them"
     rows: list[dict[str, Any]] = []
     measured = _measured(stored, queries, radius, rows)
     if options.json:

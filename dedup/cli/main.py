@@ -54,7 +54,7 @@ Near-duplicates: drop and explain them.
 
 {_listed(_COMMANDS)}
 
-`dedup COMMAND -h` says more.
+`dedup COMMAND -h` shows the options of a command.
 """
 _LEARNING = f"""\
 to learn from, and to measure:

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Remove the runs that ended longer ago, their verdicts, and the documents that no later run has seen or found "
         "copies of: a copy of one of these is new from then on. Pages that a crawl has stored stay. If the command is "
-        "stopped, the same one goes on."
+        "interrupted, run it again to resume."
     )
     parser.add_argument("--keep", required=True, metavar="TIME", help="such as 90d (s, m, h, d, w)")
     add_database_argument(parser)

@@ -234,7 +234,7 @@ def _notes_of_record(dropped: Dropped) -> Iterator[str]:
     if record.verdict.is_duplicate and record.is_kept:
         yield "It was kept because nothing is dropped in this run (DEDUP_MARK_ONLY)."
     if dropped.is_let_go:
-        yield "Its original has changed since: it is decided anew when it is fetched again."
+        yield "Its original has changed since: it is re-evaluated when it is fetched again."
         return
     if record.distance != distance(dropped.original.signature.fingerprint, dropped.page.signature.fingerprint):
         other = "Its original" if record.verdict.is_duplicate else "What it resembles"

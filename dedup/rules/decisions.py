@@ -13,12 +13,12 @@ from dedup.signature.signature import compare, distance
 
 
 class Answer(NamedTuple):
-    """What a rule says of a document: it is a duplicate, resembles another one, or neither.
+    """The outcome of a rule for a document: a duplicate, similar to another one, or neither.
 
     Attributes:
         match: what it is a duplicate of, or resembles; None: neither.
         rule: what decided; None of a duplicate that came with a saved index.
-        lost: what it says that nothing stored does, where it is a near-duplicate.
+        lost: its text that nothing stored has, where it is a near-duplicate.
     """
 
     match: Match | None = None
@@ -44,7 +44,7 @@ class Details:
         matched: the key of the member of the original's cluster that the document was found by.
         second: the key of a second original that it is a copy of, too: reports count the clusters of both as one.
         distance: bits in which the fingerprints of document and original differ, 0 to 64.
-        lost: what the document says that nothing stored does, where it is a near-duplicate.
+        lost: text of the document that nothing stored has, where it is a near-duplicate.
         text_bytes: size of its text in UTF-8.
         is_separate: whether its key is one of its own, because other texts came under its key.
         is_unstored: whether nobody has stored what it holds: it has just come, or another process has it under way.

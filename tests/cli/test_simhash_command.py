@@ -103,7 +103,7 @@ def test_lookups_of_random_fingerprints(tmp_path: Path) -> None:
     done = run_dedup("lookups", "--n", "2e4", "--queries", "20", "--plot", "plot.svg", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == "20,000 fingerprints at random, asked for by what is near one of them; radius 3"
+    assert lines[0] == "20,000 fingerprints at random, looked up by what is near one of them; radius 3"
     four = next(line for line in lines if line.startswith("4 choose 1 "))
     assert four.split()[3:5] == ["4", "4"]
     assert four.split()[6] == "1.2"

@@ -93,7 +93,7 @@ def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
         file.write(b'{"text": 7}\n')
     done = run_in_process("-m", "dedup", "files", "in.jsonl", "-o", "out", cwd=tmp_path)
     assert done.returncode == 3
-    named = "dedup files: 1 rejected: out/rejected.jsonl says which and why; --allow-rejects ends with status 0\n"
+    named = "dedup files: 1 rejected: out/rejected.jsonl lists which and why; --allow-rejects ends with status 0\n"
     assert done.stderr == named
     lines = (tmp_path / "in.jsonl").read_text(encoding="utf-8").splitlines()
     assert (tmp_path / "out/kept.jsonl").read_text(encoding="utf-8").splitlines() == [lines[0], lines[2]]

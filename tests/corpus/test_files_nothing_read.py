@@ -84,7 +84,7 @@ def test_one_document_is_enough(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [*BODIES, {"text": "one"}])
     done = dedup("in.jsonl", "-o", "out", folder=tmp_path)
     assert done.returncode == 3
-    assert done.stderr == f"dedup files: 3 rejected: out/rejected.jsonl says which and why{ALLOWED}"
+    assert done.stderr == f"dedup files: 3 rejected: out/rejected.jsonl lists which and why{ALLOWED}"
     assert "rejected    3     in.jsonl:1: has neither" in done.stdout
     assert done.stdout.endswith("\nnext        less out/rejected.jsonl\n")
     assert rows_of(tmp_path / "out/kept.jsonl") == [{"text": "one"}]
@@ -95,10 +95,10 @@ def test_status_of_a_run_with_rejected_records_is_three_unless_they_are_allowed(
     write(tmp_path / "in.jsonl", [*BODIES, {"text": "one"}])
     allowed = dedup("in.jsonl", "-o", "out", "--allow-rejects", folder=tmp_path)
     assert allowed.returncode == 0
-    assert allowed.stderr == "dedup files: 3 rejected: out/rejected.jsonl says which and why\n"
+    assert allowed.stderr == "dedup files: 3 rejected: out/rejected.jsonl lists which and why\n"
     unnamed = dedup("in.jsonl", "--dry-run", "--json", folder=tmp_path)
     assert (unnamed.returncode, json.loads(unnamed.stdout)["rejected"]) == (3, 3)
-    assert unnamed.stderr == f"dedup files: 3 rejected: -o DIR says which and why{ALLOWED}"
+    assert unnamed.stderr == f"dedup files: 3 rejected: -o DIR lists which and why{ALLOWED}"
     table = dedup("in.jsonl", "-o", "table", "--format", "parquet", folder=tmp_path)
     assert table.returncode == 3
     assert [row["source"] for row in pq.read_table(tmp_path / "table/rejected.parquet").to_pylist()] == [

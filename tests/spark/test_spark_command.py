@@ -86,7 +86,7 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
         *(f"writing {name}" for name in OUTPUTS),
         "counting",
         "writing the report",
-        "1 rejected: out/rejected says which and why; --allow-rejects ends with status 0",
+        "1 rejected: out/rejected lists which and why; --allow-rejects ends with status 0",
     ]
     report = ("--report", "files.html", "--json", "--allow-rejects", "--cluster-fields")
     expected = run_dedup("files", "in", "-o", "expected", "--format", "parquet", *report, folder=tmp_path)
