@@ -90,7 +90,8 @@ class Explanation:
         decision: what becomes of the second, with the keys that the two share.
         measures: what was measured of the two, in its order.
         verdict: on the second; of a page of a database the one that stands there.
-        rule: what gave the verdict.
+        rule: what decides on the two now.
+        reason: its sentence; of a verdict that does not follow from what is stored now that.
         is_certain: whether the words of both are known, where it takes them to decide.
         diff: what differs; None where the words of one are not known, or the texts too long.
         signs: where the same tokens have other signs between them: what is there in the first and in the second.
@@ -104,7 +105,8 @@ class Explanation:
     decision: PairDecision
     measures: list[Measure]
     verdict: Verdict
-    rule: str
+    rule: Rule
+    reason: str
     is_certain: bool
     diff: WordDiff | None
     signs: list[tuple[str, str]]
@@ -148,7 +150,8 @@ def explain(a: Side, b: Side, settings: RuleSettings, leader: Side | None = None
         decision,
         list(measure(pair)),
         verdict=rule.verdict,
-        rule=rule.says,
+        rule=rule,
+        reason=rule.says,
         is_certain=rule not in _NEEDS_WORDS or Origin.FINGERPRINT not in (a.origin, b.origin),
         diff=diff_words(first, second, None if a.text is None else names_in(a.text), None)
         if first and second and not is_too_long
@@ -179,8 +182,9 @@ def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
             "The verdict does not follow from what is stored now: a page has changed since, or the crawl had other "
             "settings, which the database does not keep; give them by --mode and --set."
         )
-    rule = found.says if follows else f"not to be told from what is stored now ({found.says})"
-    return replace(explanation, verdict=record.verdict, rule=rule, is_certain=True, record=record, notes=notes)
+    reason = found.says if follows else f"unknown from what is stored now ({found.says})"
+    told = replace(explanation, verdict=record.verdict, rule=found, reason=reason, is_certain=True)
+    return replace(told, record=record, notes=notes)
 
 
 def _stored(side: Side) -> StoredDocument:
@@ -251,7 +255,8 @@ def as_object(explanation: Explanation) -> dict[str, Any]:
         "a": _side_object(explanation.a),
         "b": _side_object(explanation.b),
         "verdict": explanation.verdict,
-        "rule": explanation.rule,
+        "rule": explanation.rule.short,
+        "reason": explanation.reason,
         "measures": [
             {**each._asdict(), "limit": _json_value(each.limit), "is_met": each.is_met} for each in explanation.measures
         ],
@@ -320,7 +325,7 @@ def _head(explanation: Explanation) -> Iterator[tuple[str, Any]]:
         if record is not None and record.is_kept:
             outcome = outcome.replace(_DROPPED, _MARKED)
         yield "verdict", styled(outcome, STYLES.get(explanation.verdict, ""))
-        yield "rule", explanation.rule
+        yield "rule", explanation.reason
     else:
         yield "verdict", "not known: it takes the words of both"
     for letter, side in (("A", explanation.a), ("B", explanation.b)):

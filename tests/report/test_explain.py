@@ -117,7 +117,7 @@ def test_json_has_the_numbers_of_the_decision_by_the_scheme(name: str, a: str, b
     assert [content[side]["fingerprint"] for side in "ab"] == [f"{each.fingerprint:016x}" for each in (first, second)]
     differing = first.fingerprint ^ second.fingerprint
     assert content["differing_bits"] == [bit for bit in range(64) if differing >> bit & 1]
-    assert (content["rule"], content["distance"]) == (str(decision.rule), decision.distance)
+    assert (content["reason"], content["distance"]) == (str(decision.rule), decision.distance)
     assert content["keys"] == {"tables": list(decision.tables), "bands": list(decision.bands)}
     assert content["estimated"]["jaccard"] == decision.similarity.jaccard
     # The words are those of the scheme too.
@@ -136,7 +136,7 @@ def test_json_of_the_command_is_one_document(folder: Path) -> None:
 def test_texts_that_share_no_key_say_so(tmp_path: Path) -> None:
     options = (f"text:{TEXT}", f"text:{document(200, 'far')}")
     content = data(tmp_path, *options)
-    assert (content["rule"], content["keys"]) == (Rule.NO_KEY.says, {"tables": [], "bands": []})
+    assert (content["reason"], content["keys"]) == (Rule.NO_KEY.says, {"tables": [], "bands": []})
     output = explained(tmp_path, *options, "--bits")
     assert "verdict       no duplicate: B is kept beside A\n" in output
     assert "rule          nothing in common" in output
@@ -167,12 +167,12 @@ def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
     texts = (f"text:{TEXT}", f"text:{edited(TEXT, 8)}")
     assert data(tmp_path, *texts)["verdict"] == "near duplicate"
     strict = data(tmp_path, *texts, "--set", "MIN_JACCARD=.99", "--set", "DEDUP_caution=careful")
-    assert (strict["verdict"], strict["rule"]) == ("similar", Rule.LESS_ALIKE.says)
+    assert (strict["verdict"], strict["reason"]) == ("similar", Rule.LESS_ALIKE.says)
     assert missed(strict) == ["min_jaccard", "min_containment"]
     assert strict["settings"]["min_jaccard"] == 0.99
     texts = (texts[0], f"text:{edited(TEXT, 60)}")
     paper = data(tmp_path, *texts, "--mode", "paper")
-    assert (paper["verdict"], paper["rule"]) == ("new", Rule.TOO_FAR.says)
+    assert (paper["verdict"], paper["reason"]) == ("new", Rule.TOO_FAR.says)
     assert (paper["keys"]["bands"], "bands" in explained(tmp_path, *texts, "--mode", "paper", "--bits")) == ([], False)
     short = explained(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} Yes.", "--set", "TABLES=6 choose 3", "--bits")
     assert " of 20 tables, " in short
@@ -180,7 +180,7 @@ def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
     # A bound that is none is null.
     assert data(tmp_path, "text:a", "text:b", "--set", "caution=eager")["settings"]["max_swapped"] is None
     shorter = data(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} Yes.", "--set", "MIN_TOKENS=60")
-    assert shorter["rule"].startswith("too short to compare")
+    assert shorter["reason"].startswith("too short to compare")
     assert missed(shorter) == ["min_tokens"]
     # In the paper's mode no setting moves it.
     short = (f"text:{ENGLISH}", f"text:{ENGLISH} Yes.", "--mode", "paper")
@@ -205,7 +205,7 @@ def test_what_takes_words_that_are_not_stored_is_not_made_up(tmp_path: Path) -> 
     assert (content["measures"], content["diff"]) == ([], None)
     assert (content["verdict"], content["is_certain"], content["keys"]["bands"]) == ("near duplicate", True, None)
     assert "note          Neither text nor words of A and of B are stored" in explained(tmp_path, NEAR)
-    assert data(tmp_path, NEAR, "--mode", "paper")["rule"] == Rule.PAPER.says
+    assert data(tmp_path, NEAR, "--mode", "paper")["reason"] == Rule.PAPER.says
     # Where the words decide, nobody knows.
     assert not data(tmp_path, f"text:{TEXT}", NEAR)["is_certain"]
     output = explained(tmp_path, f"text:{TEXT}", NEAR, "--bits")
@@ -245,7 +245,7 @@ def test_dropped_page_that_was_found_by_another_member(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [dict(zip((ORIGINAL, NEAR, BY_MEMBER), texts, strict=True))])
     content = data(tmp_path, BY_MEMBER)
     assert (content["record"]["original"], content["record"]["matched"]) == (ORIGINAL, NEAR)
-    assert (content["a"]["name"], content["rule"]) == (NEAR, Rule.JACCARD.says)
+    assert (content["a"]["name"], content["reason"]) == (NEAR, Rule.JACCARD.says)
     of_pair = data(tmp_path, f"text:{texts[1]}", f"text:{texts[2]}")
     assert measured(content) == measured(of_pair) | {
         "leader_jaccard": content["record"]["similarity"],
@@ -260,7 +260,7 @@ def test_dropped_page_that_was_found_by_another_member(tmp_path: Path) -> None:
 def test_why_a_copy_was_kept_is_told(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: f"{TEXT} {document(80, 'update')}"}])
     content = data(tmp_path, NEAR)
-    assert (content["verdict"], content["rule"]) == ("similar", Rule.NEW_TEXT.says)
+    assert (content["verdict"], content["reason"]) == ("similar", Rule.NEW_TEXT.says)
     assert content["notes"] == []
 
 
@@ -275,7 +275,7 @@ def test_verdict_that_no_longer_follows_is_said_to_be_so(tmp_path: Path) -> None
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}, {ORIGINAL: document(200, "changed")}])
     content = data(tmp_path, NEAR)
     assert (content["verdict"], content["record"]["distance"] < content["distance"]) == ("near duplicate", True)
-    assert content["rule"].startswith("not to be told from what is stored now (")
+    assert content["reason"].startswith("unknown from what is stored now (")
     assert content["notes"][1] == ("Its original has changed since: it is re-evaluated when it is fetched again.")
 
 
@@ -283,7 +283,7 @@ def test_dropped_in_the_mode_and_the_tables_of_the_crawl(tmp_path: Path) -> None
     near = WITHIN_3_BITS
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: near}], mode="paper", tables=TableDesign(6, 3))
     content = data(tmp_path, NEAR, "--mode", "paper")
-    assert content["rule"] == "fingerprints close together"
+    assert content["reason"] == "fingerprints close together"
     assert content["settings"]["tables"] == "6 choose 3"
 
 
@@ -314,7 +314,7 @@ def test_pages_without_text_are_dropped_for_their_bytes(tmp_path: Path) -> None:
     for key in (ORIGINAL, EXACT):
         deduplicator.decide([Document(key, make_signature(""), 0, b"0" * 16)], run_id)
     deduplicator.database.close()
-    assert data(tmp_path, EXACT)["rule"] == "the same file"
+    assert data(tmp_path, EXACT)["reason"] == "the same file"
 
 
 def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) -> None:

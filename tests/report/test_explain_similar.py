@@ -43,7 +43,7 @@ def test_a_stored_page_that_is_similar_is_explained_with_the_rule_that_is_stored
     content = data(tmp_path, B)
     # It was seen again since.
     assert (content["record"]["rule"], content["record"]["run"]) == ("replaced", "run 0")
-    assert content["rule"] == Rule.REPLACED.says
+    assert content["reason"] == Rule.REPLACED.says
     assert missed(content) == ["max_replaced", "min_numbers"]
     assert content["notes"] == []
     done = run_dedup("explain", A, folder=tmp_path)

@@ -89,7 +89,7 @@ def test_stored_words_give_all_that_the_text_gave(tmp_path: Path) -> None:
     of_texts = data(tmp_path, f"text:{TEXT}", f"text:{near}")
     # Words have no capitals.
     of_texts["diff"]["are_names_known"] = False
-    for name in ("rule", "distance", "keys", "estimated", "measures", "diff"):
+    for name in ("rule", "reason", "distance", "keys", "estimated", "measures", "diff"):
         assert content[name] == of_texts[name]
     assert len(content["diff"]["places"]) == 8
 
@@ -106,7 +106,7 @@ def test_stored_chinese_words_are_written_without_spaces(tmp_path: Path) -> None
 def test_form_filled_in_anew_shows_what_was_replaced(tmp_path: Path) -> None:
     options = tuple(f"text:{answered(TEXT, 14, who)}" for who in ("one", "other"))
     content = data(tmp_path, *options)
-    assert content["rule"] == Rule.REPLACED.says
+    assert content["reason"] == Rule.REPLACED.says
     values = measured(content)
     assert 1.25 < values["max_replaced"] <= 7
     # A name three times, and five numbers.
@@ -126,7 +126,7 @@ def test_other_signs_are_shown(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{A: first, B: second}])
     for options in ((B,), (f"text:{first}", f"text:{second}")):
         content = data(tmp_path, *options)
-        assert (content["verdict"], content["rule"]) == ("similar", Rule.SIGNS.says)
+        assert (content["verdict"], content["reason"]) == ("similar", Rule.SIGNS.says)
         assert content["signs"] == [["c++", "c#"]]
         assert "other signs   A: c++   B: c#\n" in explained(tmp_path, *options)
 
@@ -144,18 +144,18 @@ def test_another_text_in_the_same_frame_shows_what_was_rewritten(tmp_path: Path)
     frame = words(300)
     texts = [" ".join([*frame[:150], *words(60, seed), *frame[150:]]) for seed in "ab"]
     content = data(tmp_path, *(f"text:{text}" for text in texts))
-    assert (content["rule"], missed(content)) == (Rule.REWRITTEN.says, ["max_rewritten"])
+    assert (content["reason"], missed(content)) == (Rule.REWRITTEN.says, ["max_rewritten"])
     assert measured(content)["max_rewritten"] == pytest.approx(60 / 360)
 
 
 def test_of_short_texts_words_and_pairs_of_words_are_measured(tmp_path: Path) -> None:
     content = data(tmp_path, f"text:{NOTICE}", f"text:{NOTICE} morning")
-    assert content["rule"] == Rule.SHORT_ALIKE.says
+    assert content["reason"] == Rule.SHORT_ALIKE.says
     # 18 different words and 21 pairs of words in 22; one word and one pair are new.
     own = {*NOTICE.split(), *zip(NOTICE.split(), NOTICE.split()[1:], strict=False)}
     assert measured(content) == {"short_jaccard": len(own) / (len(own) + 2), "max_replaced": 0}
     other = data(tmp_path, f"text:{NOTICE}", f"text:{NOTICE.replace('3', '4')}")
-    assert (other["verdict"], other["rule"], missed(other)) == ("similar", Rule.RENUMBERED.says, [])
+    assert (other["verdict"], other["reason"], missed(other)) == ("similar", Rule.RENUMBERED.says, [])
     unlike = data(tmp_path, f"text:{document(30)}", f"text:{document(30, 'other')}")
     assert (unlike["verdict"], measured(unlike)) == ("new", {})
 
@@ -165,7 +165,7 @@ def test_of_texts_that_are_too_long_for_the_rule_words_are_not_compared(
 ) -> None:
     monkeypatch.setattr(RuleSettings, "max_compared", 199)
     content = data(tmp_path, *(f"text:{answered(TEXT, 14, who)}" for who in ("one", "other")))
-    assert (content["rule"], list(measured(content))) == (Rule.JACCARD.says, ["min_jaccard"])
+    assert (content["reason"], list(measured(content))) == (Rule.JACCARD.says, ["min_jaccard"])
     assert content["diff"]["place_count"] > 0
 
 
