@@ -91,9 +91,9 @@ def similarity(value: float) -> str:
     return f"{value:.2f}".removeprefix("0")
 
 
-def percent(share: float) -> str:
-    """Write how alike two texts are, such as `93%`; what differs in anything is never all the same."""
-    return "100%" if share >= 1 else f"{min(99, int(100 * share + 0.5))}%"
+def percent(share: float, *, is_same: bool = False) -> str:
+    """Write how alike two texts are, such as `93%`; only what is the same is all the same: estimates may be 1."""
+    return "100%" if is_same else f"{min(99, int(100 * share + 0.5))}%"
 
 
 def counted(number: int, noun: str) -> str:

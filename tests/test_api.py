@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import pickle
 import pydoc
 import re
 from collections import Counter
@@ -260,6 +261,8 @@ def test_a_table_of_decisions_has_what_a_user_needs() -> None:
         "lost": 0,
     }
     assert repr(new).count("=") == 6
+    assert pickle.loads(pickle.dumps(copy)).details == copy.details
+    assert pickle.loads(pickle.dumps(Rule.JACCARD)) is Rule.JACCARD
 
 
 def test_a_look_up_is_decided_as_a_new_text_and_remembers_nothing(tmp_path: Path) -> None:

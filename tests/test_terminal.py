@@ -107,6 +107,7 @@ def test_an_address_that_is_too_long_is_no_link() -> None:
     assert link_to("https://a.example/" + "x" * 1_000_000) == ""
 
 
-@pytest.mark.parametrize(("share", "told"), [(1.0, "100%"), (0.9999, "99%"), (0.925, "93%"), (0.0, "0%")])
+@pytest.mark.parametrize(("share", "told"), [(1.0, "99%"), (0.9999, "99%"), (0.925, "93%"), (0.0, "0%")])
 def test_what_differs_in_anything_is_never_told_to_be_all_the_same(share: float, told: str) -> None:
     assert percent(share) == told
+    assert percent(share, is_same=True) == "100%"

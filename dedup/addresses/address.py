@@ -8,7 +8,8 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 _LONGEST = 1_000
-_NUMBERS = re.compile("[0-9]+")
+# Digits of escapes are parts of letters.
+_NUMBERS = re.compile("(?:%[0-9A-Fa-f]{2})+|[0-9]+")
 
 
 class Address(NamedTuple):
@@ -58,5 +59,5 @@ def pattern_of(url: str) -> str | None:
     """Return what many addresses have in common: a URL with # for the numbers behind its host; None without any."""
     origin, _, rest = url.partition("://")
     host, _, address = rest.partition("/")
-    pattern = _NUMBERS.sub("#", address)
+    pattern = _NUMBERS.sub(lambda found: found[0] if found[0][0] == "%" else "#", address)
     return None if pattern == address else f"{origin}://{host}/{pattern}"

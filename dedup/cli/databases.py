@@ -35,7 +35,11 @@ def database_url(given: str | None) -> str:
     Raises:
         SettingsError: the settings of the project cannot be loaded.
     """
-    return next(url_of(name) for name in (given, _of_project(), os.environ.get(VARIABLE), *_of_folder()) if name)
+    if given:
+        return url_of(given)
+    # One may be named that is not there: another project beside it is not meant.
+    others = [USUAL] if _is_project() else _of_folder()
+    return next(url_of(name) for name in (_of_project(), os.environ.get(VARIABLE), *others) if name)
 
 
 @contextmanager
@@ -51,10 +55,14 @@ def has_database(url: str) -> bool:
     return parsed.get_backend_name() != "sqlite" or Path(parsed.database or "").is_file()
 
 
+def _is_project() -> bool:
+    here = any((folder / "scrapy.cfg").is_file() for folder in (Path.cwd(), *Path.cwd().parents))
+    return here and find_spec("scrapy") is not None
+
+
 def _of_project() -> str | None:
     """Return the URL that the settings of the Scrapy project here name; None: there is none, or it names none."""
-    is_project = any((folder / "scrapy.cfg").is_file() for folder in (Path.cwd(), *Path.cwd().parents))
-    if not is_project or find_spec("scrapy") is None:
+    if not _is_project():
         return None
     # Takes half a second.
     from scrapy.utils.project import ENVVAR, get_project_settings  # noqa: PLC0415

@@ -238,7 +238,7 @@ def _notes_of_record(dropped: Dropped) -> Iterator[str]:
     if record.verdict.is_duplicate and record.is_kept:
         yield "It was kept because nothing is dropped in this run (DEDUP_MARK_ONLY)."
     if dropped.is_let_go:
-        yield "Its original has changed since: it is re-evaluated when it is fetched again."
+        yield "It was released, or its original has changed since: it is re-evaluated when it is fetched again."
         return
     if record.distance != distance(dropped.original.signature.fingerprint, dropped.page.signature.fingerprint):
         other = "Its original" if record.verdict.is_duplicate else "What it resembles"
@@ -381,8 +381,9 @@ def _shown(name: str, value: float) -> str:
 
 def _recorded(record: Row) -> Iterator[tuple[str, str]]:
     when = datetime.fromtimestamp(record.decided, UTC)
+    is_same = record.verdict is Verdict.EXACT_DUPLICATE
     yield "decided", f"{when:%Y-%m-%d %H:%M:%S} UTC, run {plain(record.run)}"
-    yield "recorded", f"estimated {percent(record.similarity)} alike: {record.reason}"
+    yield "recorded", f"estimated {percent(record.similarity, is_same=is_same)} alike: {record.reason}"
 
 
 def _fingerprints(explanation: Explanation) -> Iterator[Line]:

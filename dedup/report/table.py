@@ -76,11 +76,13 @@ def table_lines(report: Report, *, is_whole: bool = False) -> Iterator[Line]:
     elif near.passed > _FIRST:
         yield f"and {counted(near.passed - _FIRST, 'more duplicate')}: --all, or -o report.html, shows them"
     explained = rows[0] if rows else next(iter(report.similar), None)
-    if explained is not None and report.explaining:
+    # What was replaced in a key, so that it can be printed, makes it another one.
+    if explained is not None and report.explaining and plain(explained.dropped) == explained.dropped:
         if not is_whole:
             yield ""
         # As one line, which can be copied.
-        command = shlex.join([*report.explaining, plain(explained.dropped)])
+        key = explained.dropped
+        command = shlex.join([*report.explaining, *(["--"] if key.startswith("-") else []), key])
         yield joined(styled(f"{'next':<{LABEL}}", HEADING), f"  {command}")
 
 
@@ -119,7 +121,8 @@ def pair_lines(rows: Iterable[Row]) -> Iterator[Line]:
         # Such addresses look the same here.
         escaped = " (escaped otherwise)" if readable(row.dropped) == readable(original) else ""
         shown = linked_beside(row.dropped, original)
-        figures = styled(f"{kind:<7}", STYLES.get(row.verdict, "")), f" {percent(row.similarity):>4}  "
+        alike = percent(row.similarity, is_same=row.verdict is Verdict.EXACT_DUPLICATE)
+        figures = styled(f"{kind:<10}", STYLES.get(row.verdict, "")), f" {alike:>4}  "
         yield joined("  ", *figures, shown, escaped, "  ", styled(f"{row.reason}{lost}", QUIET))
         if row.difference is not None:
             telling = [place for place in row.difference.places if place.kind.weight]

@@ -108,7 +108,8 @@ class Decision:
         own = Verdict.SIMILAR.value if self.verdict in (Verdict.NEW, Verdict.SIMILAR) else f"{self.verdict}, similar"
         relation = f"{self.verdict} of" if self.verdict.is_duplicate else f"{own} to"
         original = "an earlier text of this key" if self.original == self.key else plain(self.original)
-        alike = "" if self.similarity == 1 else f", {percent(self.similarity)} alike"
+        is_same = self.verdict is Verdict.EXACT_DUPLICATE or self.rule is Rule.SAME_SHORT_TEXT
+        alike = "" if is_same else f", {percent(self.similarity)} alike"
         return f"{relation} {original}{alike}" + (f": {self.rule}" if self.rule else "")
 
     def columns(self) -> dict[str, Any]:

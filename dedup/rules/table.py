@@ -179,6 +179,10 @@ class Rule(Enum):
     def __repr__(self) -> str:
         return f"Rule.{self.name}"
 
+    def __reduce_ex__(self, _: object) -> tuple[object, ...]:
+        # By its name: its conditions cannot be pickled.
+        return Rule.of, (self.short,)
+
     @classmethod
     def of(cls, short: str) -> Rule:
         """Return a rule by its `short` name."""

@@ -37,8 +37,8 @@ class PairDecision:
         """Return it in a line, such as `duplicate, 93% alike: most of the text is the same`."""
         found = "duplicate" if self.is_duplicate else "similar" if self.is_similar else "different"
         # Texts that are too short for a sketch are compared by their digests.
-        alike = 1.0 if self.rule is Rule.SAME_TEXT else self.similarity.jaccard
-        return f"{found}, {percent(alike)} alike: {self.rule}"
+        alike = percent(self.similarity.jaccard, is_same=self.rule is Rule.SAME_TEXT)
+        return f"{found}, {alike} alike: {self.rule}"
 
     @property
     def is_duplicate(self) -> bool:

@@ -26,7 +26,14 @@ from dedup.store.originals import OriginalFinder
 from dedup.store.processes import process_name
 from dedup.store.recognition import Arriving, Recognised, Recogniser
 from dedup.store.schema import documents, runs, verdicts
-from dedup.store.under_way import end_under_way, find_left_behind, find_unstored, note_under_way
+from dedup.store.under_way import (
+    end_release,
+    end_under_way,
+    find_left_behind,
+    find_released,
+    find_unstored,
+    note_under_way,
+)
 from dedup.store.unit_of_work import DecidedIds, UnitOfWork
 from dedup.store.writing import DocumentWriter, remove_old_content
 
@@ -170,8 +177,10 @@ class Deduplicator:
                 self._originals.prepare(unit, (each.keys for each in arriving if each.keys and recogniser.is_new(each)))
                 decisions = [self._decide_one(unit, recogniser, each, gone) for each in arriving]
             unit.finish()
-            if not is_stored:
-                passed_on = {each.details.document_id for each in decisions if each is not None and each.is_under_way}
+            passed_on = {each.details.document_id for each in decisions if each is not None and each.is_under_way}
+            if is_stored:
+                end_release(connection, unit.released)
+            else:
                 note_under_way(connection, passed_on, process_name())
         self._decided[run_id].update(unit.decided)
         return decisions
@@ -232,7 +241,7 @@ class Deduplicator:
             DatabaseError: nothing of it was written.
         """
         with self.database.write() as connection:
-            return self._forget(connection, find_unstored(connection, document_ids))
+            return self._take_back(connection, find_unstored(connection, document_ids))
 
     def find_dropped(self, run_id: int, document_ids: Collection[int]) -> list[tuple[str, str]]:
         """Return those of some documents that a run has dropped, and that are undecided since.
@@ -255,6 +264,7 @@ class Deduplicator:
                 stored.update(self._stored)
                 self._stored -= stored
                 end_under_way(connection, stored)
+                end_release(connection, stored)
                 yield connection
         except BaseException:
             self._stored |= stored
@@ -266,12 +276,18 @@ class Deduplicator:
         clusters = [self._writer.remove_cluster(connection, found[each]) for each in document_ids if each in found]
         return set(document_ids).union(*clusters)
 
+    def _take_back(self, connection: Connection, document_ids: Collection[int]) -> set[int]:
+        """Forget what nobody has stored; what a person has released stays so until it is stored."""
+        released = find_released(connection, document_ids)
+        end_under_way(connection, released)
+        return self._forget(connection, set(document_ids) - released)
+
     def _give_up(self, connection: Connection) -> None:
         """Forget what processes have left behind that have ended: nobody may have stored it."""
         if (now := time.monotonic()) >= self._look_at:
             self._look_at = now + _LOOK_SECONDS
             if left := find_left_behind(connection, process_name()):
-                self._forget(connection, left)
+                self._take_back(connection, left)
                 logger.info("given up: %s that a process had under way when it ended", counted(len(left), "document"))
 
     def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
@@ -299,7 +315,12 @@ class Deduplicator:
         original = answer.original
         is_of_this_run = found.stored is not None and found.stored.last_run_id == unit.run_id
         is_of_earlier_run = original is not None and original.last_run_id != unit.run_id
-        is_unstored = unchanged is None or (unchanged.id in unit.under_way and not unit.has_decided(unchanged))
+        is_released = unchanged is not None and _is_released(unit, unchanged)
+        is_unstored = (
+            unchanged is None or is_released or (unchanged.id in unit.under_way and not unit.has_decided(unchanged))
+        )
+        if is_released and unchanged is not None:
+            unit.released.add(unchanged.id)
         if unchanged is None:
             document_id = self._writer.write(unit, found, answer)
         else:
@@ -313,7 +334,7 @@ class Deduplicator:
             is_of_earlier_run=is_of_earlier_run,
         )
         # A page that was under way when its crawl was killed comes again; its verdict is there already.
-        if unchanged is None or unchanged.released or not is_of_this_run or found.is_again:
+        if unchanged is None or is_released or not is_of_this_run or found.is_again:
             unit.add_verdict(decision, answer)
         elif found.document.separate:
             # As another process of the run has decided it: its verdict stays.
@@ -328,7 +349,7 @@ class Deduplicator:
         answer = _former_answer(unit, unchanged, found.content)
         if not found.is_again:
             # What is released was never kept.
-            return Verdict.NEW if unchanged.released else Verdict.UNCHANGED, answer
+            return Verdict.NEW if _is_released(unit, unchanged) else Verdict.UNCHANGED, answer
         if answer.original is None and found.may_be_another:
             return Verdict.NEW, Answer(Match(unchanged, unchanged), Rule.SAME_SHORT_TEXT)
         return Verdict.UNCHANGED, Answer(Match(answer.original or unchanged, unchanged), Rule.SAME_TEXT)
@@ -359,6 +380,11 @@ class Deduplicator:
             signature=signature and self.scopes.mixed_signature(key, signature, space),
             body_digest=body_digest and self.scopes.mixed(key, body_digest, space),
         )
+
+
+def _is_released(unit: UnitOfWork, stored: StoredDocument) -> bool:
+    """Whether a person has made a document an original, and it was not passed on since."""
+    return bool(stored.released) and stored.id not in unit.under_way and stored.id not in unit.decided
 
 
 def _find_erased(unit: UnitOfWork, arriving: Iterable[Arriving]) -> frozenset[bytes]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, func, or_, select
+from sqlalchemy import BindParameter, Connection, bindparam, delete, func, or_, select, update
 
 from dedup.store.database import insert_into
 from dedup.store.processes import is_gone
@@ -25,6 +25,8 @@ _REMOVE = delete(under_way).where(_IDS)
 _DIGESTS: BindParameter[Any] = bindparam("digests", expanding=True)
 _OF_KEYS = select(documents.c.id).where(documents.c.key_digest.in_(_DIGESTS))
 _REMOVE_OF_KEYS = delete(under_way).where(under_way.c.document_id.in_(_OF_KEYS))
+_RELEASED = documents.c.released == 1
+_END_RELEASE = update(documents).where(_RELEASED).values(released=0)
 _OTHERS = (
     select(under_way.c.process, func.max(under_way.c.since).label("since"))
     .where(under_way.c.process != bindparam("me"))
@@ -54,9 +56,22 @@ def end_under_way(connection: Connection, ids: Collection[int]) -> None:
         connection.execute(_REMOVE, {"ids": list(ids)})
 
 
+def end_release(connection: Connection, ids: Collection[int]) -> None:
+    """Note that documents which a person has released are stored: from now on they are like all others."""
+    if ids:
+        connection.execute(_END_RELEASE.where(documents.c.id.in_(ids)))
+
+
+def find_released(connection: Connection, ids: Collection[int]) -> set[int]:
+    """Return those of some documents that a person has released, and that were not stored since."""
+    return set(connection.scalars(select(documents.c.id).where(_RELEASED, documents.c.id.in_(ids)))) if ids else set()
+
+
 def note_stored(connection: Connection, key_digests: Iterable[bytes]) -> None:
     """Note that the documents of some keys are stored, in the very transaction that stores them."""
-    connection.execute(_REMOVE_OF_KEYS, {"digests": list(key_digests)})
+    digests = {"digests": list(key_digests)}
+    connection.execute(_REMOVE_OF_KEYS, digests)
+    connection.execute(_END_RELEASE.where(documents.c.key_digest.in_(_DIGESTS)), digests)
 
 
 def find_left_behind(connection: Connection, me: str) -> list[int]:

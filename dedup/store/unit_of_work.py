@@ -52,7 +52,7 @@ _OF_ITEM = ("title", "fields", "fields_digest", "body_digest")
 _NOTE_SEEN = (
     update(documents)
     .where(documents.c.id == bindparam("seen_id"))
-    .values(last_run_id=bindparam("seen_in"), released=0, **{each: bindparam(each) for each in _OF_ITEM})
+    .values(last_run_id=bindparam("seen_in"), **{each: bindparam(each) for each in _OF_ITEM})
 )
 _VERDICTS_OF_DOCUMENT = delete(verdicts).where(
     verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
@@ -91,6 +91,7 @@ class UnitOfWork:
         has_run: whether the run is there, and was not cancelled meanwhile.
         has_erased: whether any document was erased.
         seen: the documents that were seen again.
+        released: those of them that a person has released, and that were not passed on before.
         has_changed: whether anything that was stored before is another by now, but for what was seen again.
     """
 
@@ -108,6 +109,7 @@ class UnitOfWork:
         self._seen: list[dict[str, Any]] = []
         self.has_changed = False
         self.seen: set[int] = set()
+        self.released: set[int] = set()
 
     @cached_property
     def under_way(self) -> frozenset[int]:

@@ -137,4 +137,5 @@ def told_by_json(facts: Any) -> dict[str, Any]:
 def _pair(row: dict[str, Any]) -> tuple[str, ...]:
     """A row of a page or of JSON as a table has it."""
     keys = row.get("dropped") or row["document"], row["original"]
-    return row["verdict"].split()[0], percent(row["similarity"]).rstrip("%"), row["reason"], *map(readable, keys)
+    alike = percent(row["similarity"], is_same=row["verdict"] == "exact duplicate").rstrip("%")
+    return row["verdict"].split()[0], alike, row["reason"], *map(readable, keys)

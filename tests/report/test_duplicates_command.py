@@ -58,7 +58,7 @@ def test_table_of_the_last_run_in_any_encoding(
     finished = run([sys.executable, "-m", "dedup", "duplicates", "--database", database_url], folder=tmp_path)
     assert (finished.stderr, finished.status) == ("", 0)
     assert finished.stdout.startswith("news.example, run tuesday, ")
-    assert f"exact   100%  /{shown}?copy  the same text\n" in finished.stdout
+    assert f"exact      100%  /{shown}?copy  the same text\n" in finished.stdout
 
 
 @pytest.mark.slow

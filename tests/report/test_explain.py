@@ -276,7 +276,9 @@ def test_verdict_that_no_longer_follows_is_said_to_be_so(tmp_path: Path) -> None
     content = data(tmp_path, NEAR)
     assert (content["verdict"], content["record"]["distance"] < content["distance"]) == ("near duplicate", True)
     assert content["reason"].startswith("unknown from what is stored now (")
-    assert content["notes"][1] == ("Its original has changed since: it is re-evaluated when it is fetched again.")
+    assert content["notes"][1] == (
+        "It was released, or its original has changed since: it is re-evaluated when it is fetched again."
+    )
 
 
 def test_dropped_in_the_mode_and_the_tables_of_the_crawl(tmp_path: Path) -> None:

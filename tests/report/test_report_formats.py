@@ -132,6 +132,17 @@ def test_similar_pages_of_one_pattern_are_one_row(crawls: Crawls, database: Data
     assert [line.split()[:3] for line in told[-1:]] == [["3", *pattern]]
 
 
+def test_letters_that_are_escaped_are_no_numbers_of_a_pattern(crawls: Crawls, database: Database) -> None:
+    words = [("%D0%B2", "%D0%B3"), ("%E6%B8%AF", "%E5%8F%A3")]
+    forms = [
+        [(f"https://a.example/{key}", made(seed)) for key, made in zip(pair, (text_of, form_of), strict=True)]
+        for seed, pair in enumerate(words, 40)
+    ]
+    crawls.run("forms", *forms[0], *forms[1])
+    told = section(written(database, Format.TABLE, is_whole=True), "similar pages, kept")
+    assert len(pairs_in(told)) == 2
+
+
 def test_what_there_is_none_of_is_not_told(crawls: Crawls, database: Database) -> None:
     crawls.run("new", (BUDGET, text_of(7)))
     _, *lines = table_of(database)

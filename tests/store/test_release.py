@@ -57,6 +57,21 @@ def test_what_is_released_is_kept_when_it_is_seen_again(
         assert crawl.see(key, text, b"bytes" if key == COPY else None).original == original or original is ...
 
 
+def test_what_is_released_stays_so_until_it_is_stored(crawl: Crawl) -> None:
+    assert release(crawl.database, [(None, COPY)]).released == [COPY]
+    for _ in range(2):
+        crawl.next_run()
+        [decision] = crawl.deduplicator.decide([crawl.document(COPY, CHANGED)], crawl.run, is_stored=False)
+        assert decision is not None
+        assert (decision.verdict, decision.is_under_way) == (Verdict.NEW, True)
+        # A later pipeline fails.
+        crawl.deduplicator.refuse([decision.details.document_id])
+    crawl.next_run()
+    assert [crawl.see(COPY, CHANGED).verdict for _ in range(2)] == [Verdict.NEW, Verdict.UNCHANGED]
+    crawl.next_run()
+    assert crawl.see(COPY, CHANGED).verdict is Verdict.UNCHANGED
+
+
 def test_what_is_released_is_new_once(crawl: Crawl) -> None:
     release(crawl.database, [(None, COPY)])
     verdicts = []

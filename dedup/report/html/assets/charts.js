@@ -69,7 +69,7 @@ function histograms(pairs) {
   }
   return {
     distances: [distances.map((_, bits) => String(bits)), distances],
-    similarities: [similarities.map((_, at) => percentOf((first + at) * BIN)), similarities],
+    similarities: [similarities.map((_, at) => percentOf((first + at) * BIN, (first + at) * BIN >= 1)), similarities],
   };
 }
 

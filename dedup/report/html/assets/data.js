@@ -72,7 +72,7 @@ class Pairs {
           rule: (row) => isIn(row, wanted, "rule") || this.plainRule(this.value("rule", row)).includes(wanted),
           lost: (row) => compare(this.columns.lost[row] ?? 0),
           places: (row) => compare(this.columns.places[row] ?? 0),
-          alike: (row) => compare(parseInt(percentOf(this.columns.similarity[row]), 10)),
+          alike: (row) => compare(parseInt(percentOf(this.columns.similarity[row], this.value("verdict", row) === "exact duplicate"), 10)),
         }[name],
       );
       return "";

@@ -102,7 +102,7 @@ function clusterRow(pairs, marks, cluster) {
     "article.row",
     { "aria-label": counted(cluster.size, "duplicate"), "data-said": marks.ofAll(cluster.rows) },
     make("div.figures", {}, make("strong", {}, whole(cluster.size)), make("span", {}, cluster.size === 1 ? "duplicate" : "duplicates")),
-    make("div.texts", {}, make("div.line", {}, opener(titleOf(cluster.title), addressOf(pairs.shown(cluster.original)))), make("div.line.muted", {}, `at least ${percentOf(cluster.least)} alike`, flagged)),
+    make("div.texts", {}, make("div.line", {}, opener(titleOf(cluster.title), addressOf(pairs.shown(cluster.original)))), make("div.line.muted", {}, `at least ${percentOf(cluster.least, cluster.least >= 1)} alike`, flagged)),
     groupButtons(marks, () => cluster.rows, "the whole cluster"),
   );
 }

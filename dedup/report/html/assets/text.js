@@ -27,8 +27,8 @@ function make(tag, attributes = {}, ...children) {
 
 const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 const whole = (number) => number.toLocaleString("en");
-// What differs in anything is never all the same.
-const percentOf = (share) => `${share >= 1 ? 100 : Math.min(99, Math.round(share * 100))}%`;
+// Only what is the same is all the same: estimates may be 1.
+const percentOf = (share, isSame) => `${isSame ? 100 : Math.min(99, Math.round(share * 100))}%`;
 const momentOf = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
 const ADDRESS = /^([a-z]+:\/\/)([^/?#]+)(.*)$/is;
