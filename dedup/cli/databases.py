@@ -38,8 +38,8 @@ def database_url(given: str | None) -> str:
     if given:
         return url_of(given)
     # One may be named that is not there: another project beside it is not meant.
-    others = [USUAL] if _is_project() else _of_folder()
-    return next(url_of(name) for name in (_of_project(), os.environ.get(VARIABLE), *others) if name)
+    own, others = (_of_project(), iter([USUAL])) if _is_project() else (None, _of_folder())
+    return next(url_of(name) for name in (own, os.environ.get(VARIABLE), *others) if name)
 
 
 @contextmanager
@@ -61,9 +61,7 @@ def _is_project() -> bool:
 
 
 def _of_project() -> str | None:
-    """Return the URL that the settings of the Scrapy project here name; None: there is none, or it names none."""
-    if not _is_project():
-        return None
+    """Return the URL of the database of the Scrapy project here; None: it names none, and has none of its own."""
     # Takes half a second.
     from scrapy.utils.project import ENVVAR, get_project_settings  # noqa: PLC0415
 

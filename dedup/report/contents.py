@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from dedup.console import counted, plain, readable
+from dedup.addresses.address import pattern_of
+from dedup.console import counted, percent, plain, readable
 from dedup.report.addresses import LearntRule
 from dedup.report.words import WordDiff
 from dedup.rules.documents import Verdict
@@ -206,6 +207,16 @@ class Row(NamedTuple):
         if not self.rule:
             return "decided in an earlier run"
         return str(Rule.__members__.get(self.rule.upper(), self.rule))
+
+    @property
+    def alike(self) -> str:
+        """How alike document and original are, for people."""
+        return percent(self.similarity, is_same=self.verdict is Verdict.EXACT_DUPLICATE)
+
+    @property
+    def patterns(self) -> tuple[str, str]:
+        """What the addresses of document and original have in common with others; without numbers themselves."""
+        return pattern_of(self.dropped) or self.dropped, pattern_of(self.original) or self.original
 
     def as_object(self) -> dict[str, Any]:
         """Return it for a program, without the words that differ: the reason in words, the rule by its name."""

@@ -17,7 +17,6 @@ from dedup.console import (
     joined,
     labelled,
     linked,
-    percent,
     plain,
     shortened,
     styled,
@@ -381,9 +380,8 @@ def _shown(name: str, value: float) -> str:
 
 def _recorded(record: Row) -> Iterator[tuple[str, str]]:
     when = datetime.fromtimestamp(record.decided, UTC)
-    is_same = record.verdict is Verdict.EXACT_DUPLICATE
     yield "decided", f"{when:%Y-%m-%d %H:%M:%S} UTC, run {plain(record.run)}"
-    yield "recorded", f"estimated {percent(record.similarity, is_same=is_same)} alike: {record.reason}"
+    yield "recorded", f"estimated {record.alike} alike: {record.reason}"
 
 
 def _fingerprints(explanation: Explanation) -> Iterator[Line]:

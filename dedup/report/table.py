@@ -6,7 +6,6 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from dedup.addresses.address import pattern_of
 from dedup.console import (
     EXACT,
     HEADING,
@@ -23,7 +22,6 @@ from dedup.console import (
     linked_beside,
     lost_text,
     parted,
-    percent,
     plain,
     readable,
     saved_text,
@@ -121,8 +119,7 @@ def pair_lines(rows: Iterable[Row]) -> Iterator[Line]:
         # Such addresses look the same here.
         escaped = " (escaped otherwise)" if readable(row.dropped) == readable(original) else ""
         shown = linked_beside(row.dropped, original)
-        alike = percent(row.similarity, is_same=row.verdict is Verdict.EXACT_DUPLICATE)
-        figures = styled(f"{kind:<10}", STYLES.get(row.verdict, "")), f" {alike:>4}  "
+        figures = styled(f"{kind:<10}", STYLES.get(row.verdict, "")), f" {row.alike:>4}  "
         yield joined("  ", *figures, shown, escaped, "  ", styled(f"{row.reason}{lost}", QUIET))
         if row.difference is not None:
             telling = [place for place in row.difference.places if place.kind.weight]
@@ -154,9 +151,8 @@ def _similar(rows: Iterable[Row]) -> Iterator[Line]:
     firsts: dict[tuple[str, ...], Row] = {}
     reasons: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for row in rows:
-        patterns = tuple(pattern_of(key) or key for key in (row.dropped, row.original))
-        firsts.setdefault(patterns, row)
-        reasons[patterns][row.reason] += 1
+        firsts.setdefault(row.patterns, row)
+        reasons[row.patterns][row.reason] += 1
     if not firsts:
         return
     yield styled("similar pages, kept; please review", SIMILAR)

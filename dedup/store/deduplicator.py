@@ -177,10 +177,10 @@ class Deduplicator:
                 self._originals.prepare(unit, (each.keys for each in arriving if each.keys and recogniser.is_new(each)))
                 decisions = [self._decide_one(unit, recogniser, each, gone) for each in arriving]
             unit.finish()
-            passed_on = {each.details.document_id for each in decisions if each is not None and each.is_under_way}
             if is_stored:
                 end_release(connection, unit.released)
             else:
+                passed_on = {each.details.document_id for each in decisions if each is not None and each.is_under_way}
                 note_under_way(connection, passed_on, process_name())
         self._decided[run_id].update(unit.decided)
         return decisions
@@ -311,21 +311,21 @@ class Deduplicator:
         unchanged = found.stored if found.is_unchanged else None
         if found.stored is not None and found.stored.text_digest is None and not unit.has_decided(found.stored):
             unit.delete_verdicts(found.stored.id)
-        verdict, answer = self._find(unit, found, unchanged)
+        is_released = unchanged is not None and _is_released(unit, unchanged)
+        verdict, answer = self._find(unit, found, unchanged, is_released=is_released)
         original = answer.original
         is_of_this_run = found.stored is not None and found.stored.last_run_id == unit.run_id
         is_of_earlier_run = original is not None and original.last_run_id != unit.run_id
-        is_released = unchanged is not None and _is_released(unit, unchanged)
         is_unstored = (
             unchanged is None or is_released or (unchanged.id in unit.under_way and not unit.has_decided(unchanged))
         )
-        if is_released and unchanged is not None:
-            unit.released.add(unchanged.id)
         if unchanged is None:
             document_id = self._writer.write(unit, found, answer)
         else:
             document_id = unchanged.id
             self._writer.note_seen(unit, found, unchanged)
+            if is_released:
+                unit.released.add(unchanged.id)
         decision = decision_of(
             *(verdict, found.content, answer, found.identity.key),
             is_separate=bool(found.identity.variant),
@@ -341,7 +341,9 @@ class Deduplicator:
             unit.decided.add(unchanged.id)
         return decision
 
-    def _find(self, unit: UnitOfWork, found: Recognised, unchanged: StoredDocument | None) -> tuple[Verdict, Answer]:
+    def _find(
+        self, unit: UnitOfWork, found: Recognised, unchanged: StoredDocument | None, *, is_released: bool
+    ) -> tuple[Verdict, Answer]:
         """Return what a document is if it is no duplicate, and what it is one of, or resembles."""
         if unchanged is None:
             is_new = found.stored is None or found.stored.text_digest is None
@@ -349,7 +351,7 @@ class Deduplicator:
         answer = _former_answer(unit, unchanged, found.content)
         if not found.is_again:
             # What is released was never kept.
-            return Verdict.NEW if _is_released(unit, unchanged) else Verdict.UNCHANGED, answer
+            return Verdict.NEW if is_released else Verdict.UNCHANGED, answer
         if answer.original is None and found.may_be_another:
             return Verdict.NEW, Answer(Match(unchanged, unchanged), Rule.SAME_SHORT_TEXT)
         return Verdict.UNCHANGED, Answer(Match(answer.original or unchanged, unchanged), Rule.SAME_TEXT)

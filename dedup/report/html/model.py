@@ -9,7 +9,6 @@ from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any
 
-from dedup.addresses.address import pattern_of
 from dedup.console import readable
 from dedup.report.contents import Report, Row
 from dedup.report.examining import Shortlist, examined, why_not_flagged
@@ -152,9 +151,8 @@ def _columns(rows: Sequence[Row], texts: Texts) -> dict[str, Any]:
 
 
 def _pattern_of(row: Row) -> str | None:
-    """Return the pattern of addresses that a row has in common with others; None where there is none."""
-    patterns = pattern_of(row.dropped), pattern_of(row.original)
-    return f"{patterns[0] or row.dropped} {patterns[1] or row.original}" if any(patterns) else None
+    """Return what a row has in common with others of its pattern of addresses; None where there is no pattern."""
+    return " ".join(row.patterns) if row.patterns != (row.dropped, row.original) else None
 
 
 def _cell(value: object, texts: Texts) -> object:

@@ -45,6 +45,11 @@ class Pairs {
     return this.value("verdict", row).endsWith("duplicate");
   }
 
+  /** Return how alike both pages of a row are, such as "93%". */
+  alike(row) {
+    return percentOf(this.columns.similarity[row], this.value("verdict", row) === "exact duplicate");
+  }
+
   isDropped(row) {
     return this.isDuplicate(row) && !this.columns.is_kept[row];
   }
@@ -72,7 +77,7 @@ class Pairs {
           rule: (row) => isIn(row, wanted, "rule") || this.plainRule(this.value("rule", row)).includes(wanted),
           lost: (row) => compare(this.columns.lost[row] ?? 0),
           places: (row) => compare(this.columns.places[row] ?? 0),
-          alike: (row) => compare(parseInt(percentOf(this.columns.similarity[row], this.value("verdict", row) === "exact duplicate"), 10)),
+          alike: (row) => compare(parseInt(this.alike(row), 10)),
         }[name],
       );
       return "";

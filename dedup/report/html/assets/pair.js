@@ -66,7 +66,7 @@ function pairRow(pairs, marks, row) {
   const pair = pairs.get(row);
   const said = marks.of(row);
   const relation = pairs.isDropped(row) ? "duplicate of" : pairs.isDuplicate(row) ? "kept, duplicate of" : "kept, similar to";
-  const percent = percentOf(pair.similarity, pair.verdict === "exact duplicate");
+  const percent = pairs.alike(row);
   const more = pairs.folded.get(row);
   return make(
     "article.row",
@@ -189,7 +189,7 @@ class PairDialog extends RowDialog {
         "dl.facts",
         {},
         fact("Verdict", pair.is_kept && this.pairs.isDuplicate(pair.row) ? `${pair.verdict}, kept: this run drops nothing` : pair.verdict),
-        fact("Alike", percentOf(pair.similarity, pair.verdict === "exact duplicate")),
+        fact("Alike", this.pairs.alike(pair.row)),
         ...(pair.lost ? [fact(this.pairs.isDropped(pair.row) ? "Lost" : "New text", `${counted(pair.lost, "word")} found nowhere else`)] : []),
         ...(pair.places && !pair.difference ? [fact("Different", `they differ in ${whole(pair.places)} or more places`)] : []),
         fact("Why", this.pairs.plainRule(pair.rule) || "decided in an earlier run"),
