@@ -21,7 +21,7 @@ from dedup.errors import InputError
 from dedup.readers.documents import BadRecordError
 from dedup.readers.jsonl import fields_of
 from dedup.readers.streams import BYTE_ORDER_MARK
-from dedup.report.texts import find_texts
+from dedup.report.stored_texts import find_texts
 from dedup.report.words import are_too_long, diff_words, place_line, tokens_of
 from dedup.rules.settings import RuleSettings
 from dedup.rules.two_texts import PairDecider

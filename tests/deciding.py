@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dedup.report.contents import Row, Selection
+from dedup.report.explanation import find_page
 from dedup.report.queries import open_report
-from dedup.report.texts import find_page
 from dedup.rules.decisions import Decision
 from dedup.rules.documents import Document
 from dedup.rules.measures import is_near_leader

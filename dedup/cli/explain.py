@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from contextlib import closing
 
 from dedup.cli.databases import USUAL, add_database_argument, database_url, has_database, opened
 from dedup.cli.settings_options import (
@@ -13,16 +12,16 @@ from dedup.cli.settings_options import (
     add_settings_arguments,
     make_settings,
     read_settings_options,
-    with_scheme_of,
+    settings_of,
 )
 from dedup.console import plain, print_answer, shortened
 from dedup.errors import InputError
 from dedup.readers.files import require_one_document
-from dedup.report.explanation import Explanation, as_object, explain, explain_dropped, lines
-from dedup.report.texts import TEXT_PREFIX, MadeWith, Material, Origin, Side, find_dropped, find_page, read_named
-from dedup.rules.settings import RuleSettings
-from dedup.signature.schemes import find_scheme
-from dedup.store.database import open_existing_database
+from dedup.readers.named import TEXT_PREFIX, NamedText, read_named
+from dedup.report.explanation import Explanation, Side, explain, explain_dropped, find_page
+from dedup.report.explanation_shown import as_object, lines
+from dedup.report.stored_texts import Origin
+from dedup.signature.schemes import Scheme, find_scheme
 
 _SHOWN = 60
 
@@ -60,42 +59,39 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
-    found = [_find(name, options.database or "", options.encoding) for name in options.documents]
-    settings = _settings(given, next((made_with for _, made_with in found if made_with is not None), None))
+    found = [_find(name, options) for name in options.documents]
+    settings = make_settings(given)
+    if any(isinstance(each, Side) for each in found):
+        with opened(options) as database:
+            settings = settings_of(database, given)
     scheme = find_scheme(settings.scheme)
-    a, b = (each if isinstance(each, Side) else each.side(scheme) for each, _ in found)
+    a, b = (each if isinstance(each, Side) else _signed(each, scheme) for each in found)
     return explain(a, b, settings)
 
 
 def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
     with opened(options) as database:
-        dropped = find_dropped(database, options.documents[0])
-    return explain_dropped(dropped, _settings(given, dropped.made_with))
+        return explain_dropped(database, options.documents[0], settings_of(database, given))
 
 
-def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> RuleSettings:
-    """Make settings; what a database was made with holds for its pages."""
-    if made_with is None:
-        return make_settings(given)
-    settings = {"tables": str(made_with.tables), **given}
-    return make_settings(with_scheme_of(settings, made_with.scheme, made_with.database))
+def _signed(text: NamedText, scheme: Scheme) -> Side:
+    content, signature = text.sign(scheme)
+    return Side(text.name, text.origin, signature, content, text.guessed_encoding)
 
 
-def _find(name: str, url: str, encoding: str) -> tuple[Material | Side, MadeWith | None]:
+def _find(name: str, options: argparse.Namespace) -> NamedText | Side:
+    """Return what a name stands for: a file or a literal text, else a page of the database, else a text of words."""
     require_one_document(name)
-    material = read_named(name, encoding)
-    if material is not None:
-        return material, None
+    if (text := read_named(name, options.encoding)) is not None:
+        return text
     where = f"and there is no database {USUAL}"
-    address = database_url(url)
-    if url or has_database(address):
-        with closing(open_existing_database(address)) as database:
+    if options.database or has_database(database_url(None)):
+        with opened(options) as database:
             where = f"and no such page in database {database.name}"
-            page = find_page(database, name)
-        if page is not None:
-            return page
+            if (page := find_page(database, name)) is not None:
+                return page
     if any(map(str.isspace, name)):
-        return Material(name, Origin.TEXT, name), None
+        return NamedText(name, Origin.TEXT, name)
     raise InputError(
         f"no such file: {shortened(plain(name), _SHOWN)}, {where} (use {TEXT_PREFIX}... for a literal text, or name "
         "another --database)"

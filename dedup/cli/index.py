@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
@@ -24,9 +24,8 @@ from dedup.cli.settings_options import (
     add_encoding_argument,
     add_json_argument,
     add_settings_arguments,
-    make_settings,
     read_settings_options,
-    with_scheme_of,
+    settings_of,
 )
 from dedup.compiled import require_compiled
 from dedup.console import (
@@ -49,12 +48,12 @@ from dedup.corpus.tally import about_settings
 from dedup.errors import InputError
 from dedup.readers.documents import CorpusDocument, Rejected
 from dedup.readers.files import holds_records
+from dedup.readers.named import TEXT_PREFIX, NamedText, read_named
 from dedup.readers.portions import read_files
-from dedup.report.texts import TEXT_PREFIX, Material, Origin, read_made_with, read_named
+from dedup.report.stored_texts import Origin
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS
-from dedup.store.database import Database
 from dedup.store.urls import url_of
 
 _LABEL = 14
@@ -104,7 +103,10 @@ def _build(options: argparse.Namespace) -> int:
     """Build an index of a database."""
     require_free(options.output, force=True)
     with opened(options) as database:
-        settings = _settings(database, read_settings_options(options))
+        given = read_settings_options(options)
+        settings = settings_of(database, given)
+        if settings.mode != (mode := settings_of(database, {}).mode):
+            raise InputError(f"--mode {settings.mode}: database {database.name} was made with {mode}; leave it out")
         require_compiled()
         with new_index(options.output, settings, force=options.force) as index:
             read = add_crawled(database, settings, index)
@@ -112,20 +114,6 @@ def _build(options: argparse.Namespace) -> int:
     value = {"index": str(options.output), "read": read, "added": index.contents}
     print_answer(value, [f"{options.output}: {said}"], as_json=options.json)
     return 0
-
-
-def _settings(database: Database, given: Mapping[str, str]) -> RuleSettings:
-    """Return the given settings with the scheme and the mode of a database.
-
-    Raises:
-        InputError: another one is asked for.
-    """
-    with database.read() as connection:
-        made_with = read_made_with(connection, database.name)
-    mode = made_with.mode
-    if given.get("mode", mode) != mode:
-        raise InputError(f"--mode {plain(given['mode'])}: database {database.name} was made with {mode}; leave it out")
-    return make_settings({**with_scheme_of(given, made_with.scheme, database.name), "mode": mode})
 
 
 def _add_info(parser: argparse.ArgumentParser) -> None:
@@ -192,11 +180,11 @@ def _query(options: argparse.Namespace) -> int:
     if options.fingerprints is not None:
         asked += _read_fingerprints(options.fingerprints)
     rejected: list[Rejected] = []
-    materials = [each for name in options.documents for each in _materials(name, options, rejected)]
-    if materials:
+    texts = [each for name in options.documents for each in _texts(name, options, rejected)]
+    if texts:
         require_compiled()
     saved = SavedIndex(options.index)
-    answers = [(name, found[: options.limit]) for name, found in _like(saved, materials)]
+    answers = [(name, found[: options.limit]) for name, found in _like(saved, texts)]
     near = find_near(saved, asked, options.radius, options.limit)
     answers += zip((f"{fingerprint:016x}" for fingerprint in asked), near, strict=True)
     objects = [{"query": name, "found": [asdict(each) for each in found]} for name, found in answers]
@@ -222,10 +210,10 @@ def _read_fingerprints(name: str) -> list[int]:
     return [_fingerprint(line.strip(), f"{source}: line {number:,}:") for number, line in lines if line.strip()]
 
 
-def _materials(name: str, options: argparse.Namespace, rejected: list[Rejected]) -> Iterator[Material]:
+def _texts(name: str, options: argparse.Namespace, rejected: list[Rejected]) -> Iterator[NamedText]:
     """Read what is named: one text, or the documents of a file of records; name what is none, and add it to those."""
     if name != STANDARD_INPUT and (name.startswith(TEXT_PREFIX) or not holds_records(name)):
-        yield _material(name, options.encoding)
+        yield _text(name, options.encoding)
         return
     with files.input_files([path_or_url(name)]) as found:
         for number, item in enumerate(read_files(found.files, read_options(options))):
@@ -237,22 +225,22 @@ def _materials(name: str, options: argparse.Namespace, rejected: list[Rejected])
                 rejected.append(item)
             elif isinstance(item, CorpusDocument):
                 origin = Origin.TEXT if item.html is None else Origin.HTML
-                yield Material(item.key, origin, item.text or "" if item.html is None else item.html)
+                yield NamedText(item.key, origin, item.text or "" if item.html is None else item.html)
 
 
-def _material(name: str, encoding: str) -> Material:
-    material = read_named(name, encoding)
-    if material is None:
+def _text(name: str, encoding: str) -> NamedText:
+    text = read_named(name, encoding)
+    if text is None:
         shown = shortened(plain(name), _NAME_WIDTH)
         raise InputError(f"no such file: {shown} (use {TEXT_PREFIX}... for a literal text, or --fingerprint)")
-    return material
+    return text
 
 
-def _like(saved: SavedIndex, materials: Sequence[Material]) -> Iterator[tuple[str, list[Hit]]]:
+def _like(saved: SavedIndex, texts: Sequence[NamedText]) -> Iterator[tuple[str, list[Hit]]]:
     query = IndexQuery(saved)
     scheme = find_scheme(saved.settings.scheme)
-    for material in materials:
-        yield material.name, query.like(material.side(scheme).signature)
+    for text in texts:
+        yield text.name, query.like(text.sign(scheme)[1])
 
 
 def _lines(answers: Sequence[tuple[str, list[Hit]]]) -> Iterator[Line]:

@@ -11,7 +11,7 @@ from dedup.cli.settings_options import add_json_argument
 from dedup.console import counted, plain, print_answer, readable
 from dedup.errors import InputError
 from dedup.evaluation import read_pairs
-from dedup.report.texts import find_document
+from dedup.report.stored_texts import find_document
 from dedup.store.database import Database
 from dedup.store.writing import Released, release
 

@@ -15,7 +15,8 @@ from dedup.cli.settings_options import add_encoding_argument, add_json_argument,
 from dedup.console import counted, plain, print_answer, shortened, similarity
 from dedup.errors import InputError
 from dedup.readers.files import require_one_document
-from dedup.report.texts import TEXT_PREFIX, Origin, read_named
+from dedup.readers.named import TEXT_PREFIX, read_named
+from dedup.report.stored_texts import Origin
 from dedup.simhash import HASHES, MOST_BITS, bigrams, cosine, distance, fingerprint_of, hashed, keywords, sums, words
 
 _FEATURES = re.compile(r"bigrams|(words|keywords|textrank)(?::([0-9]{1,6}))?")
@@ -71,18 +72,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _read(name: str, encoding: str) -> str:
     require_one_document(name)
-    material = read_named(name, encoding)
-    if material is None:
+    text = read_named(name, encoding)
+    if text is None:
         if name.isascii() and not any(map(str.isspace, name)):
             shown = shortened(plain(name), _TEXT)
             raise InputError(f"no such file: {shown} (use {TEXT_PREFIX}... for a literal text)")
         return name
-    if isinstance(material.content, str):
+    if isinstance(text.content, str):
         # A file ends its lines as its system does, and the last one, too.
-        return "\n".join(material.content.splitlines()) if material.origin is Origin.FILE else material.content
+        return "\n".join(text.content.splitlines()) if text.origin is Origin.FILE else text.content
     from dedup.signature.extraction import text_of  # noqa: PLC0415 -- half a second, and most texts are no HTML
 
-    return text_of(material.content)
+    return text_of(text.content)
 
 
 def _features(name: str, text: str, dictionary: str | None) -> Mapping[str, float]:

@@ -17,8 +17,8 @@ from dedup.corpus.parts import Parts
 from dedup.corpus.tally import Tally
 from dedup.corpus.writing import REPORTED
 from dedup.report.contents import Compare, LeftOut, Report, Row, Total
+from dedup.report.differences import differences_of
 from dedup.report.html.page import write_page
-from dedup.report.texts import differences_of
 from dedup.report.words import WordDiff
 from dedup.rules.documents import Verdict
 

@@ -16,7 +16,7 @@ from dedup.errors import DedupError, InputError
 from dedup.report.queries import is_of_host, last_run
 from dedup.report.render import Format, csv_cell, write_json
 from dedup.report.rows import is_duplicate
-from dedup.report.texts import find_text_as_of, read_made_with
+from dedup.report.stored_texts import find_text_as_of, stored_scheme
 from dedup.report.words import WordDiff, are_too_long, diff_words, place_line, place_text, tokens_of
 from dedup.rules.documents import Verdict
 from dedup.signature.dictionaries import registered
@@ -137,7 +137,7 @@ def _read(
             olds.add(old)
 
     yield from (ChangedPage("added", key) for key in sorted((added - moved.keys()) | first_kept))
-    scheme = read_made_with(connection, database).scheme
+    scheme = stored_scheme(connection, database)
     if not registered().keys() >= set(scheme.word_lists):
         # Where its dictionary is not at hand, jieba's words show what differs, too.
         scheme = DEFAULT

@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dedup.console import (
-    HEADING,
-    LABEL,
-    WARNING,
-    Line,
-    counted,
-    joined,
-    labelled,
-    linked,
-    plain,
-    shortened,
-    styled,
-    table,
-)
-from dedup.console import similarity as share
-from dedup.keys import TableDesign
+from sqlalchemy import Connection, select
+
+from dedup.console import plain
+from dedup.errors import InputError
 from dedup.report.contents import Row
 from dedup.report.rejoining import rejoin
-from dedup.report.table import STYLES
-from dedup.report.texts import Dropped, Origin, Side
+from dedup.report.rows import read_rows
+from dedup.report.stored_texts import Origin, find_document, find_text, stored_scheme, stored_scopes
 from dedup.report.triage import names_in
-from dedup.report.words import MOST_PLACES, WordDiff, are_too_long, diff_words, place_line, tokens_of
-from dedup.rules.documents import Match, StoredDocument, Verdict
+from dedup.report.words import WordDiff, are_too_long, diff_words, tokens_of
+from dedup.rules.documents import DUPLICATES, Match, StoredDocument, Verdict
 from dedup.rules.measures import Measure
 from dedup.rules.other_fields import other_fields, unpacked
-from dedup.rules.settings import Limits, Mode, RuleSettings
+from dedup.rules.settings import RuleSettings
 from dedup.rules.signs import differing_signs
 from dedup.rules.table import Rule, measure
 from dedup.rules.two_texts import PairDecider, PairDecision, decision_of_pair
-from dedup.signature.schemes import SCHEMES, Scheme, find_scheme
-from dedup.signature.signature import BANDS, BITS, distance
+from dedup.signature.schemes import Scheme, find_scheme
+from dedup.signature.signature import BITS, Signature, distance
+from dedup.signature.signing import bands_of_words, make_signature
 from dedup.signature.tokens import Tokens
+from dedup.store import document_rows
+from dedup.store.database import Database
+from dedup.store.schema import runs, skipped, verdicts
+from dedup.store.text_rows import find_words
 
 _NEEDS_WORDS = (Rule.NO_KEY, Rule.NOT_ALIKE)
 # What decides there is more than two texts.
@@ -47,36 +38,33 @@ _BEYOND_TEXTS = tuple(
     rule.short for rule in (Rule.SAME_SHORT_TEXT, Rule.OTHER_FIELDS, Rule.UPDATED, Rule.NEW_TEXT, Rule.MOVED)
 )
 
-_DROPPED, _MARKED = "B is dropped because of A", "B would be dropped because of A"
-_OUTCOMES = {
-    Verdict.NEW: "no duplicate: B is kept beside A",
-    Verdict.SIMILAR: "similar: B is kept beside A",
-    Verdict.UPDATED: "updated, and similar: B is kept beside A",
-    Verdict.EXACT_DUPLICATE: f"exact duplicate: {_DROPPED}",
-    Verdict.NEAR_DUPLICATE: f"near duplicate: {_DROPPED}",
-}
-_MEASURED = {
-    "min_tokens": "tokens of the shorter text",
-    "short_tokens": "tokens of the shorter text",
-    "short_jaccard": "words and pairs of words in both",
-    "min_jaccard": "Jaccard similarity",
-    "min_containment": "containment",
-    "min_length_ratio": "length ratio",
-    "max_rewritten": "rewritten in long stretches, of the shorter text",
-    "max_replaced": "short stretches replaced, of 100 words",
-    "max_added": "added in the middle, of the shorter text",
-    "max_swapped": "words swapped for the same throughout, of 100",
-    "min_numbers": "numbers in both",
-    "leader_jaccard": "Jaccard similarity",
-    "leader_containment": "containment",
-}
-_OF_100_WORDS = {"max_replaced", "max_swapped"}
-_SETTINGS_SHOWN = (
-    *("mode", "tables", "min_tokens", "short_tokens", "short_jaccard", "caution"),
-    *("max_compared", "leader_jaccard", "leader_containment"),
-)
-# Characters, and bits.
-_LONGEST_NAME, _GROUP = 300, 16
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """A document of the two that are explained.
+
+    Attributes:
+        name: what it is called: the name of a file, a key of the database, the text itself.
+        origin: where its text is from.
+        signature: its signature; where its words are not stored without them, and with bands of zeros.
+        text: its text; None where that is not stored.
+        guessed_encoding: the encoding of its file, if that was guessed.
+        title: its title; empty: nobody knows.
+        fields: its short fields, see `dedup.rules.other_fields`.
+    """
+
+    name: str
+    origin: Origin
+    signature: Signature
+    text: str | None
+    guessed_encoding: str = ""
+    title: str = ""
+    fields: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it has."""
+        return self.signature.sketch.tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,29 +149,50 @@ def explain(a: Side, b: Side, settings: RuleSettings, leader: Side | None = None
     )
 
 
-def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
+def find_page(database: Database, key: str) -> Side | None:
+    """Return a page of a database by its key, or as `dedup.console.readable` shows it; None: there is none."""
+    with database.read() as connection:
+        found = find_document(connection, key)
+        return found and _side_of(connection, database.name, found)
+
+
+def explain_dropped(database: Database, key: str, settings: RuleSettings) -> Explanation:
     """Explain why a page was dropped, or what it resembles, as a database has it.
 
-    It is decided once more, by the settings of the crawl, of which the database has but scheme and tables.
+    It is decided once more by the settings, of which the database has not all that the crawl had.
+
+    Args:
+        database: where the page is.
+        key: that of the page.
+        settings: those of the crawl.
+
+    Raises:
+        InputError: the page is unknown, or was kept and resembles no other.
     """
-    record, page = dropped.record, dropped.page
-    is_found_by_leader = record.matched == record.original
-    member = dropped.original if is_found_by_leader else dropped.member
-    explanation = explain(member, page, settings, dropped.original)
-    found, notes = explanation.decision.rule, [*explanation.notes, *_notes_of_record(dropped)]
-    if not page.tokens and dropped.has_same_bytes:
-        found = Rule.SAME_BYTES
+    with database.read() as connection:
+        page = find_document(connection, key)
+        if page is None:
+            raise InputError(_why_unknown(connection, database.name, key))
+        verdict = _telling_verdict(connection, page)
+        [record] = read_rows(connection, verdicts.c.id == verdict.id)
+        others = document_rows.find_with_leaders(connection, [verdict.original_id, verdict.matched_id])
+        original, member = others[verdict.original_id], others[verdict.matched_id]
+        a, b, leader = (_side_of(connection, database.name, each) for each in (member, page, original))
+    explanation = explain(a, b, settings, leader)
+    rule, notes = explanation.rule, [*explanation.notes, *_notes_of_record(record, page, original)]
+    if not b.tokens and page.body_digest is not None and page.body_digest == member.body_digest:
+        rule = Rule.SAME_BYTES
     elif record.rule in _BEYOND_TEXTS:
-        found = Rule.of(record.rule or "")
-    follows = found.is_duplicate if record.verdict.is_duplicate else found.is_similar or found.short == record.rule
+        rule = Rule.of(record.rule or "")
+    follows = rule.is_duplicate if record.verdict.is_duplicate else rule.is_similar or rule.short == record.rule
     if not follows:
         notes.append(
             "The verdict does not follow from what is stored now: a page has changed since, or the crawl had other "
-            "settings, which the database does not keep; give them by --mode and --set."
+            "settings, which the database does not keep; give them by --set."
         )
-    reason = found.says if follows else f"unknown from what is stored now ({found.says})"
-    told = replace(explanation, verdict=record.verdict, rule=found, reason=reason, is_certain=True)
-    return replace(told, record=record, notes=notes)
+    reason = rule.says if follows else f"unknown from what is stored now ({rule.says})"
+    found = replace(explanation, verdict=record.verdict, rule=rule, reason=reason, is_certain=True)
+    return replace(found, record=record, notes=notes)
 
 
 def _stored(side: Side) -> StoredDocument:
@@ -232,182 +241,65 @@ def _notes(a: Side, b: Side, *, is_too_long: bool) -> Iterator[str]:
         )
 
 
-def _notes_of_record(dropped: Dropped) -> Iterator[str]:
-    record = dropped.record
+def _notes_of_record(record: Row, page: StoredDocument, original: StoredDocument) -> Iterator[str]:
     if record.verdict.is_duplicate and record.is_kept:
         yield "It was kept because nothing is dropped in this run (DEDUP_MARK_ONLY)."
-    if dropped.is_let_go:
+    if record.verdict.is_duplicate and page.leader_id is None:
         yield "It was released, or its original has changed since: it is re-evaluated when it is fetched again."
         return
-    if record.distance != distance(dropped.original.signature.fingerprint, dropped.page.signature.fingerprint):
+    if record.distance != distance(original.fingerprint, page.fingerprint):
         other = "Its original" if record.verdict.is_duplicate else "What it resembles"
         yield f"{other} has changed since: distance and similarity are no longer those of the verdict."
-    if record.rule == Rule.OTHER_FIELDS.short and not other_fields(dropped.original.fields, dropped.page.fields):
+    if record.rule == Rule.OTHER_FIELDS.short and not other_fields(original.fields, page.fields):
         yield "Several things have this text, and their fields do not tell which of them it is, if it is one of them."
 
 
-def as_object(explanation: Explanation) -> dict[str, Any]:
-    """Return an explanation as an object for a program; fingerprints are hexadecimal."""
-    settings, decision = explanation.settings, explanation.decision
-    scheme = find_scheme(settings.scheme)
-    return {
-        "a": _side_object(explanation.a),
-        "b": _side_object(explanation.b),
-        "verdict": explanation.verdict,
-        "rule": explanation.rule.short,
-        "reason": explanation.reason,
-        "measures": [
-            {**each._asdict(), "limit": _json_value(each.limit), "is_met": each.is_met} for each in explanation.measures
-        ],
-        "is_certain": explanation.is_certain,
-        "distance": decision.distance,
-        "differing_bits": explanation.differing_bits,
-        "estimated": asdict(decision.similarity),
-        "keys": {"tables": decision.tables, "bands": explanation.bands},
-        "signs": explanation.signs,
-        "diff": explanation.diff and asdict(explanation.diff),
-        "record": explanation.record and explanation.record.as_object(),
-        "notes": explanation.notes,
-        "settings": {name: _json_value(value) for name, value in _shown_settings(settings)},
-        "scheme": {"name": scheme.spec, **asdict(scheme)},
-    }
-
-
-def _shown_settings(settings: RuleSettings) -> Iterator[tuple[str, object]]:
-    yield from ((name, getattr(settings, name)) for name in _SETTINGS_SHOWN)
-    yield from ((name, limit) for name, limit in settings.limits._asdict().items() if name != "max_lost")
-
-
-def _side_object(side: Side) -> dict[str, Any]:
-    return {
-        "name": side.name,
-        "origin": side.origin,
-        "tokens": side.tokens,
-        "shingles": side.signature.sketch.shingles,
-        "fingerprint": f"{side.signature.fingerprint:0{BITS // 4}x}",
-    }
-
-
-def _json_value(value: object) -> object:
-    if isinstance(value, TableDesign):
-        return str(value)
-    # JSON has no infinity; a bound that is none is null.
-    return None if value == math.inf else value
-
-
-def lines(explanation: Explanation, *, with_bits: bool = False) -> Iterator[Line]:
-    """Write an explanation; nothing in it can upset a terminal.
-
-    Args:
-        explanation: what is written.
-        with_bits: whether fingerprints and keys are shown, too.
-    """
-    yield labelled(_head(explanation))
-    yield from _differences(explanation)
-    if explanation.measures:
-        yield ""
-        yield table(("measured", ">value", "limit", "", "set by"), map(_measure, explanation.measures))
-    if explanation.record is not None:
-        yield ""
-        yield labelled(_recorded(explanation.record))
-    if with_bits:
-        yield ""
-        yield from _fingerprints(explanation)
-    for note in explanation.notes:
-        yield ""
-        yield labelled([("note", note)])
-
-
-def _head(explanation: Explanation) -> Iterator[tuple[str, Any]]:
-    if explanation.is_certain:
-        outcome, record = _OUTCOMES[explanation.verdict], explanation.record
-        if record is not None and record.is_kept:
-            outcome = outcome.replace(_DROPPED, _MARKED)
-        yield "verdict", styled(outcome, STYLES.get(explanation.verdict, ""))
-        yield "rule", explanation.reason
-    else:
-        yield "verdict", "not known: it takes the words of both"
-    for letter, side in (("A", explanation.a), ("B", explanation.b)):
-        yield letter, linked(side.name, shortened(plain(" ".join(side.name.split())), _LONGEST_NAME))
-        counts = f"{counted(side.tokens, 'token')}, {counted(side.signature.sketch.shingles, 'shingle')}"
-        yield "", f"{side.origin}; {counts}"
-    record = explanation.record
-    if record is not None and record.matched != record.original:
-        yield "original", linked(record.original, plain(record.original))
-        yield "", "A, by which B was found, is a duplicate of it"
-
-
-def _differences(explanation: Explanation) -> Iterator[Line]:
-    """Yield the places in which two texts differ, and the signs; nothing where that is not known."""
-    diff = explanation.diff
-    if diff is None:
-        return
-    yield ""
-    tokens = explanation.a.tokens, explanation.b.tokens
-    told = f"{diff.tokens_removed:,} of {tokens[0]:,} tokens of A, {diff.tokens_added:,} of {tokens[1]:,} of B"
-    if not diff.place_count:
-        is_same = explanation.verdict is Verdict.EXACT_DUPLICATE
-        yield labelled([("what differs", "nothing" if is_same else "no token, only what stands between them")])
-    else:
-        yield labelled([("what differs", f"{counted(diff.place_count, 'place')}: {told}")])
-    yield from map(place_line, diff.places)
-    signs = explanation.signs[:MOST_PLACES]
-    yield from (labelled([("other signs", f"A: {plain(a)}   B: {plain(b)}")]) for a, b in signs)
-
-
-def _measure(measure: Measure) -> tuple[Any, ...]:
-    name, limit = measure.name, measure.limit
-    value, bound = _shown(name, measure.value), _shown(name, limit)
-    if value == bound and measure.value != limit:
-        # Rounded, they would seem to be the same.
-        value, bound = f"{measure.value:.5g}", f"{limit:.5g}"
-    # Some limits are moved by no setting.
-    moved_by = name if name in RuleSettings.names() else "caution" if name in Limits._fields else ""
-    return (
-        " ".join(filter(None, (_MEASURED[name], measure.what))),
-        value,
-        ("any" if limit == math.inf else f"at {'most' if name.startswith('max_') else 'least'} {bound}"),
-        "" if measure.is_met else styled("missed", WARNING),
-        RuleSettings.full_name(moved_by) if moved_by else "",
+def _side_of(connection: Connection, database: str, stored: StoredDocument) -> Side:
+    """Make a side of a document of a database of this name."""
+    scopes = stored_scopes(connection)
+    text = find_text(connection, stored, scopes)
+    if text is not None:
+        signature = make_signature(text, stored_scheme(connection, database))
+        mixed = scopes.mixed_signature(stored.key, signature, stored.space)
+        return Side(stored.key, Origin.PAGE, mixed, text, title=stored.title, fields=stored.fields)
+    words = find_words(connection, stored.text_digest)
+    signature = Signature(
+        # A page that lost its original has no digest; nothing must be taken for the same as it.
+        stored.text_digest or document_rows.key_digest(stored.key),
+        stored.fingerprint,
+        stored.sketch,
+        bands_of_words(words),
+        words,
     )
+    origin = Origin.WORDS if words else Origin.FINGERPRINT
+    return Side(stored.key, origin, signature, None, title=stored.title, fields=stored.fields)
 
 
-def _shown(name: str, value: float) -> str:
-    if name in ("min_tokens", "short_tokens"):
-        return f"{value:,.0f}"
-    return f"{value:.3g}" if name in _OF_100_WORDS else share(value)
-
-
-def _recorded(record: Row) -> Iterator[tuple[str, str]]:
-    when = datetime.fromtimestamp(record.decided, UTC)
-    yield "decided", f"{when:%Y-%m-%d %H:%M:%S} UTC, run {plain(record.run)}"
-    yield "recorded", f"estimated {record.alike} alike: {record.reason}"
-
-
-def _fingerprints(explanation: Explanation) -> Iterator[Line]:
-    """Yield both fingerprints in binary, differing bits marked, and the keys that bring one document for the other."""
-    settings, decision, differing = explanation.settings, explanation.decision, explanation.differing_bits
-    scheme = find_scheme(settings.scheme)
-    name = next((name for name, each in SCHEMES.items() if each == scheme), None)
-    yield labelled([("scheme", scheme.spec if name is None else f"{name} = {scheme.spec}")])
-    # The most significant bits come first.
-    bits = range(BITS - 1, -1, -1)
-    for label, side in (("simhash A", explanation.a), ("simhash B", explanation.b)):
-        yield _grouped(label, "".join(str(side.signature.fingerprint >> bit & 1) for bit in bits))
-    if differing:
-        yield _grouped("  differ", "".join("^" if bit in differing else " " for bit in bits))
-    where = "within" if len(differing) <= settings.radius else "beyond"
-    tables = f"{len(decision.tables)} of {counted(settings.tables.table_count, 'table')}"
-    bands = "bands are not known" if explanation.bands is None else f"{len(explanation.bands)} of {BANDS} bands"
-    keys = tables if settings.mode is Mode.PAPER else f"{tables}, {bands}"
-    yield labelled(
-        [
-            ("distance", f"{counted(len(differing), 'bit')}, {where} the radius of {settings.radius}"),
-            ("keys shared", f"{keys}{': A is not looked at' if decision.rule is Rule.NO_KEY else ''}"),
-        ]
+def _telling_verdict(connection: Connection, page: StoredDocument) -> Any:
+    """Return the last verdict on a page, or the one before if the page is similar and was seen again unchanged."""
+    last = (
+        select(verdicts, runs.c.name)
+        .join(runs, runs.c.id == verdicts.c.run_id)
+        .where(verdicts.c.document_id == page.id)
+        .order_by(verdicts.c.id.desc())
+        .limit(1)
     )
+    row = connection.execute(last).one()
+    found: Any = row
+    if row.verdict == Verdict.UNCHANGED:
+        before = last.where(verdicts.c.verdict != Verdict.UNCHANGED.value)
+        # One on a duplicate was on what it said before.
+        found = connection.execute(before.where(verdicts.c.verdict.not_in(DUPLICATES))).first()
+    if found is None or found.original_id is None:
+        raise InputError(
+            f"{plain(page.key)} was kept, and resembles no other page: it is {row.verdict} in run {plain(row.name)}"
+        )
+    return found
 
 
-def _grouped(label: str, row: str) -> Line:
-    groups = " ".join(row[start : start + _GROUP] for start in range(0, len(row), _GROUP))
-    return joined(styled(f"{label:<{LABEL}}", HEADING), f"  {groups}")
+def _why_unknown(connection: Connection, database: str, key: str) -> str:
+    """Return what is said of a page that has no verdict: a run may have skipped it."""
+    known = select(skipped.c.reason, skipped.c.detail).where(skipped.c.key_digest == document_rows.key_digest(key))
+    if (last := connection.execute(known.order_by(skipped.c.id.desc())).first()) is not None:
+        return f"{plain(key)} was skipped: {plain(last.reason)}{f' ({plain(last.detail)})' if last.detail else ''}"
+    return f"database {database} knows no page {plain(key)}; of two texts or files name both"

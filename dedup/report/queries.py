@@ -37,8 +37,8 @@ from dedup.report.contents import (
     SkippedPage,
     Total,
 )
+from dedup.report.differences import stored_differences
 from dedup.report.rows import (
-    ROWS_AT_ONCE,
     decided,
     found,
     is_dropped,
@@ -49,7 +49,7 @@ from dedup.report.rows import (
     read_rows,
     stream,
 )
-from dedup.report.texts import PAGES, stored_differences
+from dedup.report.stored_texts import PAGES
 from dedup.rules.documents import Verdict, join_clusters
 from dedup.rules.scope import BEFORE_HOST, host_of
 from dedup.rules.settings import DedupSettings
@@ -124,9 +124,7 @@ def read_skipped(connection: Connection, run: str | None, host: str) -> Generato
     )
     order = (skipped.c.fetched.desc(), skipped.c.reason, skipped.c.id)
     statement = _skipped(select(*columns), run, host).order_by(*order)
-    # Who reads only some of them leaves no cursor of the server open.
-    with connection.execute(statement, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
-        yield from map(SkippedPage._make, rows)
+    yield from map(SkippedPage._make, stream(connection, statement))
 
 
 def read_moments(connection: Connection, where: ColumnElement[bool]) -> Iterator[tuple[float, Verdict]]:

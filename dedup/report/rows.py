@@ -74,4 +74,6 @@ def read_rows(connection: Connection, where: ColumnElement[bool]) -> Iterator[Ro
 
 def stream(connection: Connection, statement: Any) -> Iterator[Any]:
     """Yield the rows of a statement, of which not all are held in memory."""
-    return iter(connection.execute(statement, execution_options={"yield_per": ROWS_AT_ONCE}))
+    # Whoever reads only some of them leaves no cursor of the server open.
+    with connection.execute(statement, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
+        yield from rows

@@ -27,8 +27,8 @@ from dedup.errors import InputError
 from dedup.readers.documents import Keep
 from dedup.readers.streams import is_url
 from dedup.report.contents import LeftOut, Row
+from dedup.report.differences import differences_of
 from dedup.report.html.model import MOST_ROWS
-from dedup.report.texts import differences_of
 from dedup.report.words import WordDiff
 from dedup.rules.documents import Verdict
 from dedup.signature.signature import digest

@@ -22,10 +22,10 @@ from scrapy.utils.misc import load_object
 from dedup.console import program, write_lines
 from dedup.errors import InputError, SettingsError
 from dedup.report.contents import Selection
-from dedup.report.explanation import explain_dropped, lines
+from dedup.report.explanation import explain_dropped
+from dedup.report.explanation_shown import lines
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
-from dedup.report.texts import find_dropped
 from dedup.rules.settings import RuleSettings
 from dedup.stage.pending import Origins
 from dedup.stage.pipelines import NearDuplicatePipeline
@@ -101,7 +101,7 @@ def check_items(
 
 def _explain(key: str, database_url: str, settings: RuleSettings) -> None:
     with closing(open_existing_database(database_url)) as database:
-        write_lines(lines(explain_dropped(find_dropped(database, key), settings)), sys.stdout)
+        write_lines(lines(explain_dropped(database, key, settings)), sys.stdout)
 
 
 class _ItemSpider(Spider):

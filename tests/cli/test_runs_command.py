@@ -15,7 +15,7 @@ import pytest
 from crawler.frontier.schema import Entry
 from crawler.frontier.store import Changes, FrontierStore
 from dedup.cli.main import main
-from dedup.report.texts import find_page
+from dedup.report.explanation import find_page
 from dedup.store.database import Database, open_existing_database
 from tests.commands import run_dedup
 from tests.crawler.frontier.driving import unfinished

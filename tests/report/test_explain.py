@@ -200,15 +200,15 @@ def test_text_of_a_page_that_was_kept_before_it_was_dropped_is_not_taken(tmp_pat
 def test_what_takes_words_that_are_not_stored_is_not_made_up(tmp_path: Path) -> None:
     near = WITHIN_3_BITS
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: near}], mode="paper")
-    content = data(tmp_path, f"text:{TEXT}", NEAR, "--mode", "paper")
+    content = data(tmp_path, f"text:{TEXT}", NEAR)
     assert content["b"]["origin"] == "stored fingerprint and sketch, its text is not stored"
     assert (content["measures"], content["diff"]) == ([], None)
     assert (content["verdict"], content["is_certain"], content["keys"]["bands"]) == ("near duplicate", True, None)
     assert "note          Neither text nor words of A and of B are stored" in explained(tmp_path, NEAR)
-    assert data(tmp_path, NEAR, "--mode", "paper")["reason"] == Rule.PAPER.says
+    assert data(tmp_path, NEAR)["reason"] == Rule.PAPER.says
     # Where the words decide, nobody knows.
-    assert not data(tmp_path, f"text:{TEXT}", NEAR)["is_certain"]
-    output = explained(tmp_path, f"text:{TEXT}", NEAR, "--bits")
+    assert not data(tmp_path, f"text:{TEXT}", NEAR, "--mode", "checked")["is_certain"]
+    output = explained(tmp_path, f"text:{TEXT}", NEAR, "--bits", "--mode", "checked")
     assert output.startswith("verdict       not known: it takes the words of both\n")
     assert "\nrule " not in output
     assert ", bands are not known\n" in output

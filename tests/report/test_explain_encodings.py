@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from dedup.report.texts import read_named
+from dedup.readers.named import read_named
 from tests.commands import run_dedup
 from tests.report.test_explain import data, explained
 from tests.saved_indexes import save_index

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dedup.errors import DatabaseError, DedupError
-from dedup.report.texts import find_page
+from dedup.report.explanation import find_page
 from dedup.rules.decisions import Decision
 from dedup.rules.documents import Verdict
 from dedup.rules.settings import Mode
@@ -66,7 +66,7 @@ def cancel(crawl: Crawl, run: str = THE_RUN, **options: Any) -> Cancelled:
 def texts(crawl: Crawl) -> dict[str, bytes]:
     """Return the digests of what the documents hold that are there, and not to be seen again."""
     pages = {key: find_page(crawl.database, key) for key in crawl.there() - crawl.undecided()}
-    return {key: page[0].signature.text_digest for key, page in pages.items() if page is not None}
+    return {key: page.signature.text_digest for key, page in pages.items() if page is not None}
 
 
 def state(crawl: Crawl) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dedup.report.texts import find_dropped, find_page
+from dedup.report.explanation import explain_dropped, find_page
 from dedup.rules.decisions import Decision
 from dedup.rules.documents import Document, Verdict
 from dedup.signature.signature import digest
@@ -132,8 +132,10 @@ def test_documents_are_found_by_their_plain_key(start: Callable[..., Crawl], val
     with closing(open_existing_database(crawl.settings.database_url)) as database:
         found = find_page(database, KEY)
         assert found is not None
-        assert found[0].signature.fingerprint == signature_of(TEXT).fingerprint
-        assert find_dropped(database, dropped.key).record.original == KEY
+        assert found.signature.fingerprint == signature_of(TEXT).fingerprint
+        explained = explain_dropped(database, dropped.key, crawl.settings).record
+        assert explained is not None
+        assert explained.original == KEY
         assert find_page(database, "http://news.example/2") is None
         assert find_page(database, f"{KEY} (text 000000000000)") is None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import regex
 
-from dedup.report.texts import Origin, find_texts
+from dedup.report.stored_texts import Origin, find_texts
 from dedup.report.words import are_too_long, merge_neighbours
 from dedup.rules.word_comparison import TokenChange, find_changes
 from dedup.signature.normalise import normalise

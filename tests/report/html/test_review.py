@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from dedup.report.differences import stored_differences
 from dedup.report.html.full_texts import texts_of
 from dedup.report.html.serving import MOST_BYTES, ReviewServer
-from dedup.report.texts import stored_differences
 from tests.commands import run_dedup
 from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, report_on, store_pages, text_of
 from tests.report.html.reviewing import TEXTS, serving
