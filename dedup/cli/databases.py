@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from dedup.errors import SettingsError
+from dedup.cli.settings_options import make_settings
+from dedup.console import plain
+from dedup.errors import InputError, SettingsError
+from dedup.report.stored_texts import stored_settings
+from dedup.rules.settings import RuleSettings
+from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
+from dedup.signature.schemes import find_scheme
 from dedup.store.database import Database, open_existing_database
 from dedup.store.urls import parse_url, url_of
 
@@ -47,6 +53,24 @@ def opened(options: argparse.Namespace, *, read_only: bool = True) -> Iterator[D
     """Open the database that `--database` names, see `database_url`, as long as the block lasts."""
     with closing(open_existing_database(database_url(options.database), read_only=read_only)) as database:
         yield database
+
+
+def settings_of(database: Database, given: Mapping[str, str]) -> RuleSettings:
+    """Make settings of what a database was made with, and of given ones, which hold where both say something.
+
+    Raises:
+        InputError: another scheme is asked for.
+    """
+    with database.read() as connection:
+        stored = stored_settings(connection, database.name)
+    asked = make_settings(given)
+    if given.keys() & {"scheme", "dictionary"} and find_scheme(asked.scheme) != find_scheme(stored["scheme"]):
+        raise InputError(
+            f"scheme {plain(given.get('scheme', asked.scheme))}: database {database.name} was made with "
+            f"{stored['scheme']}, and signatures of two schemes cannot be compared: leave the scheme out, or give "
+            "files or texts"
+        )
+    return make_settings({**stored, **given, "scheme": stored["scheme"], "dictionary": NO_OTHER_DICTIONARY})
 
 
 def has_database(url: str) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from dedup.cli.databases import USUAL, add_database_argument, database_url, has_database, opened
+from dedup.cli.databases import USUAL, add_database_argument, database_url, has_database, opened, settings_of
 from dedup.cli.settings_options import (
     add_encoding_argument,
     add_json_argument,
     add_settings_arguments,
     make_settings,
     read_settings_options,
-    settings_of,
 )
 from dedup.console import plain, print_answer, shortened
 from dedup.errors import InputError

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dedup.cli import files
-from dedup.cli.databases import add_database_argument, opened
+from dedup.cli.databases import add_database_argument, opened, settings_of
 from dedup.cli.files_options import (
     REJECTED,
     STANDARD_INPUT,
@@ -25,7 +25,6 @@ from dedup.cli.settings_options import (
     add_json_argument,
     add_settings_arguments,
     read_settings_options,
-    settings_of,
 )
 from dedup.compiled import require_compiled
 from dedup.console import (

@@ -8,11 +8,7 @@ from typing import Any
 
 from dedup.console import plain
 from dedup.errors import InputError, SettingsError
-from dedup.report.stored_texts import stored_settings
 from dedup.rules.settings import DedupSettings, RuleSettings, unknown_rule
-from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
-from dedup.signature.schemes import find_scheme
-from dedup.store.database import Database
 
 _RULES = RuleSettings.names()
 _OF_CRAWLS = set(DedupSettings.names()).difference(_RULES)
@@ -100,24 +96,6 @@ def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
             raise SettingsError(f"{option}: {unknown_rule(plain(name), _RULES)}")
         values[name] = value.strip()
     return values
-
-
-def settings_of(database: Database, given: Mapping[str, str]) -> RuleSettings:
-    """Make settings of what a database was made with, and of given ones, which hold where both say something.
-
-    Raises:
-        InputError: another scheme is asked for.
-    """
-    with database.read() as connection:
-        stored = stored_settings(connection, database.name)
-    asked = make_settings(given)
-    if given.keys() & {"scheme", "dictionary"} and find_scheme(asked.scheme) != find_scheme(stored["scheme"]):
-        raise InputError(
-            f"scheme {plain(given.get('scheme', asked.scheme))}: database {database.name} was made with "
-            f"{stored['scheme']}, and signatures of two schemes cannot be compared: leave the scheme out, or give "
-            "files or texts"
-        )
-    return make_settings({**stored, **given, "scheme": stored["scheme"], "dictionary": NO_OTHER_DICTIONARY})
 
 
 def make_settings(values: Mapping[str, str]) -> RuleSettings:

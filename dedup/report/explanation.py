@@ -177,7 +177,8 @@ def explain_dropped(database: Database, key: str, settings: RuleSettings) -> Exp
         [record] = read_rows(connection, verdicts.c.id == verdict.id)
         others = document_rows.find_with_leaders(connection, [verdict.original_id, verdict.matched_id])
         original, member = others[verdict.original_id], others[verdict.matched_id]
-        a, b, leader = (_side_of(connection, database.name, each) for each in (member, page, original))
+        a, b = (_side_of(connection, database.name, each) for each in (member, page))
+        leader = None if member.id == original.id else _side_of(connection, database.name, original)
     explanation = explain(a, b, settings, leader)
     rule, notes = explanation.rule, [*explanation.notes, *_notes_of_record(record, page, original)]
     if not b.tokens and page.body_digest is not None and page.body_digest == member.body_digest:
