@@ -134,6 +134,9 @@ class CrawlerSettings(Settings):
         parsed(Part),
         "which part of a run this process crawls, such as `2/4`; read by `settings/cluster.py` from the environment.",
     )
+    pdf: bool = setting(
+        False, to_bool, "whether PDFs are fetched and their text is taken as that of pages is; needs `pypdfium2`."
+    )
     learn_addresses: bool = setting(
         True, to_bool, "whether addresses that [lead to copies by a rule](report.md#addresses-of-copies) are skipped."
     )

@@ -367,12 +367,12 @@ def analyse_documents(
 
 def _analyse(document: LabelledDocument, scheme: Scheme) -> AnalysedDocument:
     # Only the processes that do the work load the parser.
-    from dedup.signature.extraction import analyse_html  # noqa: PLC0415
+    from dedup.signature.pages import analyse_page  # noqa: PLC0415
 
     if document.text is not None:
         return AnalysedDocument(document.text, make_signature(document.text, scheme))
     logging.disable(logging.CRITICAL)  # what trafilatura says of single pages is of no use here
-    return AnalysedDocument(*analyse_html(document.page or b"", scheme))
+    return AnalysedDocument(*analyse_page(document.page or b"", scheme))
 
 
 def run_method(method: Method, labelled: LabelledSet, documents: dict[str, AnalysedDocument]) -> SetResult:

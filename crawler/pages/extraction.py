@@ -24,6 +24,7 @@ from dedup.signature.deflating import deflate
 from dedup.signature.extraction import MOST_MARKUP, MainText, find_text, parse_html, sign_page
 from dedup.signature.markup import parts_with_text
 from dedup.signature.normalise import clean
+from dedup.signature.pdf import PdfError, is_pdf, read_pdf
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
 
@@ -111,6 +112,7 @@ class Extraction:
         is_move: whether it is nothing but a redirect to that.
         is_shell: whether there is little but scripts, which would have to write the text.
         problem: why there is no content, where there is none.
+        refused: for which reason a PDF is skipped that gives no text, in one word.
         noindex: whether the page asks not to be stored.
         nofollow: whether it asks that none of its links be followed.
     """
@@ -125,6 +127,7 @@ class Extraction:
     is_move: bool = False
     is_shell: bool = False
     problem: str | None = None
+    refused: str | None = None
     noindex: bool = False
     nofollow: bool = False
 
@@ -161,7 +164,7 @@ def extract_page(
     content_type: str | None = None,
     refresh: str = "",
 ) -> Extraction:
-    """Take links and main text from a page, in one parse.
+    """Take links and main text from a page, in one parse; of a PDF its text.
 
     Args:
         html: the page's bytes.
@@ -173,6 +176,8 @@ def extract_page(
         content_type: what the server says that the bytes are.
         refresh: the header of this name, which asks for another address.
     """
+    if is_pdf(html):
+        return _extract_pdf(html, scheme, with_text=with_text)
     decoded = decode_html(html, content_type)
     tree = parse_html(decoded.text)
     if tree is None:
@@ -188,6 +193,15 @@ def extract_page(
         if extraction.problem is None and not extraction.is_move:
             extraction.signature = sign_page(extraction.main, scheme)
     return extraction
+
+
+def _extract_pdf(data: bytes, scheme: Scheme | None, *, with_text: bool) -> Extraction:
+    try:
+        main, title, _ = read_pdf(data, with_text=with_text)
+    except PdfError as error:
+        return Extraction(problem=str(error), refused=error.reason or None)
+    title = title[:MAX_METADATA_CHARACTERS]
+    return Extraction(main, sign_page(main, scheme), title=title) if with_text else Extraction(title=title)
 
 
 def extract_links(
@@ -256,6 +270,10 @@ def describe_page(html: bytes, url: str, *, with_text: bool, content_type: str |
         with_text: whether the main text is wanted too.
         content_type: what the server says that the bytes are.
     """
+    if is_pdf(html):
+        pdf = read_pdf(html, with_text=with_text)
+        metadata = Metadata(*(value[:MAX_METADATA_CHARACTERS] or None for value in (pdf.title, pdf.author)))
+        return Description(deflate(html), pdf.main if with_text else None, metadata=metadata)
     decoded = decode_html(html, content_type)
     tree = parse_html(decoded.text)
     main = find_text(tree) if with_text else None

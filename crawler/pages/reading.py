@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from http.client import responses
 from typing import NamedTuple
 
-from scrapy.http import HtmlResponse
+from scrapy.http import Response
 from scrapy.http.headers import Headers
 
 from crawler.page import Page, UnexaminedPage
@@ -14,6 +14,7 @@ from crawler.pages.directives import read_robots_header
 from crawler.pages.extraction import Extraction, LinkRules, content_type_of
 from crawler.request_meta import FETCHED
 from dedup.signature.charsets import decode_declared
+from dedup.signature.pdf import is_pdf
 from dedup.stage.addresses import referrer_of
 
 _MAX_VALIDATOR = 256
@@ -28,7 +29,7 @@ class ReadPage(NamedTuple):
         extraction: what was found in it.
     """
 
-    response: HtmlResponse
+    response: Response
     body_digest: bytes
     extraction: Extraction
 
@@ -47,7 +48,7 @@ class ReadPage(NamedTuple):
         content_type = content_type_of(response)
         problem = extraction.problem
         is_unread = extraction.signature is None and problem is None
-        declared = decode_declared(response.body, content_type) if is_unread else None
+        declared = decode_declared(response.body, content_type) if is_unread and not is_pdf(response.body) else None
         page = (UnexaminedPage if problem else Page)(
             url=response.url,
             html=response.body,
@@ -70,7 +71,7 @@ class ReadPage(NamedTuple):
         return page
 
 
-def head_of(response: HtmlResponse) -> bytes:
+def head_of(response: Response) -> bytes:
     """Return status and headers of a response as HTTP/1.1 has them, without what could end a line."""
     status = f"HTTP/1.1 {response.status} {responses.get(response.status, '')}".rstrip().encode()
     pairs = [(name, value) for name, values in response.headers.items() for value in values]

@@ -7,7 +7,7 @@ import time
 from hashlib import blake2b
 from http import HTTPStatus
 from typing import Self
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -22,14 +22,15 @@ from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.revisits import Revisits
 from crawler.pages.store import Visit
 from crawler.request_meta import KIND, LAST_VISIT, NOT_MODIFIED, PAGE, PASSED_OVER, is_page
+from crawler.settings import CrawlerSettings
 from crawler.spider.redirects import count_returns
 from dedup.readers.responses import media_type
 from dedup.stage.pipelines import NearDuplicatePipeline
-from dedup.stage.project import read_item_settings
+from dedup.stage.project import read_item_settings, settings_of
 
 _FOR_GOOD = (301, 308)
 _FEEDS = ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/xml", "text/xml")
-
+_PDF, _ANYTHING = ("application/pdf", "application/x-pdf"), "application/octet-stream"
 
 # Smaller ones are fetched whole: their status tells more than their type.
 _STOP_ABOVE_BYTES = 65_536
@@ -142,12 +143,14 @@ class BreakingOffMiddleware:
     It has to be closer to the downloader than Scrapy's middleware that retries.
     """
 
-    def __init__(self, arguments: SiteArguments) -> None:
+    def __init__(self, arguments: SiteArguments, *, reads_pdf: bool) -> None:
         self._arguments = arguments
+        self._reads_pdf = reads_pdf
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware = cls(crawler.spider.arguments)  # type: ignore[union-attr]
+        reads_pdf = settings_of(crawler, CrawlerSettings).pdf
+        middleware = cls(crawler.spider.arguments, reads_pdf=reads_pdf)  # type: ignore[union-attr]
         crawler.signals.connect(middleware.headers_received, signals.headers_received)
         return middleware
 
@@ -155,7 +158,8 @@ class BreakingOffMiddleware:
         """Handle the signal.
 
         Raises:
-            StopDownload: it is neither HTML nor a feed that the crawl starts with, and large or of unknown length.
+            StopDownload: it is neither HTML, nor a feed that the crawl starts with, nor a PDF where these are read, and
+                large or of unknown length.
         """
         if not is_page(request.meta.get(KIND)) or b"Location" in headers:
             return
@@ -163,8 +167,12 @@ class BreakingOffMiddleware:
         # An unknown length comes as None or as a string.
         is_small = isinstance(body_length, int) and body_length <= _STOP_ABOVE_BYTES
         may_be_feed = (b"xml" in content_type or b"json" in content_type) and self._arguments.is_start(request)
-        may_be_feed |= media_type([content_type.decode("latin-1")]) in _FEEDS
-        if b"html" not in content_type and not is_small and not may_be_feed:
+        kind = media_type([content_type.decode("latin-1")])
+        may_be_feed |= kind in _FEEDS
+        # Some servers know no better name for what people are to download.
+        is_named_pdf = kind == _ANYTHING and urlsplit(request.url).path.lower().endswith(".pdf")
+        may_be_pdf = self._reads_pdf and (kind in _PDF or is_named_pdf)
+        if b"html" not in content_type and not (is_small or may_be_feed or may_be_pdf):
             raise StopDownload(fail=True)
 
     def process_exception(self, request: Request, exception: Exception) -> Response | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from scrapy.http import HtmlResponse, Response
 
@@ -19,6 +18,7 @@ from crawler.spider.sitemaps import SitemapError, SitemapReader, has_feed
 from crawler.spider.soft_errors import MAYBE_GONE, NOT_FOUND, SoftErrors
 from dedup.console import plain
 from dedup.readers.responses import NOT_HTML
+from dedup.signature.pdf import is_pdf
 
 logger = logging.getLogger(__name__)
 
@@ -60,32 +60,42 @@ class Outcomes:
     Args:
         rules: which links are its own, and whether pages may ask not to be stored.
         reader: reads pages.
+        reads_pdf: whether PDFs are pages.
         sitemaps: reads feeds.
         soft_errors: knows answers that hold no content.
         follows: whether it is gone on to where a page leads.
     """
 
     def __init__(
-        self, rules: LinkRules, reader: PageReader, sitemaps: SitemapReader, soft_errors: SoftErrors, *, follows: bool
+        self,
+        rules: LinkRules,
+        reader: PageReader,
+        sitemaps: SitemapReader,
+        soft_errors: SoftErrors,
+        *,
+        reads_pdf: bool,
+        follows: bool,
     ) -> None:
         self._rules = rules
         self._reader = reader
         self._sitemaps = sitemaps
         self._soft_errors = soft_errors
+        self._reads_pdf = reads_pdf
         self._follows = follows
         self._has_warned_of_shells = False
 
     async def of(self, response: Response, *, with_links: bool, with_feeds: bool) -> Outcome:
         """Return what a response comes to, with its links where they are wanted, and the feeds that it names."""
         if is_known_duplicate(response):
-            known = ReadPage(cast("HtmlResponse", response), response.meta[LAST_VISIT].body_digest, Extraction())
+            known = ReadPage(response, response.meta[LAST_VISIT].body_digest, Extraction())
             return Outcome() if PASSED_OVER in response.flags else Outcome(known, is_page=True)
         if not response.body.strip():
             return Outcome(reason="empty")
         is_feed = has_feed(response.body)
         if is_feed and with_links:
             return await self._of_feed(response)
-        if is_feed or not isinstance(response, HtmlResponse) or response.body.startswith(NOT_HTML):
+        is_other = not isinstance(response, HtmlResponse) or response.body.startswith(NOT_HTML)
+        if is_feed or (is_other and not (self._reads_pdf and is_pdf(response.body))):
             return Outcome(reason="not_html")
         read = await self._reader.read(response, with_links=with_links)
         extraction = read.extraction
@@ -123,6 +133,8 @@ class Outcomes:
         return NOINDEX if noindex and reason != MAYBE_GONE else reason
 
     async def _why_no_content(self, read: ReadPage, *, was_page: bool) -> str | None:
+        if is_pdf(read.response.body):
+            return read.extraction.refused
         if not read.extraction.is_shell:
             return await self._soft_errors.reason(read.response, read.extraction, was_page=was_page)
         if not self._has_warned_of_shells and self._reader.mode_of(read.response.url) is JavaScript.OFF:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from scrapy.crawler import Crawler
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 
 from crawler.pages.extraction import Extraction, LinkRules, content_type_of, extract_links, extract_page
 from crawler.pages.reading import ReadPage
@@ -16,6 +16,7 @@ from crawler.spider.browser import Browser, RenderingError
 from crawler.warc.replaying import FLAG
 from dedup.readers.responses import ONLY_BEGINNING
 from dedup.signature.normalise import clean
+from dedup.signature.pdf import COSTLY, is_pdf
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import digest
 from dedup.stage.pipelines import NearDuplicatePipeline
@@ -43,7 +44,7 @@ class PageReader:
         """Return whether pages of a host are rendered."""
         return self._browser.mode_of(url)
 
-    async def read(self, response: HtmlResponse, *, with_links: bool) -> ReadPage:
+    async def read(self, response: Response, *, with_links: bool) -> ReadPage:
         """Return what a page holds; without text where the database has seen its bytes before."""
         # What the server has not sent again is stored as it was rendered.
         is_sent = not {NOT_MODIFIED, PASSED_OVER, FLAG} & set(response.flags)
@@ -65,7 +66,7 @@ class PageReader:
             extraction.problem = extraction.problem or ONLY_BEGINNING
         return ReadPage(response, body_digest, extraction)
 
-    async def extract(self, response: HtmlResponse, *, with_text: bool = True, with_links: bool = False) -> Extraction:
+    async def extract(self, response: Response, *, with_text: bool = True, with_links: bool = False) -> Extraction:
         """Return what a page holds as it is; why, and its links, where it could not be analysed."""
         pool = Workers.of(self._crawler)
         content_type = content_type_of(response)
@@ -83,6 +84,8 @@ class PageReader:
             )
         except Exception as error:  # whatever a library makes of a broken page, the page is not lost
             problem = f"no text could be extracted: {type(error).__name__}: {error}"
+        if is_pdf(response.body):
+            return Extraction(problem=problem, refused=COSTLY)
         try:
             return await pool.run(
                 extract_links, response.body, response.url, self._rules, problem, content_type, with_links=with_links
@@ -90,7 +93,9 @@ class PageReader:
         except Exception as error:  # likewise
             return Extraction(problem=f"{problem}; nor links: {type(error).__name__}: {error}")
 
-    async def _render(self, response: HtmlResponse) -> HtmlResponse:
+    async def _render(self, response: Response) -> Response:
+        if not isinstance(response, HtmlResponse) or is_pdf(response.body):
+            return response
         try:
             return await self._browser.render(response)
         except RenderingError as error:

@@ -60,6 +60,7 @@ from dedup.addresses.learning import AddressRules
 from dedup.errors import SettingsError
 from dedup.rules.decisions import Decision
 from dedup.signature.normalise import clean
+from dedup.signature.pdf import require_pdfium
 from dedup.signature.schemes import find_scheme
 from dedup.stage.addresses import LAST
 from dedup.stage.pending import document_dropped, document_kept
@@ -74,7 +75,6 @@ T = TypeVar("T")
 _REMEMBERED = 50_000
 _AT_ONCE = 50
 
-_IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
 _GONE = (404, 410)
 
 
@@ -124,6 +124,7 @@ class SiteSpider(Spider):
         # themselves would take ten times the memory.
         self._scheduled: LocalCache[int, None] = LocalCache(_REMEMBERED)
         self.patterns = AddressPatterns()
+        self._ignored_endings: tuple[str, ...] = ()
         self._named: list[Request] = []
 
     @classmethod
@@ -169,13 +170,23 @@ class SiteSpider(Spider):
         spider.archives = _open_archives(crawler, arguments) if not cls._is_tried_out() else None
         spider.browser = Browser.from_crawler(crawler)
         spider.address_rules = AddressRules(read_address_rules(crawler))
-        spider.learns = settings_of(crawler, CrawlerSettings).learn_addresses
+        settings = settings_of(crawler, CrawlerSettings)
+        try:
+            if settings.pdf:
+                require_pdfium("CRAWLER_PDF = True")
+        except SettingsError as error:
+            refuse_to_start(error)
+        spider.learns = settings.learn_addresses
+        read = {"pdf"} if settings.pdf else set()
+        spider._ignored_endings = tuple(f".{each}" for each in IGNORED_EXTENSIONS if each not in read)
         probes = not arguments.warc and not cls._is_tried_out()
         spider._sitemaps = SitemapReader(crawler, rules)
         spider.reader = PageReader(crawler, rules, scheme, spider.browser)
         spider.soft_errors = SoftErrors(crawler, spider.reader.extract, arguments.urls, probes=probes)
         follows = spider.archives is None
-        spider._outcomes = Outcomes(rules, spider.reader, spider._sitemaps, spider.soft_errors, follows=follows)
+        spider._outcomes = Outcomes(
+            rules, spider.reader, spider._sitemaps, spider.soft_errors, reads_pdf=settings.pdf, follows=follows
+        )
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
         crawler.signals.connect(spider.note_verdict, document_kept)
@@ -397,7 +408,7 @@ class SiteSpider(Spider):
             if self.patterns.is_over(url):
                 self.crawler.stats.inc_value("crawler/links_nothing_new")
                 continue
-            if urlsplit(url).path.lower().endswith(_IGNORED_ENDINGS):
+            if urlsplit(url).path.lower().endswith(self._ignored_endings):
                 self.crawler.stats.inc_value(LINKS_NOT_HTML)
                 continue
             request = self.make_request(PAGE, url, depth)

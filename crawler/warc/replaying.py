@@ -22,6 +22,7 @@ from scrapy.http.headers import Headers
 
 from crawler.reasons import Refused
 from crawler.request_meta import CUT_OFF, FETCHED, RECORD, ROW
+from crawler.settings import CrawlerSettings
 from dedup.console import counted, plain
 from dedup.errors import InputError, SettingsError
 from dedup.readers.documents import BadRecordError, CorpusFile, storable
@@ -37,6 +38,7 @@ from dedup.readers.warc import (
     read_record,
     target_of,
 )
+from dedup.stage.project import settings_of
 
 logger = logging.getLogger(__name__)
 
@@ -80,6 +82,7 @@ class Archives:
     """
 
     def __init__(self, crawler: Crawler, paths: Sequence[str]) -> None:
+        self._with_pdf = settings_of(crawler, CrawlerSettings).pdf
         self._limit = crawler.settings.getint("DOWNLOAD_MAXSIZE") or _NO_LIMIT
         for path in filter(is_url, paths):
             raise SettingsError(f"warc {path}: lies elsewhere; copy it to this machine")
@@ -161,7 +164,7 @@ class Archives:
         header = record.rec_headers.get_header
         is_page, kind = kind_of(record)
         if is_page is None:
-            is_page = found.block is not None and holds_page(record, body_of(found, self._limit).data)
+            is_page = found.block is not None and self._holds_page(record, body_of(found, self._limit).data)
         if is_page and record.rec_type != "conversion":
             return self._remember(map(header, _REFERENCES.values()), Location(file, found.start, found.number))
         if not _is_seen_again(record):
@@ -178,6 +181,9 @@ class Archives:
         if "html" in kind.lower():
             self._note_missing(record, reference)
         return None
+
+    def _holds_page(self, record: Any, body: bytes) -> bool:
+        return holds_page(record, body, with_pdf=self._with_pdf)
 
     def _note_missing(self, record: Any, reference: str | None) -> None:
         """Note a page whose content was not found yet; nobody has that of a copy that is nearly its original."""

@@ -15,7 +15,7 @@ from dedup.corpus.outputs import FORMATS
 from dedup.errors import InputError
 from dedup.readers.documents import DATE_FIELD, Keep, ReadOptions
 from dedup.readers.files import KNOWN, FoundFiles
-from dedup.readers.streams import is_url
+from dedup.readers.streams import is_url, load_optional
 
 if TYPE_CHECKING:
     # Takes a quarter of a second to load.
@@ -78,12 +78,17 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html-field", metavar="NAME", help="of HTML without a text; default: html, raw_html, ...")
     parser.add_argument("--key-field", metavar="NAME", help="of the key; default: url, id, ..., else file and line")
     parser.add_argument("--max-bytes", type=int, default=defaults.max_bytes, metavar="N", help="reject longer records")
+    parser.add_argument("--pdf", action="store_true", help="read PDFs in WARC files, too")
     parser.add_argument("--allow-rejects", action="store_true", help="status 0, and not 3, if some cannot be read")
 
 
 def read_options(options: argparse.Namespace) -> ReadOptions:
     """Return how documents are found in files, of the arguments that `add_field_arguments` adds."""
-    return ReadOptions(tuple(options.text_field), options.html_field, options.key_field, options.max_bytes)
+    if options.pdf:
+        load_optional("pypdfium2", "pypdfium2", "--pdf", extra="pdf")
+    return ReadOptions(
+        tuple(options.text_field), options.html_field, options.key_field, options.max_bytes, pdf=options.pdf
+    )
 
 
 def shared_options(options: argparse.Namespace) -> dict[str, Any]:

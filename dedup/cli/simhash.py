@@ -17,6 +17,7 @@ from dedup.errors import InputError
 from dedup.readers.files import require_one_document
 from dedup.readers.named import TEXT_PREFIX, read_named
 from dedup.report.stored_texts import Origin
+from dedup.signature.schemes import DEFAULT
 from dedup.simhash import HASHES, MOST_BITS, bigrams, cosine, distance, fingerprint_of, hashed, keywords, sums, words
 
 _FEATURES = re.compile(r"bigrams|(words|keywords|textrank)(?::([0-9]{1,6}))?")
@@ -81,9 +82,7 @@ def _read(name: str, encoding: str) -> str:
     if isinstance(text.content, str):
         # A file ends its lines as its system does, and the last one, too.
         return "\n".join(text.content.splitlines()) if text.origin is Origin.FILE else text.content
-    from dedup.signature.extraction import text_of  # noqa: PLC0415 -- half a second, and most texts are no HTML
-
-    return text_of(text.content)
+    return text.sign(DEFAULT)[0]
 
 
 def _features(name: str, text: str, dictionary: str | None) -> Mapping[str, float]:

@@ -32,6 +32,7 @@ from dedup.readers.streams import load_pyarrow
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.signature.charsets import decode_html
 from dedup.signature.deflating import deflate
+from dedup.signature.pdf import is_pdf
 from dedup.signature.signature import SIGNATURE
 
 
@@ -164,7 +165,9 @@ def record_of(document: CorpusDocument, text: str | None) -> bytes:
     """
     record = document.record
     if isinstance(record, Page):
-        own = {"html": decode_html(document.html or b"").text} if text is None else {"text": text}
+        # Of a PDF that could not be read there is nothing that can stand in a line of text.
+        page = "" if is_pdf(document.html or b"") else decode_html(document.html or b"").text
+        own = ({"html": page} if page else {}) if text is None else {"text": text}
         record = {**record.fields, **own}
     return record if isinstance(record, bytes) else to_json(record)
 

@@ -12,7 +12,8 @@ from dedup.errors import DedupError, reason_of
 from dedup.readers.documents import CorpusDocument, Item
 from dedup.rules.documents import title_in_line
 from dedup.signature.analysis import sign_texts
-from dedup.signature.extraction import MainText, MarkupError, find_text, parse_html, sign_page
+from dedup.signature.extraction import PageError, sign_page
+from dedup.signature.pages import read_page
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import SIGNATURE, Texts, digest
 from dedup.workers.pool import WorkerDiedError, WorkerPool
@@ -99,7 +100,7 @@ def sign(contents: Sequence[str | bytes], scheme_name: str, *, with_words: bool 
     try:
         return _sign(contents, find_scheme(scheme_name), with_words=with_words)
     except Exception as error:  # no page may end a run, whatever parsers raise
-        if isinstance(error, DedupError) and not isinstance(error, MarkupError):
+        if isinstance(error, DedupError) and not isinstance(error, PageError):
             raise
         if len(contents) == 1:
             if isinstance(error, MemoryError):
@@ -132,9 +133,9 @@ async def sign_safely(pool: WorkerPool, contents: Sequence[str | bytes], scheme_
 
 
 def _sign(contents: Sequence[str | bytes], scheme: Scheme, *, with_words: bool) -> Signatures:
-    read = {place: _read_page(content) for place, content in enumerate(contents) if isinstance(content, bytes)}
+    read = {place: read_page(content) for place, content in enumerate(contents) if isinstance(content, bytes)}
     mains = {place: main for place, (main, _) in read.items()}
-    titles = {place: title for place, (_, title) in read.items()}
+    titles = {place: title_in_line(title) for place, (_, title) in read.items()}
     pages = {place: main.text for place, main in mains.items()}
     texts = Texts.of([each if isinstance(each, str) else pages[place] for place, each in enumerate(contents)])
     rows, words = sign_texts(texts, scheme, with_words=with_words or bool(pages))
@@ -147,11 +148,3 @@ def _sign(contents: Sequence[str | bytes], scheme: Scheme, *, with_words: bool) 
         identity = page_identity(digest(content)) if isinstance(content, bytes) else bytes(16)
         rows["digest"][place] = np.frombuffer(identity, np.uint64)
     return Signatures(rows, np.diff(texts.offsets), words or [b""] * len(rows), pages, titles, {})
-
-
-def _read_page(html: bytes) -> tuple[MainText, str]:
-    """Return the main text of a page, and its title."""
-    tree = parse_html(html)
-    # Finding the text takes what is no text out of the tree.
-    title = "" if tree is None else title_in_line(tree.findtext(".//title") or "")
-    return find_text(tree), title

@@ -92,12 +92,14 @@ class ReadOptions:
         key_field: the one with the key; None: the first under a common name that has any, and where none has, the
             file's name and the line.
         max_bytes: a line, row, record or file with more bytes is rejected, and never held whole.
+        pdf: whether PDFs in archives are pages, too.
     """
 
     text_fields: tuple[str, ...] = ()
     html_field: str | None = None
     key_field: str | None = None
     max_bytes: int = 64 * MEGABYTE
+    pdf: bool = False
 
     def __post_init__(self) -> None:
         # No file takes a larger number.

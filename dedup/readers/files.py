@@ -29,7 +29,7 @@ from dedup.readers.streams import (
 )
 from dedup.workers.pool import PRELOAD
 
-KNOWN = "JSON, JSONL, CSV, TSV (also .gz, .zst), Parquet, WARC and WET (also .gz), .txt, .html"
+KNOWN = "JSON, JSONL, CSV, TSV (also .gz, .zst), Parquet, WARC and WET (also .gz), .txt, .html, .pdf"
 
 # A zstd file may begin with a frame to be skipped, as those of pzstd do.
 _MAGIC = {"gzip": re.compile(rb"\x1f\x8b"), "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")}
@@ -61,6 +61,7 @@ class Format(NamedTuple):
 
 
 _JSONL, _CSV, _PLAIN = Format("jsonl"), Format("csv_tables"), Format("plain")
+_PDF = Format("pdf", compressions=(), is_checked=True)
 _WARC = Format("warc", compressions=(".gz",), is_checked=True)
 
 # Parquet compresses by itself, and a WARC file by zstd needs a dictionary that it does not always bring.
@@ -76,6 +77,7 @@ FORMATS = {
     ".txt": _PLAIN,
     ".html": _PLAIN,
     ".htm": _PLAIN,
+    ".pdf": _PDF,
 }
 
 
@@ -212,7 +214,7 @@ def check_file(path: str, name: str, key_start: int, status: FileStatus | None =
 
 def holds_records(path: str) -> bool:
     """Return whether a file holds records, each of them a document, by its name; others hold one document."""
-    return _format_of(path)[0] not in (None, _PLAIN)
+    return _format_of(path)[0] not in (None, _PLAIN, _PDF)
 
 
 def require_one_document(name: str) -> None:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dedup.console import plain
-from dedup.errors import InputError
+from dedup.errors import InputError, SettingsError
 from dedup.report.stored_texts import Origin
 from dedup.signature.charsets import guess_charset
+from dedup.signature.pdf import is_pdf
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
 from dedup.signature.signing import make_signature
@@ -24,9 +25,6 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-# A PDF can be nothing but ASCII.
-_PDF = b"%PDF-"
-
 TEXT_PREFIX = "text:"
 
 _HTML_SUFFIXES = {".html", ".htm", ".xhtml"}
@@ -44,7 +42,7 @@ class NamedText:
     Attributes:
         name: the name of the file, the text itself, or the key of a record.
         origin: where it is from.
-        content: a text, or the bytes of an HTML page.
+        content: a text, or the bytes of a page.
         guessed_encoding: the encoding of its file, if that was guessed.
     """
 
@@ -54,13 +52,21 @@ class NamedText:
     guessed_encoding: str = ""
 
     def sign(self, scheme: Scheme) -> tuple[str, Signature]:
-        """Return its text, of a page the main text, and its signature by a scheme."""
+        """Return its text, of a page the main text, and its signature by a scheme.
+
+        Raises:
+            InputError: it is a PDF that gives no text.
+        """
         if isinstance(self.content, str):
             return self.content, make_signature(self.content, scheme)
         # Half a second, and most texts are no HTML.
-        from dedup.signature.extraction import analyse_html  # noqa: PLC0415
+        from dedup.signature.extraction import PageError  # noqa: PLC0415
+        from dedup.signature.pages import analyse_page  # noqa: PLC0415
 
-        return analyse_html(self.content, scheme)
+        try:
+            return analyse_page(self.content, scheme)
+        except (PageError, SettingsError) as error:
+            raise InputError(f"{plain(self.name)}: {error}") from None
 
 
 def read_named(name: str, encoding: str = "") -> NamedText | None:
@@ -89,6 +95,8 @@ def read_named(name: str, encoding: str = "") -> NamedText | None:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
+    if is_pdf(data):
+        return NamedText(name, Origin.PDF, data)
     shown = plain(name)
     if path.suffix.lower() in _HTML_SUFFIXES or _HTML.match(data):
         require_text(data, shown, encoding)
@@ -99,8 +107,6 @@ def read_named(name: str, encoding: str = "") -> NamedText | None:
 
 def require_text(data: bytes, name: str, encoding: str = "") -> None:
     """Refuse a file that is no text, such as a picture; see `decode` for the arguments."""
-    if data.startswith(_PDF):
-        raise InputError(f"{name}: a PDF; give the text that is in it")
     if b"\0" in data and not encoding and _marked(data) is None:
         raise _binary(name)
 

@@ -1,4 +1,4 @@
-"""Files that are one document each: plain text, whose record is key and text, and HTML."""
+"""Files that are one document each: plain text, whose record is key and text, and pages, of HTML or PDF."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def _document(file: CorpusFile, position: Position, options: ReadOptions) -> Cor
     record: Record
     text: str | None
     html: bytes | None
-    if ".htm" in file_name(file.path).lower()[-9:]:
+    name = file_name(file.path).lower()
+    if ".htm" in name[-9:] or name.endswith(".pdf"):
         text, html, record = None, data, Page({"key": file.key})
     else:
         text, html = _decoded(data), None

@@ -36,6 +36,7 @@ from dedup.readers.responses import (
 )
 from dedup.readers.streams import DAMAGE, RemoteReadError, load_optional, open_raw, why_damaged
 from dedup.signature.charsets import UTF_8, decode_declared
+from dedup.signature.pdf import is_pdf
 
 _READ = 1 << 16
 
@@ -134,7 +135,7 @@ def _item(found: Found, file: CorpusFile, position: Position, options: ReadOptio
         return Skipped(position, kind) if kind else None
     try:
         body = body_of(found, options.max_bytes)
-        if not holds_page(found.record, body.data):
+        if not holds_page(found.record, body.data, with_pdf=options.pdf):
             return Skipped(position, ("not html" if is_page else kind) if body.data.strip() else "empty")
         url = storable(target_of(found.record))
     except BadRecordError as error:
@@ -150,7 +151,7 @@ def _item(found: Found, file: CorpusFile, position: Position, options: ReadOptio
 def _in_utf_8(html: bytes, record: Any) -> bytes:
     """Return a page as it is, or in UTF-8 where its server has said, and nobody else may know, what its bytes mean."""
     content_type = "".join(_types_of(record)[-1:])
-    if "charset" not in content_type.lower() or UTF_8 in content_type.lower():
+    if "charset" not in content_type.lower() or UTF_8 in content_type.lower() or is_pdf(html):
         return html
     declared = decode_declared(html, content_type)
     return html if declared is None or declared.charset == UTF_8 else declared.text.encode("utf-8", "replace")
@@ -176,9 +177,11 @@ def kind_of(record: Any) -> tuple[bool | None, str]:
     return may_be_html(types, *names), next(filter(None, types), "no content type")
 
 
-def holds_page(record: Any, body: bytes) -> bool:
-    """Return whether what `kind_of` does not exclude is a page, by what is decoded of it."""
-    return bool(body.strip()) and (record.rec_type == "conversion" or is_html(body, *_names_of(record)))
+def holds_page(record: Any, body: bytes, *, with_pdf: bool = False) -> bool:
+    """Return whether what `kind_of` does not exclude is a page, by what is decoded of it; or a PDF, if it may be."""
+    if not body.strip():
+        return False
+    return record.rec_type == "conversion" or is_html(body, *_names_of(record)) or (with_pdf and is_pdf(body))
 
 
 def _names_of(record: Any) -> tuple[list[str], str, str]:

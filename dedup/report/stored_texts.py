@@ -36,6 +36,7 @@ class Origin(StrEnum):
 
     FILE = "file, read as text"
     HTML = "file, the main text of its HTML"
+    PDF = "file, the text of its PDF"
     TEXT = "text given as an argument"
     PAGE = "stored page"
     WORDS = "stored words, its text is not stored"

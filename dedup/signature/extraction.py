@@ -84,7 +84,11 @@ MOST_MARKUP = 300_000
 """So many tags and attributes a page may have: each takes up to 2 kB and 70 microseconds."""
 
 
-class MarkupError(DedupError):
+class PageError(DedupError):
+    """A page gives no text."""
+
+
+class MarkupError(PageError):
     """A page has more tags and attributes than are read."""
 
 
@@ -128,7 +132,7 @@ def _parse(data: bytes) -> HtmlElement | None:
     return etree.fromstring(data, _parser())
 
 
-How = Literal["fast", "full", "page"]
+How = Literal["fast", "full", "page", "pdf"]
 
 
 class MainText(NamedTuple):
@@ -136,7 +140,8 @@ class MainText(NamedTuple):
 
     Attributes:
         text: the text; "" where there is none.
-        how: by trafilatura's `fast` mode, by its `full` mode, or as all text of the `page`; None where there is none.
+        how: by trafilatura's `fast` mode, by its `full` mode, or as all text of the `page`, or of a `pdf`; None where
+            there is none.
         page_characters: how long the page's own text is, see `page_text`.
         page_text: the page's own text where `text` is thin, up to `MOST_PAGE_TEXT`; else "".
     """
@@ -145,11 +150,6 @@ class MainText(NamedTuple):
     how: How | None = None
     page_characters: int = 0
     page_text: str = ""
-
-
-def text_of(html: bytes | str) -> str:
-    """Return the main text of a page; "" if it has none."""
-    return find_text(parse_html(html)).text
 
 
 def find_text(tree: HtmlElement | None) -> MainText:
@@ -298,12 +298,6 @@ def _clean_tree(tree: HtmlElement) -> bool:
                 setattr(element, name, cleaned)
                 has_changed = True
     return has_changed
-
-
-def analyse_html(html: bytes | str, scheme: Scheme | None = None) -> tuple[str, Signature]:
-    """Extract a page's main text and make its signature, see `sign_page`."""
-    main = find_text(parse_html(html))
-    return main.text, sign_page(main, scheme)
 
 
 def sign_page(main: MainText, scheme: Scheme | None = None) -> Signature:

@@ -11,7 +11,7 @@ from scrapy.crawler import Crawler
 from dedup.errors import DatabaseError
 from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
-from dedup.signature.extraction import analyse_html
+from dedup.signature.pages import analyse_page
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, digest
 from dedup.signature.signing import make_signature
@@ -165,7 +165,7 @@ class Examiner:
         body_digest, signature = document.body_digest, None
         if reading.html:
             html = reading.html if isinstance(reading.html, bytes) else reading.html.encode("utf-8", "replace")
-            found, of_page = await self._workers.run(analyse_html, reading.html, self._scheme)
+            found, of_page = await self._workers.run(analyse_page, reading.html, self._scheme)
             if len(found) > len(text) or not text:
                 text, signature, body_digest = found, of_page, body_digest or digest(html)
         if signature is None and (text or reading.checksums):

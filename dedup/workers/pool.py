@@ -19,16 +19,13 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import BaseContext
-from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from dedup.errors import DedupError
+from dedup.limits import limit_memory, time_limit
 from dedup.signature import dictionaries
 
 logger = logging.getLogger(__name__)
-
-if sys.platform == "linux":
-    import resource
 
 Result = tuple[Any, Exception | None]
 """What a job returned, or what it raised."""
@@ -49,9 +46,8 @@ def prepare_worker(lists: Iterable[bytes], memory: int) -> None:
         lists: the word lists.
         memory: how many bytes more than it has it may take (on Linux); 0: any number.
     """
-    if memory and sys.platform == "linux":
-        used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_DATA, (used + memory, used + memory))
+    if memory:
+        limit_memory(memory)
     dictionaries.prepare(lists)
     # What these log of a single page is of no use to the user; the crawl counts what matters.
     for name in ("trafilatura", "htmldate", "courlan"):
@@ -84,7 +80,7 @@ def run_all(calls: list[Callable[[], Any]], seconds: float | None) -> list[Resul
 
 def _run(call: Callable[[], Any], seconds: float | None) -> Result:
     try:
-        with _time_limit(seconds):
+        with time_limit(seconds):
             return call(), None
     except StopIteration:
         # No future takes it: whoever awaits it would seem to have come to an end.
@@ -92,19 +88,6 @@ def _run(call: Callable[[], Any], seconds: float | None) -> Result:
     except Exception as error:  # whatever it is, it is for whoever waits for the result
         error.add_note(f"in a worker process:\n{traceback.format_exc()}")
         return None, error
-
-
-@contextmanager
-def _time_limit(seconds: float | None) -> Iterator[None]:
-    if seconds is None or not hasattr(signal, "setitimer"):
-        yield
-        return
-    # The default action of the signal ends the process wherever it is, in a C library too.
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 class WorkerDiedError(DedupError):

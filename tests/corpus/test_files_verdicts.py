@@ -23,7 +23,7 @@ from dedup.rules.documents import Document, Verdict
 from dedup.rules.matcher import Candidate, Matcher
 from dedup.rules.settings import Caution, DedupSettings, RuleSettings
 from dedup.rules.table import Rule
-from dedup.signature.extraction import analyse_html
+from dedup.signature.pages import analyse_page
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import MINIMA, Sketch, digest
 from dedup.signature.signing import make_signature
@@ -57,7 +57,7 @@ def in_database(contents: Sequence[Content], folder: Path, **values: Any) -> lis
 def crawled(number: int, content: Content, scheme: Scheme) -> Document:
     if isinstance(content, str):
         return Document(str(number), signature(content, scheme), len(content.encode()))
-    text, signature_ = analyse_html(content, scheme)
+    text, signature_ = analyse_page(content, scheme)
     return Document(str(number), signature_, len(text.encode()), digest(content))
 
 
@@ -182,7 +182,7 @@ def test_pages_with_other_titles_are_no_copies_by_a_few_words_as_in_a_crawl(tmp_
 
 
 def crawled_page(key: str, html: bytes, title: str) -> Document:
-    text, signature_ = analyse_html(html, find_scheme("words"))
+    text, signature_ = analyse_page(html, find_scheme("words"))
     return Document(key, signature_, len(text.encode()), digest(html), title=title)
 
 

@@ -24,6 +24,7 @@ from dedup.readers.documents import CorpusDocument, Item, Position, ReadOptions
 from dedup.readers.files import find_files
 from dedup.readers.jsonl import LineRange
 from dedup.rules.settings import DedupSettings
+from dedup.signature import pages
 from dedup.signature.extraction import MarkupError, parse_html
 from dedup.workers.pool import WorkerPool
 from tests.texts import document
@@ -93,7 +94,7 @@ def test_an_analysis_that_fails_is_that_of_one_document(error: Exception, monkey
             raise error
         return parse_html(page)
 
-    monkeypatch.setattr(signing, "parse_html", parse_or_fail)
+    monkeypatch.setattr(pages, "parse_html", parse_or_fail)
     contents: list[str | bytes] = ["a", b"<p>page", DEADLY.encode(), b"<p>b", ""]
     found = sign(contents, "words")
     assert found.unanalysed == {2: reason_of(error)}
@@ -149,7 +150,7 @@ def test_a_document_that_memory_is_too_small_for_is_named_and_harms_no_other(mon
             raise MemoryError
         return parse_html(page)
 
-    monkeypatch.setattr(signing, "parse_html", parse_or_fail)
+    monkeypatch.setattr(pages, "parse_html", parse_or_fail)
     contents = [b"<p>page", DEADLY.encode(), b"<p>b"]
     with pytest.raises(MemoryError):
         sign(contents, "words")

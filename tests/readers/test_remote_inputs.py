@@ -146,7 +146,7 @@ class Locked(MemoryFileSystem):
         ("memory://corpus/*.gz", "not there; check the name"),
         ("{server}none.jsonl", "not there; check the name"),
         ("{server}unknown.jsonl", "cannot be read (its server does not say how large it is); check"),
-        ("memory:///corpus/a.pdf", "not a known format by its name; known are"),
+        ("memory:///corpus/a.doc", "not a known format by its name; known are"),
         ("locked:///corpus/a.jsonl", "cannot be read (Unable to locate credentials); check"),
         ("gs://bucket/a.jsonl", "needs the package gcsfs; pip install gcsfs"),
         ("none://bucket/a.jsonl", "cannot be read (Protocol not known: none); check"),
@@ -154,7 +154,7 @@ class Locked(MemoryFileSystem):
 )
 def test_what_cannot_be_read_is_said_in_a_line(folder: Path, tmp_path: Path, url: str, said: str) -> None:
     fsspec.register_implementation("locked", Locked, clobber=True)
-    (folder / "a.pdf").write_bytes(b"%PDF")
+    (folder / "a.doc").write_bytes(b"text")
     jsonl(folder / "unknown")
     upload(folder)
     with serving(folder) as server:

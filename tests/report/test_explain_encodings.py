@@ -11,6 +11,7 @@ import pytest
 
 from dedup.readers.named import read_named
 from tests.commands import run_dedup
+from tests.pdfs import ENCRYPTED, in_lines, pdf
 from tests.report.test_explain import data, explained
 from tests.saved_indexes import save_index
 from tests.texts import CHINESE, chinese, chinese_words, document
@@ -96,6 +97,13 @@ def test_a_page_is_read_as_in_a_crawl(meta: str, options: tuple[str, ...], tmp_p
     assert (content["verdict"], content["a"]["tokens"] > 200) == ("exact duplicate", True)
 
 
+def test_a_pdf_is_explained_by_its_text(tmp_path: Path) -> None:
+    text = document(100, "pdf")
+    (tmp_path / "a.pdf").write_bytes(pdf(in_lines(text)))
+    content = data(tmp_path, "a.pdf", f"text:{text}")
+    assert (content["verdict"], content["a"]["origin"]) == ("exact duplicate", "file, the text of its PDF")
+
+
 def test_a_guess_is_shown_to_people(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(CHINESE.encode("gbk"))
     output = " ".join(explained(tmp_path, "a.txt", f"text:{CHINESE}").split())
@@ -106,9 +114,9 @@ def test_a_guess_is_shown_to_people(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "options", "said"),
     [
-        ("a.pdf", PDF, (), "a.pdf: a PDF; give the text that is in it"),
-        ("a.html", PDF, (), "a.html: a PDF;"),
-        ("a.txt", PDF, ("--encoding", "latin-1"), "a.txt: a PDF;"),
+        ("a.pdf", PDF, (), "a.pdf: Failed to load document"),
+        ("a.txt", ENCRYPTED, ("--encoding", "latin-1"), "a.txt: it takes a password"),
+        ("a.html", pdf([]), (), "a.html: hardly any text, or none"),
         ("a.png", PNG, (), "a.png: a binary file, not a text"),
         ("a.html", PNG, (), "a.html: a binary file, not a text"),
         ("a.png", PNG, ("--encoding", "latin-1"), "a.png: a binary file, not a text"),

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from dedup.corpus import signing
 from dedup.corpus.portion import Wanted
 from dedup.readers.documents import CorpusDocument, Page, Position, Rejected
 from dedup.report.contents import Row
 from dedup.rules.documents import Verdict
 from dedup.rules.settings import RuleSettings
 from dedup.rules.table import Rule
+from dedup.signature import pages
 from dedup.signature.extraction import MarkupError
 from tests.commands import run_dedup
 from tests.readers.test_reading import warc_record
@@ -65,7 +65,7 @@ def test_what_could_not_be_analysed_is_a_document_and_named(monkeypatch: pytest.
     def fail(_: bytes) -> None:
         raise MarkupError("too many")
 
-    monkeypatch.setattr(signing, "parse_html", fail)
+    monkeypatch.setattr(pages, "parse_html", fail)
     position = Position(0, 1, 0)
     page = CorpusDocument("a", None, b"<p>a", "a.jsonl", position, Page({"url": "a"}))
     items = [page, Rejected("a.jsonl", position, "no JSON")]

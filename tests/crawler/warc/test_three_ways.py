@@ -16,7 +16,7 @@ from crawler.spider.compression import CompressionMiddleware
 from dedup.readers.documents import CorpusDocument, Skipped
 from dedup.readers.portions import read_documents
 from dedup.readers.streams import load_zstd
-from dedup.signature.extraction import text_of
+from dedup.signature.pages import text_of
 from tests.crawling import crawl_site_here
 from tests.localsite import HTML, LocalSite, Reply, article
 
