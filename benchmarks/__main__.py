@@ -29,6 +29,7 @@ BENCHMARKS = {
     "quality": "quality",
     "triage": "triage",
     "curve": "quality:curve",
+    "scripts": "scripts",
     "extraction": "extraction",
     "updates": "updates",
     "signatures": "signatures",

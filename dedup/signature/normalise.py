@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
+from pathlib import Path
 
 import regex
 
@@ -31,12 +33,21 @@ _OPTIONAL_MARKS = regex.compile(
     r"|(?<=\p{Cyrillic})[\u0300\u0301]+",
     regex.V1,
 )
+_CJK = re.compile("[\u3400-\u9fff]")
 # Keyboards for Persian and Urdu have letters of their own for what looks alike within a word, and kashida and its like
-# (Joining_Type=Join_Causing) make words longer.
-_SAME = tuple(zip("یکہۀ\u0640\u07fa\u180a", [*"يكهه", "", "", ""], strict=True))
+# (Joining_Type=Join_Causing) make words longer. Russian writes yo mostly as ye.
+_SAME = tuple(zip("یکہۀ\u0640\u07fa\u180aё", [*"يكهه", "", "", "", "е"], strict=True))
 # What every page of Chinese has. It takes the Unicode form from its fast path to one that costs as much
 # as all the rest of a signature, and each of them alone becomes what it would become there.
 _WIDE = tuple(zip("，：；！？（）\u3000", ",:;!?() ", strict=True))
+
+
+@cache
+def _simplified() -> tuple[re.Pattern[str], dict[str, str]]:
+    """Return what finds traditional characters, and the simplified one in the place of each."""
+    lines = Path(__file__).with_name("simplified.txt").read_text(encoding="utf-8").splitlines()
+    simplified = {each: line[0] for line in lines if not line.startswith("#") for each in line[1:]}
+    return re.compile(f"[{''.join(simplified)}]"), simplified
 
 
 def clean(text: str) -> str:
@@ -69,7 +80,7 @@ def normalise(text: str) -> str:
 
     Returns:
         The cleaned text in Unicode form NFKC, case-folded, without markup, invisible characters and marks that are
-        mostly left out, every run of white space one space, none at either end.
+        mostly left out, Chinese in simplified characters, every run of white space one space, none at either end.
     """
     return fold(without_markup(text))
 
@@ -86,6 +97,9 @@ def fold(text: str) -> str:
     # Folding case can undo the form: D. Whistler, "Unicode Normalization Forms", UAX 15, and the
     # Unicode Standard, section 3.13, definition 145.
     folded = unicodedata.normalize("NFKC", text).casefold()
+    if _CJK.search(folded):
+        traditional, simplified = _simplified()
+        folded = traditional.sub(lambda found: simplified[found[0]], folded)
     for letter, same in _SAME:
         folded = folded.replace(letter, same)
     if _ANY_MARK.search(folded):

@@ -18,7 +18,7 @@ from dedup.signature.dictionaries import JIEBA, Vocabulary, read_dictionary_file
 _FEATURES = {"words": "word-bigrams", "pairs": "pair-bigrams"}
 # How often a pair comes plays no part, MurmurHash3 hashes it, and the fingerprint has so many bits.
 _FINGERPRINT = "/one/mmh3/64"
-_VERSION = "3:"
+_VERSION = "4:"
 # What the sketch and the bands are made of.
 _SKETCH = "/sketch3x128x4/bands24x4"
 _OPTION = re.compile(":(?=(?:only|dict)=)")

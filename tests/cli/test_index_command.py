@@ -107,7 +107,7 @@ def test_an_index_of_a_crawl(database_url: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("own", "other", "told", "shown"),
     [
-        ({"scheme": "pairs"}, ("--scheme", "words"), "was made with pair-bigrams/", ("scheme", "3:pair-bigrams/")),
+        ({"scheme": "pairs"}, ("--scheme", "words"), "was made with pair-bigrams/", ("scheme", "4:pair-bigrams/")),
         (
             {"mode": "paper"},
             ("--mode", "checked"),

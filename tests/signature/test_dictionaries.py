@@ -156,7 +156,7 @@ def test_the_words_of_a_scheme(write: Callable[[str], str]) -> None:
     assert "北京大学" not in found
     scheme = find_scheme(f"words:dict={path}")
     assert scheme == find_scheme(DedupSettings(dictionary=path).scheme) == pickle.loads(pickle.dumps(scheme))
-    assert scheme.name == f"3:word-bigrams:dict={scheme.vocabulary.added}/one/mmh3/64/sketch3x128x4/bands24x4"
+    assert scheme.name == f"4:word-bigrams:dict={scheme.vocabulary.added}/one/mmh3/64/sketch3x128x4/bands24x4"
     assert scheme_named(scheme.name) == scheme
 
 
@@ -351,5 +351,5 @@ def test_files_are_decided_by_a_dictionary_and_the_index_has_it(
     assert "a" in capfd.readouterr().out
     assert main(["files", str(source), "--dry-run", "--against", str(index)]) != 0
     [line] = [each for each in capfd.readouterr().err.splitlines() if "different settings" in each]
-    assert "scheme 3:word-bigrams:dict=" in line
-    assert "instead of 3:word-bigrams/one/mmh3/64" in line
+    assert "scheme 4:word-bigrams:dict=" in line
+    assert "instead of 4:word-bigrams/one/mmh3/64" in line

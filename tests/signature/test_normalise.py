@@ -63,6 +63,9 @@ def test_clean(text: str, expected: str) -> None:
         ("ΣΑΣ", "σασ"),
         ("σας", "σασ"),
         ("a\0 \0b", "a b"),
+        ("後來發現乾隆年間的麵館", "后来发现干隆年间的面馆"),
+        ("圖書館裡看著", "图书馆里看着"),
+        ("Ещё, ЁЛКА", "еще, елка"),
     ],
 )
 def test_normalise(text: str, expected: str) -> None:

@@ -95,9 +95,9 @@ def test_schemes_are_the_same_in_processes_with_other_hash_seeds() -> None:
 
 
 def test_names_that_are_stored_and_the_default() -> None:
-    assert SCHEMES["pairs"].name == "3:pair-bigrams/one/mmh3/64/sketch3x128x4/bands24x4"
+    assert SCHEMES["pairs"].name == "4:pair-bigrams/one/mmh3/64/sketch3x128x4/bands24x4"
     assert DEFAULT is SCHEMES["words"]
-    assert DEFAULT.name == "3:word-bigrams/one/mmh3/64/sketch3x128x4/bands24x4"
+    assert DEFAULT.name == "4:word-bigrams/one/mmh3/64/sketch3x128x4/bands24x4"
     assert make_signature(ENGLISH).fingerprint == make_signature(ENGLISH, DEFAULT).fingerprint
 
 
