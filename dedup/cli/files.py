@@ -29,6 +29,7 @@ from dedup.cli.files_options import (
     print_ignored,
     print_result,
     read_options,
+    require_preferred,
     shared_options,
 )
 from dedup.cli.settings_options import add_json_argument, add_settings_arguments
@@ -79,9 +80,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_reading_arguments(parser)
     parser.add_argument(
         "--keep",
-        choices=list(Keep),
         default=Keep.FIRST,
-        help="which of a group of copies; longest and newest read all before they decide",
+        metavar="WHICH",
+        help="which of a group of copies: first, longest, newest, or a FIELD: the one with the largest number in it; "
+        "all but first read all before they decide",
+    )
+    parser.add_argument(
+        "--prefer",
+        metavar="NAME,...",
+        help="folders, or names of files, whose documents are kept rather than others, the first one at first",
     )
     parser.add_argument("--date-field", metavar="NAME", help="of the date, for --keep newest; default: date")
     parser.add_argument("--against", metavar="INDEX", help="compare with the documents of this index, too")
@@ -106,8 +113,6 @@ def run(options: argparse.Namespace) -> int:
         value = getattr(options, name)
         if value is not None and not value > 0:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected more than 0")
-    if options.date_field is not None and options.keep != Keep.NEWEST:
-        raise InputError("--date-field goes with --keep newest")
     if options.on is not None:
         # Few have pyspark.
         from dedup.cli.files_on_spark import run_on_spark  # noqa: PLC0415
@@ -171,6 +176,8 @@ def _deduplicate(
         from dedup.corpus.job import Job, require_writable  # noqa: PLC0415
         from dedup.corpus.run import run_job  # noqa: PLC0415
     print_ignored(options, found)
+    shared = shared_options(options)
+    require_preferred(shared["order"], found)
     _, against, save_index = _local_places(options)
     job = Job(
         files=found.files,
@@ -178,7 +185,7 @@ def _deduplicate(
         processes=options.processes or os.cpu_count() or 1,
         against=against,
         save_index=save_index,
-        **shared_options(options),
+        **shared,
     )
     require_writable(files, job.save_index, job.against, found.files, force=options.force)
     # What was loaded stays: a look through all of it for what can be thrown away takes a tenth of a second.

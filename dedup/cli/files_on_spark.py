@@ -40,6 +40,7 @@ def run_on_spark(options: argparse.Namespace) -> int:
         save_index=options.save_index,
         **files_options.shared_options(options),
     )
+    files_options.require_preferred(job.order, found)
     require_possible(job, overwrite=options.force)
     files_options.print_ignored(options, found)
     require_compiled()

@@ -6,14 +6,15 @@ import argparse
 import json
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dedup.cli.settings_options import rule_settings
-from dedup.console import print_answer, print_message, program
+from dedup.console import plain, print_answer, print_message, program
 from dedup.corpus.outputs import FORMATS
 from dedup.errors import InputError
-from dedup.readers.documents import DATE_FIELD, Keep, ReadOptions
+from dedup.readers.documents import DATE_FIELD, MOST_PREFERRED, Keep, Order, ReadOptions
 from dedup.readers.files import KNOWN, FoundFiles
 from dedup.readers.streams import is_url, load_optional
 
@@ -97,11 +98,41 @@ def shared_options(options: argparse.Namespace) -> dict[str, Any]:
         "options": read_options(options),
         "settings": rule_settings(options),
         "limit": options.limit,
-        "keep": Keep(options.keep),
-        "date_field": options.date_field or DATE_FIELD,
+        "order": _order(options),
         "cluster_fields": options.cluster_fields,
         "max_dropped": options.max_dropped,
     }
+
+
+def _order(options: argparse.Namespace) -> Order:
+    """Return which of a group of copies is kept.
+
+    Raises:
+        InputError: a field of dates is named that is not needed, or too many sources are preferred.
+    """
+    keep, field = Keep.HIGHEST, options.keep
+    if options.keep in (Keep.FIRST, Keep.LONGEST, Keep.NEWEST):
+        keep, field = Keep(options.keep), options.date_field or DATE_FIELD
+    if options.date_field is not None and keep is not Keep.NEWEST:
+        raise InputError("--date-field goes with --keep newest")
+    prefer = tuple(name.strip().strip("/") for name in (options.prefer or "").split(",") if name.strip())
+    if len(prefer) > MOST_PREFERRED:
+        raise InputError(f"--prefer: {len(prefer)} names, {MOST_PREFERRED} at most; leave the last ones out")
+    return Order(keep, field, prefer)
+
+
+def require_preferred(order: Order, found: FoundFiles) -> None:
+    """Refuse names that are preferred and that no input has.
+
+    Raises:
+        InputError: there is one.
+    """
+    names = [file.name for file in found.files]
+    for name in order.prefer:
+        if not any(replace(order, prefer=(name,)).place(file) == 0 for file in names):
+            raise InputError(
+                f"--prefer {plain(name)}: no input has a folder or a file of this name; see how it is spelled"
+            )
 
 
 def named_outputs(options: argparse.Namespace, suffix: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dedup.console import counted, duration, lost_text, parted, plain, saved_tex
 from dedup.corpus.index_writing import require_free
 from dedup.corpus.tally import Tally
 from dedup.errors import InputError
-from dedup.readers.documents import DATE_FIELD, INNER_LINES, CorpusFile, Keep, ReadOptions
+from dedup.readers.documents import AS_READ, INNER_LINES, CorpusFile, Order, ReadOptions
 from dedup.rules.settings import RuleSettings
 
 _LABEL = 10
@@ -39,8 +39,7 @@ class Job(Generic[Place]):
         limit: how many documents at most are read.
         against: a saved index, whose documents count as known.
         save_index: where one is written, once all is decided.
-        keep: which document of a group of copies is kept.
-        date_field: the field that says when a document was made, for `Keep.NEWEST`.
+        order: which document of a group of copies is kept.
         cluster_fields: whether kept documents are given `copies` and `cluster`.
         max_dropped: the largest share of a source that may be dropped; None: any.
     """
@@ -53,8 +52,7 @@ class Job(Generic[Place]):
     limit: int | None = None
     against: Place | None = None
     save_index: Place | None = None
-    keep: Keep = Keep.FIRST
-    date_field: str = DATE_FIELD
+    order: Order = AS_READ
     cluster_fields: bool = False
     max_dropped: float | None = None
 

@@ -17,10 +17,10 @@ from dedup.corpus.parts import Columns, rows_of_signatures, write_part
 from dedup.corpus.signing import Signatures, contents_of, sign
 from dedup.corpus.sorting import Ranks
 from dedup.readers.documents import (
-    DATE_FIELD,
+    AS_READ,
     CorpusDocument,
     Item,
-    Keep,
+    Order,
     Page,
     ParquetRow,
     Position,
@@ -47,8 +47,7 @@ class Wanted(NamedTuple):
         records: whether documents are written as they came.
         columns: whether that is as rows of Parquet.
         texts: whether it is in columns that all have.
-        keep: which of a group of copies is kept.
-        date_field: the field that says when a document was made.
+        order: which of a group of copies is kept.
     """
 
     scheme: str
@@ -58,8 +57,7 @@ class Wanted(NamedTuple):
     records: bool = False
     columns: bool = False
     texts: bool = False
-    keep: Keep = Keep.FIRST
-    date_field: str = DATE_FIELD
+    order: Order = AS_READ
 
     @classmethod
     def of_words(cls, settings: RuleSettings, **values: Any) -> Wanted:
@@ -143,7 +141,7 @@ def portion_of(items: Sequence[Item], signed: Signatures, wanted: Wanted) -> tup
         items[-1].position if items else None,
         unanalysed,
         reduce(or_, (document.parts for document in documents), 0),
-        Ranks.of(documents, signed.text_bytes, wanted.keep, wanted.date_field),
+        Ranks.of(documents, signed.text_bytes, wanted.order),
     )
     return portion, columns
 

@@ -21,9 +21,9 @@ from dedup.corpus.outputs import to_json
 from dedup.corpus.parts import Columns, RowsFile, reorder, write_part
 from dedup.corpus.portion import Portion, Wanted, read_lines, write_portion
 from dedup.corpus.signing import contents_of, sign_safely
-from dedup.corpus.sorting import UNDATED, Ranks, said_of_undated
+from dedup.corpus.sorting import Ranks, said_of_last
 from dedup.corpus.tally import Tally, require_made_with
-from dedup.readers.documents import Item, Keep, Position, Rejected
+from dedup.readers.documents import Item, Position, Rejected
 from dedup.readers.jsonl import LineRange
 from dedup.readers.portions import first_documents, gather, read_files, read_portions
 from dedup.workers.pool import WorkerDiedError, WorkerPool
@@ -93,7 +93,7 @@ class Reader:
                     corpus.unanalysed |= {end + place: why for place, why in portion.unanalysed.items()}
                     end += len(portion.rows)
                     progress.show(self._bytes(portion.end), f"{end - known:,} documents")
-        if self._job.keep is not Keep.FIRST:
+        if not self._job.order.is_as_read:
             self._sort(known)
         return corpus
 
@@ -158,7 +158,7 @@ class Reader:
         corpus = self._corpus
         corpus.fields |= portion.fields
         self._judged_files.update(np.unique(portion.rows["file"]).tolist())
-        if self._job.keep is not Keep.FIRST:
+        if not self._job.order.is_as_read:
             self._ranks.append(portion.ranks)
         for skipped in portion.skipped:
             corpus.tally.count_skipped(skipped.reason, skipped.count)
@@ -179,9 +179,9 @@ class Reader:
 
     def _sort(self, known: int) -> None:
         """Bring the documents into the order that says which is kept, behind so many that are known."""
-        job = self._job
         ranks = Ranks.joined(self._ranks)
-        if said := said_of_undated(int(np.count_nonzero(ranks == UNDATED)), len(ranks), job.date_field):
+        without = sum(int(np.count_nonzero(each.is_without)) for each in self._ranks)
+        if said := said_of_last(without, len(ranks), self._job.order):
             self._stream.write(f"dedup files: {said}\n")
         order = np.concatenate([np.arange(known), known + np.argsort(ranks, kind="stable")])
         reorder(self._folder, order)

@@ -129,8 +129,7 @@ class Steps:
             records=kept is not None and (schema is None or not is_table),
             columns=is_table and schema is not None,
             texts=is_table and schema is None,
-            keep=job.keep,
-            date_field=job.date_field,
+            order=job.order,
         )
         path, about = folder / "about.json", self._about()
         if not path.exists() or path.read_text(encoding="utf-8") != about:
@@ -144,7 +143,7 @@ class Steps:
         job = self._job
         against = None if job.against is None else SavedIndex(job.against).identity.hex()
         values = [version("scrapy-neardup"), about_settings(job.settings), against, job.limit, *self._wanted]
-        return json.dumps([*values, *map(str, (job.options, *job.files))])
+        return json.dumps([*values, *map(str, (job.options, *job.files))], default=str)
 
     @contextmanager
     def workers(self) -> Iterator[None]:

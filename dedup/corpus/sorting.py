@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +18,17 @@ from numpy.typing import NDArray
 from dedup.console import counted
 from dedup.errors import InputError
 from dedup.fields import unwrapped, value_at
-from dedup.readers.documents import CorpusDocument, Keep
+from dedup.readers.documents import CorpusDocument, Keep, Order
 from dedup.readers.jsonl import record_fields
 
-UNDATED = np.iinfo(np.int64).max
-"""The rank of a document without a date: behind all others."""
+# Ranks by dates, numbers and sizes lie between its negative and itself, which is that of what has none; each place of
+# those that are preferred takes the double.
+_LAST = 1 << 58
 
 # Numbers above are milliseconds: as seconds they would be behind the year 5000.
 _LARGEST_SECONDS = 1e11
+_MOST_BITS, _SPARE_BITS = (1 << 63) - 1, 6
+_KNOWN = "give first, longest, newest, or a field with numbers"
 _DATE_DIGITS, _CDX_DIGITS = 8, 14
 _DEFAULTS = datetime(2000, 1, 1), datetime(2001, 2, 1)  # noqa: DTZ001
 _LONGEST_DATE = 100
@@ -38,30 +44,38 @@ class Ranks(NamedTuple):
         month_first: theirs, shape (n,), where 05/01/2026 is in May.
         day_first: where it is in January.
         is_day_first: whether there is a date that is none if the month comes first.
+        is_without: whether each has no date, or no number, though it is sorted by that, shape (n,).
     """
 
     month_first: NDArray[np.int64]
     day_first: NDArray[np.int64]
     is_day_first: bool
+    is_without: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, documents: Sequence[CorpusDocument], sizes: NDArray[np.int64], keep: Keep, date_field: str) -> Ranks:
+    def of(cls, documents: Sequence[CorpusDocument], sizes: NDArray[np.int64], order: Order) -> Ranks:
         """Return the ranks of some documents.
 
         Args:
             documents: as they were read.
             sizes: those of their texts.
-            keep: which of a group of copies is kept.
-            date_field: the field that says when a document was made, for `Keep.NEWEST`.
+            order: which of a group of copies comes first.
         """
-        if keep is not Keep.NEWEST:
-            return cls(-sizes, -sizes, False)
-        values = [unwrapped(value_at(record_fields(each.record), date_field)) for each in documents]
-        month_first, day_first = (
-            np.array([_rank(each, is_day_first=first) for each in values], np.int64) for first in (False, True)
-        )
+        place = lru_cache(order.place)
+        before = np.array([place(each.file) for each in documents], np.int64) * (2 * _LAST)
+        if order.keep in (Keep.FIRST, Keep.LONGEST):
+            ranks = before - (sizes if order.keep is Keep.LONGEST else 0)
+            return cls(ranks, ranks, False, np.zeros(len(ranks), np.bool_))
+        values = [unwrapped(value_at(record_fields(each.record), order.field)) for each in documents]
+        if order.keep is Keep.HIGHEST:
+            month_first = day_first = np.array([_rank_of_number(each) for each in values], np.int64)
+        else:
+            month_first, day_first = (
+                np.array([_rank(each, is_day_first=first) for each in values], np.int64) for first in (False, True)
+            )
         days = (_DAY_OR_MONTH.match(value) for value in values if isinstance(value, str))
-        return cls(month_first, day_first, any(found is not None and int(found[1]) > _MONTHS for found in days))
+        is_day_first = any(found is not None and int(found[1]) > _MONTHS for found in days)
+        return cls(before + month_first, before + day_first, is_day_first, month_first == _LAST)
 
     @classmethod
     def joined(cls, ranks: Sequence[Ranks]) -> NDArray[np.int64]:
@@ -71,29 +85,43 @@ class Ranks(NamedTuple):
         return np.concatenate([np.empty(0, np.int64), *chosen])
 
 
-def said_of_undated(undated: int, documents: int, date_field: str) -> str:
-    """Return what is said of documents without a date; nothing where all have one.
+def said_of_last(without: int, documents: int, order: Order) -> str:
+    """Return what is said of documents without a date or a number by which they are sorted; nothing where all have one.
 
     Args:
-        undated: how many they are.
+        without: how many they are.
         documents: how many there are in all.
-        date_field: where their dates were looked for.
+        order: by what they are sorted.
 
     Raises:
         InputError: none has one.
     """
-    if not undated:
+    if not without:
         return ""
-    if undated == documents:
-        raise InputError(
-            f"--keep newest: no document has a date in its field {date_field!r}; name the field by --date-field"
-        )
-    return f"{counted(undated, 'document')} without a date in the field {date_field!r} taken for the oldest"
+    is_by_date = order.keep is Keep.NEWEST
+    what, where = "date" if is_by_date else "number", f"field {order.field!r}"
+    if without == documents:
+        asked, way_out = (order.keep, "name the field by --date-field") if is_by_date else (order.field, _KNOWN)
+        raise InputError(f"--keep {asked}: no document has a {what} in its {where}; {way_out}")
+    come = "taken for the oldest" if is_by_date else "taken for the lowest"
+    return f"{counted(without, 'document')} without a {what} in the {where} {come}"
 
 
 def _rank(value: object, *, is_day_first: bool) -> int:
     made = moment(value, is_day_first=is_day_first)
-    return UNDATED if made is None else -int(made.timestamp() * 1e6)
+    return _LAST if made is None else -int(made.timestamp() * 1e6)
+
+
+def _rank_of_number(value: object) -> int:
+    try:
+        number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
+    except (ValueError, OverflowError):
+        return _LAST
+    if math.isnan(number):
+        return _LAST
+    # The bits of floating-point numbers are in the order of the numbers, those of negative ones the other way round.
+    bits: int = struct.unpack("<q", struct.pack("<d", number + 0.0))[0]
+    return -((bits if bits >= 0 else -(bits & _MOST_BITS)) >> _SPARE_BITS)
 
 
 def moment(value: object, *, is_day_first: bool = False) -> datetime | None:

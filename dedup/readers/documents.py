@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, reduce
 from itertools import chain
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from dedup.fields import (
@@ -148,12 +149,47 @@ class CorpusFile:
         return self.name[self.key_start :]
 
 
+MOST_PREFERRED = 15
+"""So many names may be preferred, see `Order`."""
+
+
 class Keep(StrEnum):
     """Which document of a group of copies is kept."""
 
     FIRST = "first"
     LONGEST = "longest"
     NEWEST = "newest"
+    HIGHEST = "highest"
+
+
+@dataclass(frozen=True)
+class Order:
+    """By what documents are sorted before they are decided, as the first of a group of copies is kept.
+
+    Attributes:
+        keep: which of them comes first.
+        field: the field with its date, for `Keep.NEWEST`, or its number, for `Keep.HIGHEST`.
+        prefer: folders, and names of files, whose documents come before all others, those of the first one at first.
+    """
+
+    keep: Keep = Keep.FIRST
+    field: str = DATE_FIELD
+    prefer: tuple[str, ...] = ()
+
+    @property
+    def is_as_read(self) -> bool:
+        """Whether that is the order in which they are read."""
+        return self.keep is Keep.FIRST and not self.prefer
+
+    def place(self, file: str) -> int:
+        """Return which of the preferred names a file has, or lies in, counted from 0; how many there are: none."""
+        parts = PurePath(file).parts
+        names = {*parts, *(parts[-1].partition(".")[:1] if parts else ())}
+        return next((place for place, name in enumerate(self.prefer) if name in names), len(self.prefer))
+
+
+AS_READ = Order()
+"""The first document that is read is kept."""
 
 
 class Position(NamedTuple):

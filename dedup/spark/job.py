@@ -20,11 +20,10 @@ from pyspark.sql import functions as f
 from dedup.corpus.index import ROWS
 from dedup.corpus.job import Job, Result, require_different
 from dedup.corpus.report import name_of, report_of, row_of, write_report
-from dedup.corpus.sorting import UNDATED, said_of_undated
+from dedup.corpus.sorting import said_of_last
 from dedup.corpus.tally import NAMED, Tally, nothing_read
 from dedup.corpus.writing import CLUSTER_FIELDS, KEPT, PAIRS
 from dedup.errors import InputError
-from dedup.readers.documents import Keep
 from dedup.readers.streams import is_url
 from dedup.report.contents import LeftOut, Row
 from dedup.report.differences import differences_of
@@ -135,7 +134,7 @@ def run_job(
         others = rejected.count() - 1
         reading.remove(spark, work)
         raise nothing_read((first["source"], first["reason"]), others)
-    if job.keep is not Keep.FIRST:
+    if not job.order.is_as_read:
         documents = steps.keep("sorted", _sorted(documents, job, report))
     result = decide_signed(documents.select(*SIGNED), documents.select("id", *KEPT), job.settings, known, steps)
     tally = Tally()
@@ -162,9 +161,9 @@ def run_job(
 
 def _sorted(documents: DataFrame, job: Job[str], report: Callable[[str], None]) -> DataFrame:
     """Return documents with ids in the order that says which of a group of copies is kept."""
-    undated = f.count_if(f.col("month_first") == UNDATED)
-    [(count, without, is_day_first)] = documents.agg(f.count("*"), undated, f.bool_or("is_day_first")).collect()
-    if said := said_of_undated(without, count, job.date_field):
+    without = f.count_if("is_without")
+    [(count, without, is_day_first)] = documents.agg(f.count("*"), without, f.bool_or("is_day_first")).collect()
+    if said := said_of_last(without, count, job.order):
         report(said)
     rank = "day_first" if is_day_first else "month_first"
     # Ids of later partitions are larger, and those of a partition rise.
@@ -201,7 +200,7 @@ def _about(spark: SparkSession, job: Job[str]) -> dict[str, Any]:
     return {
         "inputs": digest(json.dumps(inputs).encode()).hex(),
         "fields": asdict(job.options),
-        "documents": [job.limit, job.keep, job.date_field],
+        "documents": [job.limit, asdict(job.order)],
         "outputs": [job.outputs, job.cluster_fields],
         "against": against,
         "save_index": job.save_index,

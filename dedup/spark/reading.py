@@ -34,6 +34,7 @@ COLUMNS = {
     "fields": "int64",
     "month_first": "int64",
     "day_first": "int64",
+    "is_without": "bool",
     "is_day_first": "bool",
 }
 """Those of `dedup.spark.signing.SIGNED`; the text and the record as they are written; file and line, and the number of
@@ -106,9 +107,7 @@ def read(spark: SparkSession, job: Job[str]) -> DataFrame:
     portions = [(pickle.dumps(portion),) for portion in _portions(job)]
     tasks = min(len(portions), max(_FEWEST_TASKS, sum(file.size for file in job.files) // _BYTES_A_TASK))
     spread = spark.createDataFrame(portions, "portion binary").repartition(max(1, tasks))
-    wanted = Wanted.of_words(
-        job.settings, deflated=True, records=True, texts=True, keep=job.keep, date_field=job.date_field
-    )
+    wanted = Wanted.of_words(job.settings, deflated=True, records=True, texts=True, order=job.order)
     reading = with_word_lists(partial(_read, options=job.options, wanted=wanted))
     return spread.mapInArrow(reading, ddl_of(COLUMNS))
 
@@ -156,6 +155,7 @@ def batches_of(items: list[Item], wanted: Wanted) -> Iterator[pa.RecordBatch]:
             "fields": [each.parts for each in documents],
             "month_first": portion.ranks.month_first,
             "day_first": portion.ranks.day_first,
+            "is_without": portion.ranks.is_without,
             "is_day_first": [portion.ranks.is_day_first] * len(documents),
         }
         yield pa.RecordBatch.from_pydict(values, schema_of(COLUMNS))

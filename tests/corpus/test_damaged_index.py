@@ -201,7 +201,7 @@ def test_an_index_of_another_version_is_refused_in_a_line(
         (lambda about: about[:-1], 1, "damaged index, its settings cannot be read (JSONDecodeError: "),
         (lambda _: "[]", 1, "damaged index, its settings cannot be read (TypeError: "),
         (lambda about: about.replace('"min_tokens": "', '"min_tokens": "no'), 2, "its settings cannot be used: "),
-        (lambda about: about.replace('"scheme": "3', '"scheme": "4'), 2, "scheme '4:"),
+        (lambda about: about.replace('"scheme": "4', '"scheme": "9'), 2, "scheme '9:"),
     ],
 )
 def test_settings_are_not_trusted(

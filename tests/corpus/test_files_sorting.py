@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.cli.main import main
-from dedup.corpus.sorting import moment
+from dedup.corpus.sorting import Ranks, moment
+from dedup.readers.documents import CorpusDocument, Keep, Order, Position
 from tests.corpus.test_files_command import NEAR, OTHER, TEXT, dedup, many, rows_of, write
 from tests.readers.test_reading import warc_record
 from tests.texts import document, extended
@@ -36,12 +39,15 @@ def dated(count: int, seed: object) -> list[dict[str, Any]]:
     rows = many(count, seed)
     for number, row in enumerate(rows):
         # Some are of the same day.
-        row["made"] = {"at": f"2024-{number * 7 % 12 + 1:02}-{number % 5 + 1:02}"}
+        row["made"] = {
+            "at": f"2024-{number * 7 % 12 + 1:02}-{number % 5 + 1:02}",
+            "score": (number * 37 % 101 - 50) / 7,
+        }
     return rows
 
 
 @pytest.mark.parametrize("form", ["jsonl", "jsonl.gz", "parquet"])
-@pytest.mark.parametrize("keep", ["longest", "newest"])
+@pytest.mark.parametrize("keep", ["longest", "newest", "made.score"])
 def test_verdicts_are_those_of_sorted_inputs(
     keep: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,7 +61,7 @@ def test_verdicts_are_those_of_sorted_inputs(
     if keep == "longest":
         rows.sort(key=lambda row: len(row["text"].encode()), reverse=True)
     else:
-        rows.sort(key=lambda row: row["made"]["at"], reverse=True)
+        rows.sort(key=lambda row: row["made"]["at" if keep == "newest" else "score"], reverse=True)
     write(tmp_path / "sorted.jsonl", rows)
     date_field = ["--date-field", "made.at"] if keep == "newest" else []
     assert files(f"in.{form}", "-o", "out", "--keep", keep, *date_field) == 0
@@ -103,14 +109,45 @@ def test_documents_without_a_date_are_taken_for_the_oldest(tmp_path: Path) -> No
     assert [row["id"] for row in rows_of(tmp_path / "out/kept.jsonl")] == ["b"]
 
 
+def test_preferred_sources_come_first_and_within_them_what_is_kept_of_others(tmp_path: Path) -> None:
+    texts = {"a/old.jsonl": TEXT, "news.v2.jsonl": NEAR, "wiki/x/1.jsonl": TEXT, "wiki/x/2.jsonl": extended(TEXT, 5)}
+    for name, text in texts.items():
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        write(tmp_path / "in" / name, [{"id": name, "text": text}])
+    for options, kept in (
+        (["--prefer", "wiki,news"], "wiki/x/1.jsonl"),
+        (["--prefer", "news,wiki/"], "news.v2.jsonl"),
+        (["--prefer", "wiki", "--keep", "longest"], "wiki/x/2.jsonl"),
+        ([], "a/old.jsonl"),
+    ):
+        done = dedup("in", "-o", "out", "--force", *options, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert [row["id"] for row in rows_of(tmp_path / "out/kept.jsonl")] == [kept]
+
+
+NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False)
+
+
+@given(st.lists(NUMBERS, min_size=2, max_size=2))
+def test_a_larger_number_never_comes_later(numbers: list[float]) -> None:
+    records = [json.dumps({"n": number}).encode() if math.isfinite(number) else {"n": number} for number in numbers]
+    documents = [CorpusDocument("", "", None, "", Position(0, 1, 0), record) for record in records]
+    ranks = Ranks.of(documents, np.zeros(2, np.int64), Order(Keep.HIGHEST, "n")).month_first.tolist()
+    assert (ranks[0] <= ranks[1]) or numbers[0] < numbers[1]
+    assert (ranks[0] >= ranks[1]) or numbers[0] > numbers[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--keep", "newest"], "--keep newest: no document has a date in its field 'date'"),
         (["--keep", "longest", "--date-field", "made"], "--date-field goes with --keep newest"),
+        (["--keep", "longset"], "--keep longset: no document has a number in its field 'longset'; give first, longest"),
+        (["--prefer", "im"], "--prefer im: no input has a folder or a file of this name"),
+        (["--prefer", ",".join("abcdefghijklmnop")], "--prefer: 16 names, 15 at most"),
     ],
 )
-def test_a_date_that_is_not_there_or_not_needed_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
+def test_an_order_that_is_none_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [{"id": "a", "text": TEXT}])
     done = dedup("in.jsonl", "-o", "out", "--processes", "1", *arguments, folder=tmp_path)
     assert (done.returncode, message in done.stderr) == (2, True)

@@ -11,7 +11,7 @@ import pytest
 
 from dedup.corpus.job import Job
 from dedup.errors import InputError
-from dedup.readers.documents import Keep, ReadOptions
+from dedup.readers.documents import Keep, Order, ReadOptions
 from dedup.readers.files import find_files
 from dedup.readers.streams import is_url
 from dedup.rules.settings import RuleSettings
@@ -51,8 +51,9 @@ def do(
 @pytest.mark.parametrize(
     ("arguments", "given"),
     [
-        (("--keep", "longest", "--cluster-fields"), {"keep": Keep.LONGEST, "cluster_fields": True}),
-        (("--keep", "newest"), {"keep": Keep.NEWEST}),
+        (("--keep", "longest", "--cluster-fields"), {"order": Order(Keep.LONGEST), "cluster_fields": True}),
+        (("--keep", "newest"), {"order": Order(Keep.NEWEST)}),
+        (("--keep", "score", "--prefer", "in"), {"order": Order(Keep.HIGHEST, "score", ("in",))}),
         (("--limit", "90"), {"limit": 90}),
     ],
 )
@@ -60,7 +61,10 @@ def test_outputs_are_those_of_files(spark: Any, tmp_path: Path, arguments: Any, 
     texts = [each for each in corpus("outputs", 60) if isinstance(each, str)]
     # Chats under one prompt are no copies of each other, and pages under other titles neither.
     texts += [*(text for number in range(6) for text in (chat(number), chat(number).upper())), ENGLISH, ENGLISH.upper()]
-    lines = [{"text": text, "date": f"2026-{1 + number % 12:02}-05"} for number, text in enumerate(texts)]
+    lines: list[dict[str, Any]] = [
+        {"text": text, "date": f"2026-{1 + number % 12:02}-05", "score": number * 37 % 101}
+        for number, text in enumerate(texts)
+    ]
     page = (
         "<html><head><title>{}</title></head><body><article><p>"
         + document(40, "thin")
