@@ -14,7 +14,7 @@ from scrapy import Request
 from crawler.secrets import without_password
 from dedup.errors import SettingsError
 from dedup.rules.scope import SECONDS
-from dedup.rules.setting_values import read_value, to_bool, whole_number
+from dedup.rules.setting_values import number, read_value, to_bool, whole_number
 
 NAMES = (
     "url",
@@ -25,6 +25,8 @@ NAMES = (
     "follow",
     "ignore",
     "max_pages",
+    "max_pages_per_host",
+    "max_share",
     "max_depth",
     "recrawl",
     "max_age",
@@ -61,6 +63,8 @@ class SiteArguments:
         follow: regular expression that a link has to match; "" for any.
         ignore: regular expression that a link must not match; "" for none.
         max_pages: how many pages are kept at most; None for any number.
+        max_pages_per_host: how many pages of a host are kept at most; None for any number.
+        max_share: the share of `max_pages` after which addresses that are alike wait for all others; None for none.
         max_depth: how many links away from the start at most; None for any number.
         recrawl: whether the pages that the database knows are visited again.
         max_age: seconds; only those that were seen longer ago than that; None for all.
@@ -78,6 +82,8 @@ class SiteArguments:
     max_age: float | None = None
     warc: tuple[str, ...] = ()
     logins: Mapping[Origin, tuple[str, str]] = field(default_factory=dict)
+    max_pages_per_host: int | None = None
+    max_share: float | None = None
 
     @classmethod
     def parse(cls, arguments: Mapping[str, str]) -> SiteArguments:
@@ -121,11 +127,21 @@ class SiteArguments:
             max_age=max_age,
             warc=warc,
             logins=logins,
+            max_pages_per_host=_number("max_pages_per_host", arguments.get("max_pages_per_host"), least=1),
+            max_share=_share(arguments),
         )
 
     def is_start(self, request: Request) -> bool:
         """Return whether a request is for one of `urls`, if by a redirect."""
         return request.meta.get("redirect_urls", [request.url])[0] in self.urls
+
+
+def _share(arguments: Mapping[str, str]) -> float | None:
+    if "max_share" not in arguments:
+        return None
+    if "max_pages" not in arguments:
+        raise SettingsError("max_share needs max_pages, of which it is a share")
+    return read_value("max_share", arguments["max_share"], number(0, 1))
 
 
 def as_texts(arguments: Mapping[str, object]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import create_looping_call
 
 from crawler.page import NOT_STORED
+from crawler.pages.limits import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
 from crawler.reasons import UNANSWERED
 from crawler.runs import command_to_continue, name_of_run, option_of_database
@@ -94,6 +95,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[Line]:
         ("skipped", parted(skipped, "page") if skipped else ""),
         ("given up", _given_up(crawler)),
         ("not fetched", _not_fetched(crawler)),
+        ("held back", _held_back(crawler)),
         ("not followed", _not_followed(stats)),
         *text_lines(stats, "page"),
         ("parts", f"{parts:,}" if (parts := stats.get_value("frontier/parts")) else ""),
@@ -163,6 +165,16 @@ def _not_fetched(crawler: Crawler) -> str:
     rules = len(list(crawler.spider.address_rules.acting())) if passed else 0  # type: ignore[union-attr]
     found = {f"of copies, by {counted(rules, 'rule')}": passed, **counts}
     return parted(found, "address") if any(found.values()) else ""
+
+
+def _held_back(crawler: Crawler) -> str:
+    """Name what had taken its share of `max_pages`, where addresses of it are left."""
+    limits = crawler.get_item_pipeline(PageLimitPipeline)
+    found = {} if limits is None or not crawler.stats.get_value("frontier/left") else limits.held_back
+    named = [f"{plain(kind)} after {counted(count, 'page')}" for kind, count in found.items()]
+    if len(named) > _SITES_NAMED:
+        named[_SITES_NAMED:] = [f"{len(named) - _SITES_NAMED:,} more"]
+    return "; ".join(named)
 
 
 def _not_followed(stats: StatsCollector) -> str:

@@ -96,6 +96,10 @@ class OverLimit(DropItem):
     """As many pages as `max_pages` allows are kept already."""
 
 
+class OverHostLimit(DropItem):
+    """As many pages of its host as `max_pages_per_host` allows are kept already."""
+
+
 class NotStored(DropItem):
     """The database failed; the next crawl of this page stores it."""
 

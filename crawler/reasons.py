@@ -22,10 +22,12 @@ NOTHING_NEW = "nothing_new"
 ONLY_COPIES = "only_copies"
 OTHER_HOST = "other_host"
 INNER_ADDRESS = "inner_address"
+HOST_LIMIT = "host_limit"
+OVER_HOST_LIMIT = "over_host_limit"
 REDIRECT_LOOP = "redirect_loop"
 REDIRECTED_AWAY = "redirected_to_other_host"
 
-NOT_FETCHED = frozenset((ROBOTS_TXT, NOTHING_NEW, ONLY_COPIES, OTHER_HOST, INNER_ADDRESS))
+NOT_FETCHED = frozenset((ROBOTS_TXT, NOTHING_NEW, ONLY_COPIES, OTHER_HOST, INNER_ADDRESS, HOST_LIMIT))
 """The reasons for which an address is not even asked for."""
 
 UNANSWERED = frozenset(

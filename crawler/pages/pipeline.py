@@ -9,9 +9,8 @@ from typing import Any, Self
 
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
 
-from crawler.page import DESCRIBED, EXTRACTED, NOT_STORED, NotStored, OverLimit, Page, UnexaminedPage, Unseen
+from crawler.page import DESCRIBED, EXTRACTED, NOT_STORED, NotStored, Page, UnexaminedPage, Unseen
 from crawler.pages.extraction import Description, describe_page
 from crawler.pages.revisits import Revisits, stopping
 from crawler.pages.store import Content, PageStore, Settled, Visit
@@ -36,76 +35,6 @@ logger = logging.getLogger(__name__)
 
 _SEEN = (ExactDuplicate, NearDuplicate, Unchanged)
 _STORED = ("url", "canonical", *DESCRIBED, *EXTRACTED, "problem", "fetched", "depth", "referrer", "run")
-
-
-class PageLimitPipeline:
-    """Item pipeline, before deduplication: ends the crawl once `max_pages` pages are kept.
-
-    Where workers share a run, each keeps to it by itself, and some more may be kept. Duplicates do not count, so a page
-    may only be looked at while it would still fit if it and all that are being looked at were kept; the others wait.
-    """
-
-    def __init__(self, crawler: Crawler, limit: int) -> None:
-        self._crawler = crawler
-        self._limit = limit
-        self._kept = 0
-        self._under_way = 0
-        self._changed = asyncio.Condition()
-        self._closing: asyncio.Task[None] | None = None
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        limit: int | None = crawler.spider.arguments.max_pages  # type: ignore[union-attr]
-        if limit is None:
-            raise NotConfigured
-        pipeline = cls(crawler, limit)
-        crawler.signals.connect(pipeline.item_scraped, signals.item_scraped)
-        crawler.signals.connect(pipeline.item_dropped, signals.item_dropped)
-        crawler.signals.connect(pipeline.item_error, signals.item_error)
-        return pipeline
-
-    async def process_item(self, item: Any) -> Any:
-        async with self._changed:
-            while self._kept < self._left <= self._kept + self._under_way:
-                await self._changed.wait()
-            if self._kept >= self._left:
-                self._end()
-                raise OverLimit(f"{self._limit} pages are kept", log_level="DEBUG")
-            self._under_way += 1
-        return item
-
-    async def item_scraped(self) -> None:
-        await self._settle(kept=1)
-        if self._kept == self._left:
-            self._end()
-
-    async def item_dropped(self, exception: BaseException) -> None:
-        if not isinstance(exception, OverLimit):
-            await self._settle(kept=0)
-
-    async def item_error(self) -> None:
-        await self._settle(kept=0)
-
-    @property
-    def remaining(self) -> int:
-        """How many more pages may be kept."""
-        return max(0, self._left - self._kept)
-
-    @property
-    def _left(self) -> int:
-        # What another process has kept counts, where this one goes on with its run.
-        return self._limit - int(self._crawler.stats.get_value("frontier/kept_before", 0))
-
-    def _end(self) -> None:
-        if self._closing is None:
-            # Closing waits for all items, this one too.
-            self._closing = asyncio.create_task(self._crawler.engine.close_spider_async(reason="max_pages"))
-
-    async def _settle(self, kept: int) -> None:
-        async with self._changed:
-            self._under_way -= 1
-            self._kept += kept
-            self._changed.notify_all()
 
 
 class StoragePipeline:

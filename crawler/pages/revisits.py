@@ -76,6 +76,12 @@ class Revisits:
             return await self._finding.submit(clean(url))
         return None
 
+    async def read_kept(self, run: str) -> list[str]:
+        """Return the addresses of the pages that a run has kept so far."""
+        with stopping(self._stopper):
+            return await asyncio.to_thread(self._store.read_kept, run)
+        return []
+
     async def read_html(self, url: str) -> bytes | None:
         """Return the bytes of a stored page as they were seen last."""
         with stopping(self._stopper):

@@ -364,6 +364,12 @@ class PageStore:
         return None if html is None else zlib.decompress(html)
 
     @_whole
+    def read_kept(self, run: str) -> list[str]:
+        """Return the addresses of the stored pages that a run has seen."""
+        with self.database.read() as connection:
+            return list(connection.scalars(select(visits.c.url).where(visits.c.run == run, _STORED)))
+
+    @_whole
     def find_visits(self, urls: Sequence[str]) -> dict[str, Visit]:
         """Return what is known of those of the pages that were seen and are not gone, by URL."""
         with self.database.read() as connection:

@@ -15,8 +15,9 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 
 from crawler.page import Page
+from crawler.pages.limits import PageLimitPipeline
 from crawler.pages.pipeline import StoragePipeline
-from crawler.reasons import NOTHING_NEW, ONLY_COPIES, Refused
+from crawler.reasons import HOST_LIMIT, NOTHING_NEW, ONLY_COPIES, Refused
 from crawler.request_meta import BY_RULE, GIVEN, KIND, PAGE
 from crawler.settings import CrawlerSettings
 from dedup.addresses.address import pattern_of
@@ -263,6 +264,12 @@ class SiteAddressMiddleware(AddressMiddleware):
         return middleware
 
     async def process_request(self, request: Request) -> Request | None:  # type: ignore[override]
+        limits = self._crawler.get_item_pipeline(PageLimitPipeline)
+        if limits is not None and request.meta.get(KIND) == PAGE:
+            if limits.is_host_spent(request.url):
+                raise Refused(HOST_LIMIT, "as many pages of the host are kept as may be")
+            if request.priority > LAST and limits.holds_back(request.url):
+                return to_last(request)
         if not self._may_be_ignored(request) or not self._patterns.is_last(request.url):
             return super().process_request(request)
         is_known = await self._is_known(request)

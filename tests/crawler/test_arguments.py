@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import logging
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from scrapy.utils.test import get_crawler
@@ -132,6 +134,9 @@ WRONG: list[tuple[dict[str, object], str]] = [
     (HERE | {"max_pages": "many"}, "max_pages = 'many'"),
     (HERE | {"max_pages": ""}, "max_pages = ''"),
     (HERE | {"max_pages": "1.5"}, "max_pages = '1.5'"),
+    (HERE | {"max_pages_per_host": 0}, "max_pages_per_host = '0'"),
+    (HERE | {"max_share": ".5"}, "max_share needs max_pages"),
+    (HERE | {"max_share": "2", "max_pages": 9}, "max_share = '2'"),
     (HERE | {"max_depth": -1}, "max_depth = '-1'"),
     (HERE | {"recrawl": "again"}, "recrawl = 'again'"),
     (HERE | {"recrawl": ""}, "recrawl = ''"),
@@ -344,3 +349,36 @@ def test_max_pages_is_exact_with_many_pages_in_flight_in_the_real_command(tmp_pa
     assert result.status == 0
     assert len(result.pages) == result.summed_up("kept") == 11
     assert result.summary["stopped"] == "max pages"
+
+
+@pytest.mark.slow
+def test_max_pages_per_host_ends_a_host_alone_also_when_it_goes_on(tmp_path: Path) -> None:
+    with LocalSite() as site, LocalSite() as other:
+        for each in (site, other):
+            each.pages |= {
+                f"/{number}": article(f"{each.port} {number}") for number in range(30 if each is site else 4)
+            }
+        links = [f"{each.url}{path}" for each in (site, other) for path in each.pages if path != "/"]
+        site.pages["/"] = article("front", links)
+        started = {"url": f"{site.url}/,{other.url}/0", "allowed_domains": "localhost,127.0.0.1"}
+        settings = {"DEDUP_RUN": "x"}
+        first = crawl_site_here(tmp_path / "a.db", settings, **started, max_pages=4, max_pages_per_host=6)
+        assert (first.stats["finish_reason"], len(first.items)) == ("max_pages", 4)
+        again = crawl_site_here(tmp_path / "a.db", settings, **started, max_pages=99, max_pages_per_host=6)
+        kept = Counter(urlsplit(item.url).port for item in [*first.items, *again.items])
+    assert kept == {site.port: 6, other.port: 4}
+    left = again.count("crawler/skipped/host_limit") + again.count("crawler/skipped/over_host_limit")
+    assert left == 31 - 6
+    assert again.stats["finish_reason"] == "finished"
+
+
+@pytest.mark.slow
+def test_what_has_taken_its_share_comes_last(crawling: Crawling, site: LocalSite) -> None:
+    threads = [f"/forum/{name}{other}" for name in "abcdefgh" for other in "abcde"]
+    others = [f"/a/longer/address/of/{name}/" for name in "klmnopqr"]
+    site.pages |= {path: article(path) for path in [*threads, *others]}
+    site.pages["/"] = article("front", threads + others)
+    crawling(site, max_pages=20, max_share=".25")
+    assert set(others) < set(crawling.kept)
+    # Where nothing else is left they fill up what may be kept.
+    assert len(set(crawling.kept) & set(threads)) == 11
