@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from scrapy import Request
 
+from crawler.given_files import GivenCookies, read_cookies, read_headers
 from crawler.secrets import without_password
 from dedup.errors import SettingsError
 from dedup.rules.scope import SECONDS
@@ -21,6 +22,8 @@ NAMES = (
     "urls_file",
     "sitemap",
     "warc",
+    "headers",
+    "cookies",
     "allowed_domains",
     "follow",
     "ignore",
@@ -32,7 +35,7 @@ NAMES = (
     "max_age",
 )
 
-_OF_THE_WEB = frozenset(("url", "urls_file", "sitemap", "max_depth", "recrawl", "max_age"))
+_OF_THE_WEB = frozenset(("url", "urls_file", "sitemap", "max_depth", "recrawl", "max_age", "headers", "cookies"))
 _AGE = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)([{''.join(SECONDS)}])", re.ASCII)
 # What people type for a server of their own; of another one a port says nothing of the scheme.
 _LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(?::[0-9]+)?(?:/.*)?", re.IGNORECASE | re.DOTALL)
@@ -58,6 +61,8 @@ class SiteArguments:
         sitemaps: addresses of sitemaps whose pages are crawled too.
         sitemaps_of_robots: whether the sitemaps that robots.txt names are read.
         logins: user and password by the scheme, host and port of the addresses in which they stood.
+        headers: names and values of headers that are sent to `origins`.
+        cookies: those that are sent to the hosts of these addresses, and of their subdomains.
         warc: WARC files, or folders of such, whose pages are taken instead; their links are not followed.
         allowed_domains: the hosts that may be fetched from, their subdomains included.
         follow: regular expression that a link has to match; "" for any.
@@ -84,6 +89,8 @@ class SiteArguments:
     logins: Mapping[Origin, tuple[str, str]] = field(default_factory=dict)
     max_pages_per_host: int | None = None
     max_share: float | None = None
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    cookies: GivenCookies = field(default_factory=GivenCookies, repr=False)
 
     @classmethod
     def parse(cls, arguments: Mapping[str, str]) -> SiteArguments:
@@ -129,7 +136,14 @@ class SiteArguments:
             logins=logins,
             max_pages_per_host=_number("max_pages_per_host", arguments.get("max_pages_per_host"), least=1),
             max_share=_share(arguments),
+            headers=read_headers(arguments.get("headers", "")),
+            cookies=read_cookies(arguments.get("cookies", ""), [origin_of(url).host for url in urls + sitemaps]),
         )
+
+    @property
+    def origins(self) -> set[Origin]:
+        """Where the addresses that the crawl was given lead to."""
+        return set(map(origin_of, self.urls + self.sitemaps))
 
     def is_start(self, request: Request) -> bool:
         """Return whether a request is for one of `urls`, if by a redirect."""

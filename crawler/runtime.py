@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import logging
 import mmap
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -20,6 +22,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.python.failure import Failure
 
+from crawler.given_files import GivenCookies
 from crawler.scrapy_private import (
     Connection,
     ConnectionFactory,
@@ -44,6 +47,8 @@ MOST_DOMAINS = 3_000
 # What http.cookiejar takes for a bug of its own; without it a cookie is kept as long as the crawl goes on.
 _NUMBER_WITHOUT_END = re.compile(rb";\s*(?:max-age|expires)\s*=[^;]*[0-9]{20}[^;]*", re.IGNORECASE)
 
+logger = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 
@@ -66,12 +71,21 @@ class OfflineCookiesMiddleware(CookiesMiddleware):
     - Scrapy's own lets tldextract fetch the newest list at the first cookie: two requests to others that nobody
       asked for, and without a network a dozen tracebacks.
     - Of what is too much the largest cookies go first: a session is a small one. Of domains the earliest goes.
+    - Each jar begins with the cookies that the spider's arguments give. Their values are never logged, and what a
+      server sets under one of their names goes no further.
     """
+
+    given = GivenCookies()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         use_public_suffixes(public_suffixes())
-        return super().from_crawler(crawler)
+        middleware = super().from_crawler(crawler)
+        given = getattr(getattr(crawler.spider, "arguments", None), "cookies", None)
+        if isinstance(given, GivenCookies) and given.cookies:
+            logger.info("cookies of the file: %s", given)
+            middleware.given, middleware.jars, middleware.debug = given, defaultdict(given.make_jar), False
+        return middleware
 
     def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:
         super().process_request(request)
@@ -86,11 +100,18 @@ class OfflineCookiesMiddleware(CookiesMiddleware):
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
         if sent := response.headers.getlist("Set-Cookie"):
-            bounded = response.headers.copy()
-            bounded.setlist("Set-Cookie", [_NUMBER_WITHOUT_END.sub(b"", cookie) for cookie in sent])
-            super().process_response(request, response.replace(headers=bounded))
+            bounded = _with_cookies(response, [_NUMBER_WITHOUT_END.sub(b"", cookie) for cookie in sent])
+            super().process_response(request, bounded)
             _bound(self.jars[request.meta.get("cookiejar")], urlparse_cached(request).hostname or "")
+            if any(map(self.given.has_name, sent)):
+                return _with_cookies(response, [cookie for cookie in sent if not self.given.has_name(cookie)])
         return response
+
+
+def _with_cookies(response: Response, cookies: list[bytes]) -> Response:
+    headers = response.headers.copy()
+    headers.setlist("Set-Cookie", cookies)
+    return response.replace(headers=headers)
 
 
 def _bound(jar: CookieJar, host: str) -> None:

@@ -174,6 +174,7 @@ class SiteSpider(Spider):
         try:
             if settings.pdf:
                 require_pdfium("CRAWLER_PDF = True")
+            _require_cookies(crawler, arguments)
         except SettingsError as error:
             refuse_to_start(error)
         spider.learns = settings.learn_addresses
@@ -449,6 +450,11 @@ class SiteSpider(Spider):
         # Only what was really scheduled: the links of a duplicate are dropped on their way here,
         # and may be found again on a page that is kept.
         self._scheduled[hash(request.url)] = None
+
+
+def _require_cookies(crawler: Crawler, arguments: SiteArguments) -> None:
+    if arguments.cookies.cookies and not crawler.settings.getbool("COOKIES_ENABLED"):
+        raise SettingsError("cookies cannot be combined with COOKIES_ENABLED = False")
 
 
 def _open_archives(crawler: Crawler, arguments: SiteArguments) -> Archives | None:

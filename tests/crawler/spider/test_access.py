@@ -237,8 +237,8 @@ def with_login(url: str) -> str:
     return url.replace("//", "//me:op%3Asesame@")
 
 
-@pytest.mark.parametrize("way", ["settings", "spider", "url"])
-def test_what_is_secret_is_told_to_no_other_host(way: str, members: Members) -> None:
+@pytest.mark.parametrize("way", ["settings", "spider", "url", "headers"])
+def test_what_is_secret_is_told_to_no_other_host(way: str, members: Members, tmp_path: Path) -> None:
     with LocalSite() as site:
         site.pages |= {"/": article("front", ["/away"]), "/away": redirect(with_login(f"{site.other_url}/here"))}
         site.pages["/here"] = article("here", [with_login(f"{site.url}/back"), "/there"])
@@ -251,6 +251,9 @@ def test_what_is_secret_is_told_to_no_other_host(way: str, members: Members) -> 
             result = crawl(members.database, **{**hosts, "url": with_login(f"{site.url}/")})
             sent = {asked.headers.get("Authorization") for asked in site.asked}
             assert sent == {None, f"Basic {b64encode(b'me:op:sesame').decode()}"}
+        elif way == "headers":
+            (tmp_path / "headers.txt").write_text("authorization: Bearer sesame\n")
+            result = crawl(members.database, headers=tmp_path / "headers.txt", **hosts)
         else:
             result = members.run(BY_TOKEN.format(url=site.url), **hosts)
         assert "sesame" not in result.stdout + result.stderr
