@@ -32,6 +32,7 @@ BENCHMARKS = {
     "scripts": "scripts",
     "extraction": "extraction",
     "updates": "updates",
+    "visits": "visits",
     "signatures": "signatures",
     "files": "files",
     "decisions": "decisions",

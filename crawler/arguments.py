@@ -12,10 +12,11 @@ from urllib.parse import unquote, urlsplit
 from scrapy import Request
 
 from crawler.given_files import GivenCookies, read_cookies, read_headers
+from crawler.intervals import Intervals
 from crawler.secrets import without_password
 from dedup.errors import SettingsError
 from dedup.rules.scope import SECONDS
-from dedup.rules.setting_values import number, read_value, to_bool, whole_number
+from dedup.rules.setting_values import number, parsed, read_value, to_bool, whole_number
 
 NAMES = (
     "url",
@@ -33,9 +34,12 @@ NAMES = (
     "max_depth",
     "recrawl",
     "max_age",
+    "visit_every",
 )
 
-_OF_THE_WEB = frozenset(("url", "urls_file", "sitemap", "max_depth", "recrawl", "max_age", "headers", "cookies"))
+_OF_THE_WEB = frozenset(
+    ("url", "urls_file", "sitemap", "max_depth", "recrawl", "max_age", "visit_every", "headers", "cookies")
+)
 _AGE = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)([{''.join(SECONDS)}])", re.ASCII)
 # What people type for a server of their own; of another one a port says nothing of the scheme.
 _LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(?::[0-9]+)?(?:/.*)?", re.IGNORECASE | re.DOTALL)
@@ -73,6 +77,7 @@ class SiteArguments:
         max_depth: how many links away from the start at most; None for any number.
         recrawl: whether the pages that the database knows are visited again.
         max_age: seconds; only those that were seen longer ago than that; None for all.
+        intervals: only those that were left alone for their own time between these; None for all.
     """
 
     urls: tuple[str, ...]
@@ -85,6 +90,7 @@ class SiteArguments:
     max_depth: int | None
     recrawl: bool = False
     max_age: float | None = None
+    intervals: Intervals | None = None
     warc: tuple[str, ...] = ()
     logins: Mapping[Origin, tuple[str, str]] = field(default_factory=dict)
     max_pages_per_host: int | None = None
@@ -118,9 +124,14 @@ class SiteArguments:
             places = "-a url=https://example.com, urls_file=FILE, sitemap=URL or warc=FILE"
             raise SettingsError(f"no crawl to resume, and nowhere to start: pass {places}")
         max_age = _age("max_age", arguments.get("max_age"))
-        recrawl = read_value("recrawl", arguments.get("recrawl", max_age is not None), to_bool)
-        if max_age is not None and not recrawl:
-            raise SettingsError("max_age needs recrawl=true")
+        every = arguments.get("visit_every")
+        intervals = None if every is None else read_value("visit_every", every, parsed(Intervals))
+        if max_age is not None and every is not None:
+            raise SettingsError("max_age and visit_every: give one of the two")
+        of_recrawl = "max_age" if every is None else "visit_every"
+        recrawl = read_value("recrawl", arguments.get("recrawl", of_recrawl in arguments), to_bool)
+        if of_recrawl in arguments and not recrawl:
+            raise SettingsError(f"{of_recrawl} needs recrawl=true")
         return cls(
             urls=urls,
             sitemaps=sitemaps,
@@ -132,6 +143,7 @@ class SiteArguments:
             max_depth=0 if warc else _number("max_depth", arguments.get("max_depth"), least=0),
             recrawl=recrawl,
             max_age=max_age,
+            intervals=intervals,
             warc=warc,
             logins=logins,
             max_pages_per_host=_number("max_pages_per_host", arguments.get("max_pages_per_host"), least=1),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, select
 
 from crawler.page import DESCRIBED, EXTRACTED, Page
-from crawler.pages.store import pages, visits
+from crawler.pages.schema import pages, visits
 from dedup.errors import DedupError
 from dedup.rules.documents import Verdict
 from dedup.store.database import Database

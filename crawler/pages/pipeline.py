@@ -73,7 +73,8 @@ class StoragePipeline:
     async def open_spider(self) -> None:
         try:
             database = Database(self._settings.database_url, self._settings.lock_timeout)
-            self._store = await asyncio.to_thread(PageStore, database, outages_of(self._crawler))
+            intervals = self._crawler.spider.arguments.intervals  # type: ignore[union-attr]
+            self._store = await asyncio.to_thread(PageStore, database, outages_of(self._crawler), intervals)
         except DedupError as error:
             refuse_to_start(error)
         stage = self._crawler.get_item_pipeline(NearDuplicatePipeline)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -102,16 +101,20 @@ class Revisits:
         return []
 
     async def find_due(self) -> AsyncIterator[Visit]:
-        """Yield the pages that a re-crawl visits again: all, or those older than `max_age`; the stored ones first.
+        """Yield the pages that a re-crawl visits: all, those older than `max_age`, or whose interval is over.
+
+        The stored ones come first.
 
         Only pages in the scope of the crawl, as below.
         """
-        seen_before = time.time() - (self._arguments.max_age or 0)
+        max_age = self._arguments.max_age
+        if max_age is None and self._arguments.intervals is None:
+            max_age = 0
         with stopping(self._stopper):
             for stored in (True, False) if self._arguments.recrawl else ():
                 last: int | None = 0
                 while last is not None:
-                    visits = await asyncio.to_thread(self._store.find_known, last, _BATCH, seen_before, stored=stored)
+                    visits = await asyncio.to_thread(self._store.find_due, last, _BATCH, max_age, stored=stored)
                     for visit in filter(self._is_wanted, visits):
                         yield visit
                     last = visits[-1].id if len(visits) == _BATCH else None

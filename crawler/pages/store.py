@@ -12,31 +12,25 @@ from functools import partial, wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from sqlalchemy import (
-    Column,
     Connection,
-    DateTime,
-    Float,
-    Index,
     Insert,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
     and_,
     bindparam,
     delete,
+    func,
     insert,
     or_,
     select,
     update,
 )
 
+from crawler.intervals import Intervals
 from crawler.page import DESCRIBED, EXTRACTED
-from dedup.store.database import Database, RowsOfRuns, TableSet, insert_into, open_tables
+from crawler.pages.schema import IS_MOVING, TABLES, page_versions, pages, visits
+from dedup.store.database import Database, insert_into, open_tables
 from dedup.store.document_rows import find_erased, key_digest
 from dedup.store.outages import Outages
-from dedup.store.schema import Id, under_way
+from dedup.store.schema import under_way
 from dedup.store.under_way import note_stored
 
 P = ParamSpec("P")
@@ -44,87 +38,6 @@ R = TypeVar("R")
 
 KEPT_VERSIONS = 10
 """How many versions of one page are kept besides the stored one."""
-
-metadata = MetaData()
-
-visits = Table(
-    "visits",
-    metadata,
-    Column("id", Id, primary_key=True),
-    Column("url_digest", LargeBinary(16), nullable=False, unique=True),
-    Column("url", Text, nullable=False),
-    Column("depth", Integer, nullable=False),
-    Column("etag", Text),
-    Column("last_modified", Text),
-    Column("body_digest", LargeBinary(16)),
-    Column("seen", Float, nullable=False),
-    Column("run", Text),
-    Column("gone", Float),
-    Column("moved_to_digest", LargeBinary(16)),
-    comment="one row a page, kept or duplicate; gone: since when it is not there; times are seconds since 1970",
-)
-_IS_MOVING = visits.c.moved_to_digest.is_not(None) & visits.c.gone.is_(None)
-Index("visits_moving", visits.c.moved_to_digest, sqlite_where=_IS_MOVING, postgresql_where=_IS_MOVING)
-
-TABLES = TableSet(
-    "pages",
-    metadata,
-    (
-        RowsOfRuns("pages", "run", key_column="url_digest", stays=True),
-        RowsOfRuns("page_versions", "run", key_column="url_digest"),
-        RowsOfRuns("visits", "run", key_column="url_digest", stays=True),
-    ),
-)
-"""The tables of pages and visits."""
-
-
-def _contents() -> list[Column[object]]:
-    return [
-        Column("url", Text, nullable=False),
-        Column("canonical", Text),
-        Column("title", Text),
-        Column("author", Text),
-        Column("date", Text),
-        Column("language", Text),
-        Column("description", Text),
-        Column("text", Text, nullable=False),
-        Column("extraction", Text),
-        Column("page_characters", Integer),
-        Column("html", LargeBinary, nullable=False),
-        Column("head", LargeBinary),
-        Column("problem", Text),
-        Column("fetched", DateTime(timezone=True), nullable=False),
-        Column("depth", Integer, nullable=False),
-        Column("referrer", Text),
-        Column("run", Text),
-        Column("gone", DateTime(timezone=True)),
-    ]
-
-
-pages = Table(
-    "pages",
-    metadata,
-    Column("id", Id, primary_key=True),
-    # URLs can be longer than an index allows.
-    Column("url_digest", LargeBinary(16), nullable=False, unique=True),
-    *_contents(),
-    comment="one row a kept page, its latest version; html is compressed by zlib; head: status and headers; "
-    "fetched: when these bytes were; times are UTC; "
-    "gone: since when it is not there any more",
-)
-Index("pages_run", pages.c.run)
-
-page_versions = Table(
-    "page_versions",
-    metadata,
-    Column("id", Id, primary_key=True),
-    Column("url_digest", LargeBinary(16), nullable=False),
-    *_contents(),
-    Column("reason", Text, nullable=False),
-    Column("replaced", DateTime(timezone=True), nullable=False),
-    comment="what pages held before; reason: updated, duplicate, gone, moved; replaced: when it left pages",
-)
-Index("page_versions_url", page_versions.c.url_digest, page_versions.c.id)
 
 _OF_PAGE = pages.c.url_digest == bindparam("digest")
 _RESTORED = select(*(pages.c[name] for name in (*DESCRIBED, *EXTRACTED, "run"))).where(_OF_PAGE)
@@ -155,19 +68,23 @@ _FORGET = delete(page_versions).where(_OF_VERSION, page_versions.c.id <= _LATEST
 _REMOVE = delete(pages).where(_OF_PAGE)
 
 _OF_VISITS = visits.c.url_digest.in_(bindparam("digests", expanding=True))
-_WRITTEN = ("url", "depth", "etag", "last_modified", "body_digest", "seen", "run")
+_WRITTEN = ("url", "depth", "etag", "last_modified", "body_digest", "seen", "run", "interval")
 _STORED = select(pages.c.id).where(pages.c.url_digest == visits.c.url_digest).exists()
 _VISIT = select(*(visits.c[name] for name in _WRITTEN), visits.c.id, _STORED.label("is_stored"))
 _VISIT = _VISIT.where(visits.c.gone.is_(None))
 _BY_URL = _VISIT.where(_OF_VISITS)
+_INTERVALS = select(visits.c.url_digest, visits.c.interval).where(_OF_VISITS)
 _VISITED = select(visits.c.url_digest).where(_OF_VISITS)
 _KNOWN = (
-    _VISIT.where(visits.c.id > bindparam("after"), visits.c.seen <= bindparam("seen_before"))
+    _VISIT.where(
+        visits.c.id > bindparam("after"),
+        visits.c.seen + func.coalesce(bindparam("interval"), visits.c.interval, bindparam("first")) <= bindparam("now"),
+    )
     .order_by(visits.c.id)
     .limit(bindparam("most"))
 )
 _MOVING = select(visits.c.url, visits.c.moved_to_digest).where(
-    _IS_MOVING, visits.c.moved_to_digest.in_(bindparam("targets", expanding=True))
+    IS_MOVING, visits.c.moved_to_digest.in_(bindparam("targets", expanding=True))
 )
 _MOVE = update(visits).where(_OF_VISITS, visits.c.gone.is_(None)).values(moved_to_digest=bindparam("target"))
 _END = select(visits.c.gone, visits.c.moved_to_digest).where(
@@ -210,6 +127,7 @@ class Visit(NamedTuple):
         body_digest: digest of its bytes; None where they could not be analysed.
         seen: when, in seconds since 1970.
         run: the run that saw it, or found it gone.
+        interval: for how many seconds it is left alone; None where no crawl has asked for that.
         id: its row; 0 for one that is to be written.
         is_stored: whether it is one of the stored pages; the others are duplicates.
     """
@@ -221,6 +139,7 @@ class Visit(NamedTuple):
     body_digest: bytes | None
     seen: float
     run: str | None
+    interval: float | None = None
     id: int = 0
     is_stored: bool = False
 
@@ -274,6 +193,7 @@ class PageStore:
     Args:
         database: where; the tables are made if they are not there.
         outages: what outages of the database are survived with.
+        intervals: for how long pages are left alone; None: that is not noted.
 
     Attributes:
         database: as above.
@@ -282,8 +202,9 @@ class PageStore:
         DatabaseError: the database cannot be reached or written, or its pages are of a later version.
     """
 
-    def __init__(self, database: Database, outages: Outages) -> None:
+    def __init__(self, database: Database, outages: Outages, intervals: Intervals | None = None) -> None:
         self.database = database
+        self._intervals = intervals
         self.outages = outages
         dialect = database.engine.dialect.name
         page, visit = insert_into(pages, dialect), insert_into(visits, dialect)
@@ -294,7 +215,13 @@ class PageStore:
         # What was seen is there, and nowhere else.
         self._record = visit.on_conflict_do_update(
             index_elements=[visits.c.url_digest],
-            set_={**{name: visit.excluded[name] for name in _WRITTEN}, "gone": None, "moved_to_digest": None},
+            set_={
+                **{name: visit.excluded[name] for name in _WRITTEN},
+                # Crawls between that do not ask for it leave it as it is.
+                "interval": func.coalesce(visit.excluded.interval, visits.c.interval),
+                "gone": None,
+                "moved_to_digest": None,
+            },
         )
         open_tables(database, TABLES)
         self._is_deduplicated: bool | None = None
@@ -323,8 +250,12 @@ class PageStore:
             for digest, each in latest.items()
             if each.page is None and not each.is_duplicate
         ]
-        seen = [{**_written(each.visit), "url_digest": digest} for digest, each in latest.items()]
         with self.database.write() as connection:
+            intervals = self._next_intervals(connection, latest) if self._intervals else {}
+            seen = [
+                {**_written(each.visit), "url_digest": digest, "interval": intervals.get(digest)}
+                for digest, each in latest.items()
+            ]
             # In a first crawl no page is stored yet: then nothing of what follows has to be asked.
             among = connection.scalars(_AMONG_PAGES, {"digests": [*latest, *copies]})
             stored = {bytes(each) for each in among}
@@ -347,6 +278,18 @@ class PageStore:
                 note_stored(connection, latest)
             moving = _find_moving(connection, [each.visit.url for each in settled])
         return [moving.get(key_digest(each.visit.url), []) for each in settled]
+
+    def _next_intervals(self, connection: Connection, latest: Mapping[bytes, Settled]) -> dict[bytes, float]:
+        """Return for how long visited pages are left alone now, by the digests of their addresses."""
+        assert self._intervals is not None
+        known = connection.execute(_INTERVALS, {"digests": [*latest]})
+        before = {bytes(digest): interval for digest, interval in known}
+        return {
+            digest: self._intervals.next(before[digest], has_changed=each.page is not None)
+            if digest in before
+            else self._intervals.first
+            for digest, each in latest.items()
+        }
 
     @_whole
     def restore(self, url: str) -> tuple[Mapping[str, Any], bytes | None] | None:
@@ -391,16 +334,17 @@ class PageStore:
         return {url: Visit(url, 0, None, None, None, 0.0, None) for url in unvisited.values()}
 
     @_whole
-    def find_known(self, after: int, most: int, seen_before: float, *, stored: bool) -> list[Visit]:
-        """Return pages that are not gone.
+    def find_due(self, after: int, most: int, max_age: float | None, *, stored: bool) -> list[Visit]:
+        """Return pages that are not gone and are to be visited.
 
         Args:
             after: only those whose row has a larger id.
             most: how many at most, in the order of the rows.
-            seen_before: only those that were seen last at this time or earlier, in seconds since 1970.
+            max_age: only those that were not seen for so many seconds; None: those whose interval is over.
             stored: whether stored pages are wanted, or duplicates.
         """
-        asked = {"after": after, "most": most, "seen_before": seen_before}
+        first = 0 if self._intervals is None else self._intervals.first
+        asked = {"after": after, "most": most, "interval": max_age, "first": first, "now": time.time()}
         with self.database.read() as connection:
             return list(map(_visit, connection.execute(_KNOWN.where(_STORED if stored else ~_STORED), asked)))
 

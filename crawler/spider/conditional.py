@@ -46,7 +46,8 @@ class ConditionalMiddleware:
 
     - A page is asked for with If-None-Match and If-Modified-Since. The answer 304 becomes a response
       with the stored bytes, so that whatever comes after it needs no rule of its own.
-    - With `max_age`, a page that was seen later than that is not asked for at all; the response has
+    - With `max_age`, a page that was seen later than that is not asked for at all, nor with `visit_every` one whose
+      interval is not over; the response has
       the stored bytes too.
     - That is done only with pages whose content is still decided, and with duplicates only if their
       links are of no interest, since their bytes are not stored: their response is empty.
@@ -58,6 +59,7 @@ class ConditionalMiddleware:
         self._crawler = crawler
         arguments: SiteArguments = crawler.spider.arguments  # type: ignore[union-attr]
         self._is_recrawl = arguments.recrawl
+        self._intervals = arguments.intervals
         self._seen_since = math.inf if arguments.max_age is None else time.time() - arguments.max_age
         self._follows_duplicates = read_item_settings(crawler).follow_duplicates
 
@@ -72,7 +74,7 @@ class ConditionalMiddleware:
         visit = None if revisits is None else await revisits.find(request.url)
         if revisits is None or visit is None or not await self._holds(visit, request):
             return None
-        if visit.seen > self._seen_since:
+        if visit.seen > self._seen_since or self._is_left_alone(visit):
             if "redirect_urls" in request.meta:
                 await revisits.note_there(request.url)
             return await _as_seen(revisits, visit, request, PASSED_OVER)
@@ -98,6 +100,10 @@ class ConditionalMiddleware:
             if visited and target not in olds:
                 await revisits.note_moving(visited, target, self._seen_since)
         return response
+
+    def _is_left_alone(self, visit: Visit) -> bool:
+        intervals = self._intervals
+        return intervals is not None and visit.seen + (visit.interval or intervals.first) > time.time()
 
     async def _holds(self, visit: Visit, request: Request) -> bool:
         """Return whether what was seen at the last visit can stand for what the page holds if it is the same."""

@@ -237,9 +237,9 @@ VERSIONS_AFTER = [
 
 
 @contextmanager
-def a_week_after(moment: float) -> Iterator[None]:
-    """Stop the clock that says what is old a week after a moment."""
-    with patch("time.time", lambda: moment + 7 * 86_400):
+def a_week_after(moment: float, days: int = 7) -> Iterator[None]:
+    """Stop the clock that says what is old a week, or so many days, after a moment."""
+    with patch("time.time", lambda: moment + days * 86_400):
         yield
 
 

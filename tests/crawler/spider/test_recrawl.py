@@ -258,6 +258,33 @@ def test_max_age_fetches_older_pages_only_and_knows_links_of_younger_ones(sqlite
         assert not [record for record in outcome.log if record.levelname == "ERROR"]
 
 
+def test_what_changes_is_visited_more_often_than_what_does_not(database_url: str) -> None:
+    pages: dict[str, Page] = {
+        "/changes": page(text("one")),
+        "/stays": page(text("stays")),
+        "/copy": page(text("stays")),
+    }
+    with crawled(database_url, pages) as (known, site):
+        moment = time.time()
+
+        def visited(days: int, **arguments: str) -> set[str]:
+            with a_week_after(moment, days):
+                known.crawl(**(arguments or {"visit_every": "1d-16d"}))
+            return set(site.hits) - {"/robots.txt"}
+
+        # All begin at the mean of both.
+        assert visited(3) == set()
+        site.pages["/changes"] = page(text("two"))
+        assert visited(5) == {"/", *pages}
+        # Another crawl between changes nothing of it.
+        assert visited(5, recrawl="true") == {"/", *pages}
+        assert visited(3) == {"/changes"}
+        site.pages["/new"] = page(text("new"))
+        site.pages["/"] = article("front", [*pages, "/new"])
+        assert visited(7) == {"/", *pages, "/new"}
+        assert known.stored().keys() == {"/", "/changes", "/stays", "/new"}
+
+
 def test_front_page_that_is_a_duplicate_is_fetched_in_full_for_its_links(sqlite_url: str) -> None:
     with site_of({"/copy": tagged(article("front", ["/linked"])), "/linked": article("linked")}) as site:
         site.pages["/"] = tagged(article("front", ["/copy"]))
