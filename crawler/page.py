@@ -8,13 +8,16 @@ from datetime import datetime
 from scrapy.exceptions import DropItem
 
 from dedup import Signature
-from dedup.signature.extraction import MainText
+from dedup.signature.extraction import How, MainText
 
 DESCRIBED = ("title", "author", "date", "language", "description")
 """The fields that are metadata, which are looked for in pages that are kept: they cost as much as the text."""
 
 EXTRACTED = ("text", "extraction", "page_characters")
 """The fields that `Page.take` fills in."""
+
+FOUND = (*DESCRIBED, *EXTRACTED, "markdown")
+"""All fields that are found in the bytes of a page."""
 
 # No stat that the processes of a run add up: whoever goes on with it stores the page.
 NOT_STORED = "pages/not_stored"
@@ -53,6 +56,7 @@ class Page:
         date: when it was published, as YYYY-MM-DD.
         language: its language, as the page says.
         description: what its metadata say it is about.
+        markdown: its text as Markdown, of pages that are kept if it is asked for.
         run: the run that stored it.
         content_of: when its bytes were fetched, where an earlier run did that; known of what is read from the database.
     """
@@ -65,7 +69,7 @@ class Page:
     depth: int = 0
     referrer: str | None = None
     text: str | None = field(default=None, repr=False)
-    extraction: str | None = None
+    extraction: How | None = None
     page_characters: int | None = None
     signature: Signature | None = field(default=None, repr=False)
     unread: bytes | str | None = field(default=None, repr=False)
@@ -80,6 +84,7 @@ class Page:
     date: str | None = None
     language: str | None = None
     description: str | None = field(default=None, repr=False)
+    markdown: str | None = field(default=None, repr=False)
     run: str | None = None
     content_of: datetime | None = field(default=None, repr=False)
 

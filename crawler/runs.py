@@ -31,6 +31,7 @@ WORDS = "SCRAPY_COMMAND_LINE"
 """The setting that holds the command of a crawl, to be shown: the same goes on with it."""
 
 _STAT = "dedup/run"
+_OF_FEEDS = ("FEED_", CrawlerSettings.full_name("text"))
 _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
 _DATABASE = "DEDUP_DATABASE_URL"
 _LIMIT = "max_pages"
@@ -268,7 +269,7 @@ def command_to_export(crawler: Crawler, run: str, uri: str, options: Mapping[str
     suffix = "" if uri.endswith(f".{options['format']}") else f":{options['format']}"
     output = ["-o", f"-{suffix}"] if uri == "stdout:" else ["-O", f"{uri}{suffix}"]
     settings = crawler.settings
-    given = [name for name in settings if name.startswith("FEED_") and settings.getpriority(name) == _COMMAND_LINE]
+    given = [name for name in settings if name.startswith(_OF_FEEDS) and settings.getpriority(name) == _COMMAND_LINE]
     said = [word for name in sorted(given) for word in ("-s", f"{name}={settings[name]}")]
     words = [*_variables(crawler), program("scrapy"), "export", run, *output, *said, *option_of_database(crawler)]
     return without_password(shlex.join(words))

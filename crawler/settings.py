@@ -88,6 +88,13 @@ class Part(NamedTuple):
         return cls(int(found[1]) - 1, int(found[2]))
 
 
+class StoredText(StrEnum):
+    """What is stored of the text of a page that is kept; it is compared as plain text."""
+
+    PLAIN = "plain"
+    MARKDOWN = "markdown"
+
+
 class Gone(StrEnum):
     """What becomes of a stored page whose address answers 404 or 410.
 
@@ -136,6 +143,11 @@ class CrawlerSettings(Settings):
     )
     pdf: bool = setting(
         False, to_bool, "whether PDFs are fetched and their text is taken as that of pages is; needs `pypdfium2`."
+    )
+    text: StoredText = setting(
+        StoredText.PLAIN,
+        word(StoredText),
+        "text that is stored: `plain`, or also [`markdown`](start.md#what-is-stored).",
     )
     learn_addresses: bool = setting(
         True, to_bool, "whether addresses that [lead to copies by a rule](report.md#addresses-of-copies) are skipped."

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, select
 
-from crawler.page import DESCRIBED, EXTRACTED, Page
+from crawler.page import FOUND, Page
 from crawler.pages.schema import pages, visits
 from dedup.errors import DedupError
 from dedup.rules.documents import Verdict
@@ -21,7 +21,7 @@ from dedup.store.schema import runs
 
 # Whole pages: in a feed that has their HTML, each can have megabytes.
 _AT_ONCE = 100
-_STORED = ("url", "canonical", *DESCRIBED, *EXTRACTED, "problem", "referrer", "run")
+_STORED = ("url", "canonical", *FOUND, "problem", "referrer", "run")
 _OF_VISITS = ("depth", "etag", "last_modified", "body_digest")
 RESTORED = frozenset((*_STORED, *_OF_VISITS, "html", "head", "fetched", "verdict"))
 """The fields of a page that are stored; the others are known only while it is crawled."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,12 +22,14 @@ from crawler.pages.metadata import MAX_METADATA_CHARACTERS, Metadata, find_metad
 from crawler.pages.moves import Refresh, read_refresh, read_script
 from dedup.signature.charsets import Decoded, decode_html
 from dedup.signature.deflating import deflate
-from dedup.signature.extraction import MOST_MARKUP, MainText, find_text, parse_html, sign_page
+from dedup.signature.extraction import MOST_MARKUP, NOWHERE, MainText, find_markdown, find_text, parse_html, sign_page
 from dedup.signature.markup import parts_with_text
 from dedup.signature.normalise import clean
 from dedup.signature.pdf import PdfError, is_pdf, read_pdf
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
+
+logger = logging.getLogger(__name__)
 
 MAX_URL_CHARACTERS = 2_083
 
@@ -37,6 +40,7 @@ _ORIGIN = re.compile("https?://[^/?#]+")
 _PLAIN_PATH = re.compile(r"(?:/[^/.?;\s][^/?;\s]*)+/?(?:\?[^?;\s]+)?")
 _REFERENCE = re.compile("&#([0-9]+);")
 _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
+_ADDRESSES_OF_PEOPLE = ("mailto:", "tel:")
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+json")
 _PORTS_OF_THE_WEB = (80, 443)
 # In so many seconds nobody reads a page; after so many a site has let its readers read.
@@ -142,15 +146,17 @@ class Description(NamedTuple):
 
     Attributes:
         compressed_html: its bytes, by zlib.
-        main: the main text, and how it was found; None where it was not asked for.
+        main: the main text, and how it was found; None where it was known.
         problem: what of its bytes could not be read.
         metadata: what it says of itself.
+        markdown: its text as Markdown; None where it was not asked for.
     """
 
     compressed_html: bytes
     main: MainText | None = None
     problem: str | None = None
     metadata: Metadata = Metadata()
+    markdown: str | None = None
 
 
 def extract_page(
@@ -261,24 +267,53 @@ def _judge(extraction: Extraction, found: FewWords, reader: _LinkReader) -> None
         extraction.problem = found.problem
 
 
-def describe_page(html: bytes, url: str, *, with_text: bool, content_type: str | None = None) -> Description:
+def describe_page(
+    html: bytes,
+    url: str,
+    *,
+    main: MainText | None,
+    with_markdown: bool = False,
+    content_type: str | None = None,
+) -> Description:
     """Take the metadata from a page that is kept, and compress it.
 
     Args:
         html: the page's bytes.
         url: its address.
-        with_text: whether the main text is wanted too.
+        main: the main text; None where it is not known, and wanted too.
+        with_markdown: whether it is wanted as Markdown.
         content_type: what the server says that the bytes are.
     """
     if is_pdf(html):
-        pdf = read_pdf(html, with_text=with_text)
+        pdf = read_pdf(html, with_text=main is None)
         metadata = Metadata(*(value[:MAX_METADATA_CHARACTERS] or None for value in (pdf.title, pdf.author)))
-        return Description(deflate(html), pdf.main if with_text else None, metadata=metadata)
+        return Description(deflate(html), pdf.main if main is None else None, metadata=metadata)
     decoded = decode_html(html, content_type)
     tree = parse_html(decoded.text)
-    main = find_text(tree) if with_text else None
+    found = main or find_text(tree)
     metadata = Metadata() if tree is None else find_metadata(tree, url)
-    return Description(deflate(html), main, _why_broken(decoded), metadata)
+    # Last: it changes links.
+    markdown = _mark_up(tree, url, found, decoded.charset) if with_markdown else None
+    return Description(deflate(html), None if main else found, _why_broken(decoded), metadata, markdown)
+
+
+def mark_up_page(html: bytes, url: str, main: MainText, *, content_type: str | None = None) -> str:
+    """Return the main text of a page as Markdown, as `describe_page` does."""
+    if is_pdf(html):
+        return main.text
+    decoded = decode_html(html, content_type)
+    return _mark_up(parse_html(decoded.text), url, main, decoded.charset)
+
+
+def _mark_up(tree: HtmlElement | None, url: str, main: MainText, charset: str) -> str:
+    if tree is None:
+        return main.text
+    try:
+        _LinkReader(tree, url, LinkRules(()), charset).make_links_absolute()
+        return find_markdown(tree, main)
+    except Exception as error:  # whatever trafilatura makes of a broken page, metadata and text are stored
+        logger.debug("%s: no Markdown can be made of it: %r", url, error)
+        return main.text
 
 
 def _why_broken(decoded: Decoded) -> str | None:
@@ -369,6 +404,16 @@ class _LinkReader:
             extraction.links = list(self._allowed_links(self._hrefs))
             extraction.feeds = list(self._allowed_links(feeds))
         return extraction
+
+    def make_links_absolute(self) -> None:
+        """Let the links of the page name whole addresses; those that lead to none, such as scripts, `NOWHERE`."""
+        self.read(None, with_links=False)
+        for link in self._tree.iter("a"):
+            href = clean(link.get("href") or "").strip()
+            if not href.startswith(_ADDRESSES_OF_PEOPLE):
+                absolute = self._absolute(href) if href else None
+                _, mark, fragment = href.partition("#")
+                link.set("href", NOWHERE if absolute is None else f"{absolute}{mark}{fragment}")
 
     def _elements(self, *tags: str) -> Iterator[HtmlElement]:
         """Yield the elements of these names, but of templates, of which browsers show those of a shadow root alone."""

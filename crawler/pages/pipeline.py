@@ -10,17 +10,18 @@ from typing import Any, Self
 from scrapy import signals
 from scrapy.crawler import Crawler
 
-from crawler.page import DESCRIBED, EXTRACTED, NOT_STORED, NotStored, Page, UnexaminedPage, Unseen
-from crawler.pages.extraction import Description, describe_page
+from crawler.page import DESCRIBED, FOUND, NOT_STORED, NotStored, Page, UnexaminedPage, Unseen
+from crawler.pages.extraction import Description, describe_page, mark_up_page
 from crawler.pages.revisits import Revisits, stopping
 from crawler.pages.store import Content, PageStore, Settled, Visit
 from crawler.runs import name_of_run
 from crawler.runtime import Workers
-from crawler.settings import CrawlerSettings
+from crawler.settings import CrawlerSettings, StoredText
 from dedup.errors import DatabaseError, DedupError
 from dedup.rules.settings import DedupSettings
 from dedup.rules.table import Rule
 from dedup.signature.deflating import deflate
+from dedup.signature.extraction import MainText
 from dedup.signature.normalise import clean
 from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.outages import CrawlStopper, outages_of
@@ -34,13 +35,13 @@ logger = logging.getLogger(__name__)
 
 
 _SEEN = (ExactDuplicate, NearDuplicate, Unchanged)
-_STORED = ("url", "canonical", *DESCRIBED, *EXTRACTED, "problem", "fetched", "depth", "referrer", "run")
+_STORED = ("url", "canonical", *FOUND, "problem", "fetched", "depth", "referrer", "run")
 
 
 class StoragePipeline:
-    """Item pipeline, after deduplication: adds the metadata and stores the page.
+    """Item pipeline, after deduplication: adds metadata and Markdown, and stores the page.
 
-    - Metadata cost as much as the text, so only pages that are kept pay for them.
+    - Each of these costs as much as the text, so only pages that are kept pay for them.
     - A page that is unchanged and stored already is not described again; text and metadata come
       from the database, so that feeds are complete.
     - A stored page that has become a duplicate is taken away; see `crawler.pages.store`.
@@ -54,7 +55,9 @@ class StoragePipeline:
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
         self._crawler = crawler
         self._settings = settings
-        self._gone = settings_of(crawler, CrawlerSettings).gone
+        crawler_settings = settings_of(crawler, CrawlerSettings)
+        self._gone = crawler_settings.gone
+        self._with_markdown = crawler_settings.text is StoredText.MARKDOWN
         self._stopper = CrawlStopper.of(crawler)
         self.revisits: Revisits | None = None
 
@@ -140,7 +143,10 @@ class StoragePipeline:
         newer = None
         if is_other:
             newer = Content(await asyncio.to_thread(deflate, page.html), page.head, page.fetched)
-        await self._settle(Settled(self._visit(page), newer=newer))
+        markdown = None
+        if self._with_markdown and page.markdown is None and page.problem is None:
+            markdown = page.markdown = await self._mark_up(page)
+        await self._settle(Settled(self._visit(page), newer=newer, markdown=_storable(markdown)))
         return True
 
     async def _describe_and_save(self, page: Page) -> None:
@@ -152,6 +158,8 @@ class StoragePipeline:
         if description.main is not None:
             page.take(description.main)
         page.text = page.text or ""
+        if self._with_markdown:
+            page.markdown = description.markdown or page.text
         page.run = name_of_run(self._crawler)
         row = {name: _storable(getattr(page, name)) for name in _STORED}
         row |= {"html": description.compressed_html, "head": page.head}
@@ -180,17 +188,35 @@ class StoragePipeline:
         pool = Workers.of(self._crawler)
         if page.problem is None or page.text is not None:
             try:
-                with_text = page.text is None
                 return await pool.run(
-                    describe_page, page.html, page.url, with_text=with_text, content_type=page.content_type
+                    describe_page,
+                    page.html,
+                    page.url,
+                    main=_main_text(page),
+                    with_markdown=self._with_markdown,
+                    content_type=page.content_type,
                 )
             except Exception as error:  # whatever a library makes of a broken page, the page is not lost
                 page.problem = f"no metadata could be extracted: {type(error).__name__}: {error}"
                 logger.warning("%s is stored without metadata: %s", clean(page.url), clean(page.problem))
         return Description(deflate(page.html))
 
+    async def _mark_up(self, page: Page) -> str:
+        pool = Workers.of(self._crawler)
+        try:
+            return await pool.run(
+                mark_up_page, page.html, page.url, _main_text(page) or MainText(), content_type=page.content_type
+            )
+        except Exception as error:  # as above
+            logger.warning("%s is stored without Markdown: %s", clean(page.url), clean(repr(error)))
+            return page.text or ""
+
     def _restore_all(self, urls: list[str]) -> list[tuple[Mapping[str, Any], bytes | None] | None]:
         return [self._store.restore(clean(url)) for url in urls]
+
+
+def _main_text(page: Page) -> MainText | None:
+    return None if page.text is None else MainText(page.text, page.extraction)
 
 
 def _storable(value: Any) -> Any:

@@ -52,6 +52,7 @@ def _contents() -> list[Column[object]]:
         Column("language", Text),
         Column("description", Text),
         Column("text", Text, nullable=False),
+        Column("markdown", Text),
         Column("extraction", Text),
         Column("page_characters", Integer),
         Column("html", LargeBinary, nullable=False),

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from crawler.intervals import Intervals
-from crawler.page import DESCRIBED, EXTRACTED
+from crawler.page import FOUND
 from crawler.pages.schema import IS_MOVING, TABLES, page_versions, pages, visits
 from dedup.store.database import Database, insert_into, open_tables
 from dedup.store.document_rows import find_erased, key_digest
@@ -40,7 +40,7 @@ KEPT_VERSIONS = 10
 """How many versions of one page are kept besides the stored one."""
 
 _OF_PAGE = pages.c.url_digest == bindparam("digest")
-_RESTORED = select(*(pages.c[name] for name in (*DESCRIBED, *EXTRACTED, "run"))).where(_OF_PAGE)
+_RESTORED = select(*(pages.c[name] for name in (*FOUND, "run"))).where(_OF_PAGE)
 _AMONG_PAGES = select(pages.c.url_digest).where(pages.c.url_digest.in_(bindparam("digests", expanding=True)))
 _HTML = select(pages.c.html).where(_OF_PAGE)
 _REFRESH = (
@@ -48,6 +48,7 @@ _REFRESH = (
     .where(_OF_PAGE)
     .values(html=bindparam("new_html"), head=bindparam("new_head"), fetched=bindparam("new_fetched"))
 )
+_MARK_UP = update(pages).where(_OF_PAGE).values(markdown=bindparam("new_markdown"))
 _MARK = update(pages).where(_OF_PAGE).values(gone=bindparam("since"))
 _IS_BACK = _MARK.where(pages.c.gone.is_not(None))
 
@@ -166,12 +167,14 @@ class Settled:
         visit: the visit.
         page: columns of `pages` to store, without `id` and `url_digest`; None where nothing is stored.
         newer: newer bytes of a stored page whose text is still the same.
+        markdown: the text of a stored page as Markdown, which it lacked.
         is_duplicate: whether it is a copy of another page, so that it cannot stay stored.
     """
 
     visit: Visit
     page: Mapping[str, Any] | None = None
     newer: Content | None = None
+    markdown: str | None = None
     is_duplicate: bool = False
 
 
@@ -243,6 +246,11 @@ class PageStore:
             for digest, each in latest.items()
             if each.newer
         ]
+        marked_up = [
+            {"digest": digest, "new_markdown": each.markdown}
+            for digest, each in latest.items()
+            if each.markdown is not None
+        ]
         copies = [digest for digest, each in latest.items() if each.is_duplicate]
         # A page that was marked as gone, and now could not be analysed, is there all the same.
         there = [
@@ -267,6 +275,8 @@ class PageStore:
                 stored |= {row["url_digest"] for row in rows}
             if newer:
                 connection.execute(_REFRESH, newer)
+            if marked_up:
+                connection.execute(_MARK_UP, marked_up)
             if not stored.isdisjoint(copies):
                 _take_away(connection, [each for each in copies if each in stored], Reason.DUPLICATE)
             if there:

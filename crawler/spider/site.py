@@ -45,7 +45,7 @@ from crawler.request_meta import (
     is_page,
 )
 from crawler.runtime import BoundedDownloadHandler
-from crawler.settings import CrawlerSettings
+from crawler.settings import CrawlerSettings, StoredText
 from crawler.skipping import SKIPPED, skip
 from crawler.spider.addresses import AddressPatterns, read_address_rules
 from crawler.spider.browser import Browser
@@ -131,6 +131,9 @@ class SiteSpider(Spider):
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
         add_defaults(settings, "settings.site")
+        if settings.get(CrawlerSettings.full_name("text")) == StoredText.MARKDOWN:
+            names = settings.getlist("FEED_EXPORT_FIELDS")
+            settings.set("FEED_EXPORT_FIELDS", [*names, "markdown"], priority="addon")
         if settings.getbool("TWISTED_REACTOR_ENABLED"):  # else another handler does it, which has bounds
             handlers = dict.fromkeys(("http", "https"), BoundedDownloadHandler)
             settings.set("DOWNLOAD_HANDLERS", {**handlers, **settings.getdict("DOWNLOAD_HANDLERS")}, priority="spider")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from itertools import accumulate
@@ -74,11 +75,21 @@ _MOST_OF_A_STORY = 0.8
 _NO_STORY = ("address", "button", "form", "input", "nav", "select")
 _OWNER = re.compile("[©Ⓒⓒ]|copyright|all rights", re.IGNORECASE)
 
+# Of the letters of a text and of its Markdown, which says more than the text in what the pattern matches: where links
+# lead, numbers of lists, and marks for which there are but tags.
+_SAME_LETTERS = 0.9
+_ADDED = re.compile(r"\]\((?:<(?:\\.|[^<>\\])*+>|[^()\s]*+)\)|^ *\d+\. |</?(?:su[bp]|u)>", re.MULTILINE)
+_TO_NOWHERE = re.compile(r"\[((?:\\.|[^\[\]\\])*+)\]\(about:blank\)")
+_NO_LETTERS = re.compile(r"[\W_]+")
+
 # What the parser makes strange characters of, or ends the page at.
 _CONTROLS = bytes({*range(0x20)} - {*b"\t\n\v\f\r"})
 _SPACES = bytes.maketrans(b"\v\f", b"  ")
 _NO_CHARACTER = re.compile("[\ufffe\uffff]")
 _CLOSED_ROOT = re.compile(rb"(<html(?=[\s/])[^<>]*)/>", re.IGNORECASE)
+
+NOWHERE = "about:blank"
+"""Where a link leads whose text stands in Markdown as if it was none."""
 
 MOST_MARKUP = 300_000
 """So many tags and attributes a page may have: each takes up to 2 kB and 70 microseconds."""
@@ -163,14 +174,10 @@ def find_text(tree: HtmlElement | None) -> MainText:
         return MainText()
     open_markup(tree)
     own = _open_footers(tree)
-    text = _extract(tree, fast=True)
-    # One control character, such as &#1;, makes lxml refuse to build the extracted tree.
-    if text is None and _clean_tree(tree):
-        text = _extract(tree, fast=True)
-    text = text or ""
+    text = _extract_at_all(tree, _options(fast=True))
     how: How = "fast"
     if _may_be_frame(text, own, _MOST_BEFORE_FULL) and len(own) <= _LONGEST_FOR_FULL:
-        full = _extract(tree, fast=False) or ""
+        full = _extract(tree, _options(fast=False)) or ""
         if _is_better(full, text):
             text, how = full, "full"
     if own and _may_be_frame(text, own, _MOST_BEFORE_PAGE):
@@ -178,6 +185,33 @@ def find_text(tree: HtmlElement | None) -> MainText:
     share = THIN_IF_SHORT if len(text.encode()) < _MOST_BEFORE_PAGE else THIN
     is_thin = _length(text) < share * len(own)
     return MainText(text, how if text else None, len(own), own[:MOST_PAGE_TEXT] if is_thin else "")
+
+
+def find_markdown(tree: HtmlElement | None, main: MainText) -> str:
+    """Return the main text of a page as Markdown: with headings, lists, tables, links, code and emphasis.
+
+    Told to keep links, trafilatura finds another text of some pages, of which the links are left out then. What is no
+    text of trafilatura's, and what is another one all the same, stays plain.
+
+    Args:
+        tree: the page, whose links are written as they are there.
+        main: what was found to be its text.
+    """
+    if tree is None or main.how not in ("fast", "full"):
+        return main.text
+    open_markup(tree)
+    _open_footers(tree)
+    for links in (True, False):
+        markdown = _extract_at_all(tree, _options(fast=main.how == "fast", formatting=True, links=links))
+        markdown = _TO_NOWHERE.sub(r"\1", markdown)
+        if _has_same_letters(_ADDED.sub("", markdown), main.text):
+            return markdown.strip()
+    return main.text
+
+
+def _has_same_letters(text: str, other: str) -> bool:
+    first, second = (Counter(_NO_LETTERS.sub("", each)) for each in (text, other))
+    return (first & second).total() >= _SAME_LETTERS * max(first.total(), second.total())
 
 
 def _open_footers(tree: HtmlElement) -> str:
@@ -272,20 +306,30 @@ def _is_better(full: str, text: str) -> bool:
     return _length(full) > least * _length(text)
 
 
-def _extract(tree: HtmlElement, *, fast: bool) -> str | None:
+def _extract_at_all(tree: HtmlElement, options: Extractor) -> str:
+    text = _extract(tree, options)
+    # One control character, such as &#1;, makes lxml refuse to build the extracted tree.
+    if text is None and _clean_tree(tree):
+        text = _extract(tree, options)
+    return text or ""
+
+
+def _extract(tree: HtmlElement, options: Extractor) -> str | None:
     from trafilatura import bare_extraction
     from trafilatura.settings import Document
 
-    document = bare_extraction(tree, options=_options(fast=fast))
+    document = bare_extraction(tree, options=options)
     return clean(document.text or "") if isinstance(document, Document) else None
 
 
 @cache
-def _options(*, fast: bool) -> Extractor:
+def _options(*, fast: bool, formatting: bool = False, links: bool = False) -> Extractor:
     # Reading trafilatura's configuration for every page would take as long as making a fingerprint.
     from trafilatura.settings import Extractor
 
-    return Extractor(output_format="python", fast=fast, comments=False, with_metadata=False)
+    return Extractor(
+        output_format="python", fast=fast, comments=False, with_metadata=False, formatting=formatting, links=links
+    )
 
 
 def _clean_tree(tree: HtmlElement) -> bool:

@@ -35,7 +35,7 @@ from sqlalchemy import (
     event,
 )
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 LAST_REMOVED = "last removed document"
 """The property that says the greatest id of the documents that were removed; 0: none was."""

@@ -185,6 +185,7 @@ def test_real_command_with_a_wrong_argument_prints_one_error_and_exits_with_2(tm
         ("DEDUP_WORKERS", "-1"),
         ("CRAWLER_PART", "perhaps"),
         ("CRAWLER_GONE", "forget"),
+        ("CRAWLER_TEXT", "html"),
         ("CRAWLER_JAVASCRIPT", "perhaps"),
         ("DEDUP_MODE", "quick"),
         ("DEDUP_FOLLOW_DUPLICATES", "maybe"),

