@@ -153,11 +153,11 @@ def lists() -> Problems:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = {name: needed for name, needed in project["optional-dependencies"].items() if name != "bench"}
     needed = {re.split(r"[\[><=]", each)[0] for each in chain(project["dependencies"], *extras.values())}
-    page = read(ROOT / "docs" / "operating.md")
+    page = read(ROOT / "docs" / "architecture.md")
     rows = " ".join(row.split("|")[1] for row in page[page.index("## Dependencies") :].splitlines() if "|" in row)
     for name in sorted(needed - {project["name"]}):
         if name not in rows:
-            yield f"docs/operating.md: the dependency {name} is not listed"
+            yield f"docs/architecture.md: the dependency {name} is not listed"
     for argument in NAMES:
         if not re.search(rf"^\|[^|]*`{argument}`[^|]*\|", read(ROOT / "docs" / "start.md"), re.MULTILINE):
             yield f"docs/start.md: the argument {argument} of the spider is not listed"
