@@ -47,6 +47,7 @@ def labelled(tmp_path: Path) -> Path:
     "command",
     [
         "crowding --data DATA --scheme words counted-words",
+        "visits --pages 20 --rounds 1",
         pytest.param("updates --data DATA --stories 2", marks=pytest.mark.thorough),
         pytest.param("decisions --data DATA --n 300", marks=pytest.mark.thorough),
         pytest.param("frontier --n 50", marks=pytest.mark.thorough),
