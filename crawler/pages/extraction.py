@@ -203,11 +203,14 @@ def extract_page(
 
 def _extract_pdf(data: bytes, scheme: Scheme | None, *, with_text: bool) -> Extraction:
     try:
-        main, title, _ = read_pdf(data, with_text=with_text)
+        pdf = read_pdf(data, with_text=with_text)
     except PdfError as error:
-        return Extraction(problem=str(error), refused=error.reason or None)
-    title = title[:MAX_METADATA_CHARACTERS]
-    return Extraction(main, sign_page(main, scheme), title=title) if with_text else Extraction(title=title)
+        return Extraction(problem=str(error), refused=error.reason)
+    extraction = Extraction(title=pdf.title[:MAX_METADATA_CHARACTERS], problem=pdf.problem or None)
+    if with_text:
+        extraction.main = pdf.main
+        extraction.signature = None if pdf.problem else sign_page(pdf.main, scheme)
+    return extraction
 
 
 def extract_links(

@@ -65,6 +65,7 @@ class PageLimitPipeline:
         self._asked: Counter[str] = Counter()
         self._changed = asyncio.Condition()
         self._is_recalled = False
+        self._counted: set[int] = set()
         self._held_back: set[str] = set()
         self._closing: asyncio.Task[None] | None = None
 
@@ -105,6 +106,7 @@ class PageLimitPipeline:
             return
         for url in await revisits.read_kept(name_of_run(self._crawler)):
             self._budget_of(url).kept += 1
+            self._counted.add(hash(url))
 
     async def item_scraped(self, item: Page) -> None:
         await self._settle(item, kept=1)
@@ -167,8 +169,11 @@ class PageLimitPipeline:
             self._closing = asyncio.create_task(self._crawler.engine.close_spider_async(reason="max_pages"))
 
     async def _settle(self, item: Page, kept: int) -> None:
+        # A process that was killed may have kept it, and not have come to its end.
+        was_counted = hash(item.url) in self._counted
+        self._counted.discard(hash(item.url))
         async with self._changed:
             for each in self._budgets(item.url):
                 each.under_way -= 1
-                each.kept += kept
+                each.kept += kept if each is self._all or not was_counted else kept - 1
             self._changed.notify_all()

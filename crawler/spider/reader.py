@@ -20,6 +20,7 @@ from dedup.signature.pdf import COSTLY, is_pdf
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import digest
 from dedup.stage.pipelines import NearDuplicatePipeline
+from dedup.workers.pool import WorkerDiedError
 
 logger = logging.getLogger(__name__)
 
@@ -84,8 +85,10 @@ class PageReader:
             )
         except Exception as error:  # whatever a library makes of a broken page, the page is not lost
             problem = f"no text could be extracted: {type(error).__name__}: {error}"
+            is_costly = isinstance(error, (WorkerDiedError, MemoryError))
         if is_pdf(response.body):
-            return Extraction(problem=problem, refused=COSTLY)
+            # What else fails, such as workers that end with the crawl, says nothing of it.
+            return Extraction(problem=problem, refused=COSTLY if is_costly else None)
         try:
             return await pool.run(
                 extract_links, response.body, response.url, self._rules, problem, content_type, with_links=with_links

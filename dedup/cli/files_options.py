@@ -113,6 +113,8 @@ def _order(options: argparse.Namespace) -> Order:
     keep, field = Keep.HIGHEST, options.keep
     if options.keep in (Keep.FIRST, Keep.LONGEST, Keep.NEWEST):
         keep, field = Keep(options.keep), options.date_field or DATE_FIELD
+    if not options.keep.strip():
+        raise InputError("--keep: give first, longest, newest, or the name of a field with numbers")
     if options.date_field is not None and keep is not Keep.NEWEST:
         raise InputError("--date-field goes with --keep newest")
     prefer = tuple(name.strip().strip("/") for name in (options.prefer or "").split(",") if name.strip())

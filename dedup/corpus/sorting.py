@@ -117,7 +117,7 @@ def _rank_of_number(value: object) -> int:
         number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
     except (ValueError, OverflowError):
         return _LAST
-    if math.isnan(number):
+    if not math.isfinite(number):
         return _LAST
     # The bits of floating-point numbers are in the order of the numbers, those of negative ones the other way round.
     bits: int = struct.unpack("<q", struct.pack("<d", number + 0.0))[0]

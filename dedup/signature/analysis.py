@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from dedup.compiled import KEY, native
 from dedup.signature.markup import has_markup, without_markup
-from dedup.signature.normalise import fold
+from dedup.signature.normalise import fold, simplified
 from dedup.signature.schemes import Scheme
 from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
 from dedup.signature.signature import (
@@ -35,6 +36,8 @@ _END, _WORDS_END = 0, 1
 # Stretches nearer to each other than so many bytes, on average, are not worth being normalised one by one.
 _FAR_APART = 256
 _PERMUTATIONS = (MULTIPLIERS, OFFSETS)
+# How Han characters, and few others, begin in UTF-8.
+_HAN = re.compile(b"\xe2[\xba-\xbf]|[\xe3-\xe9\xef\xf0]")
 
 
 def bands_of(tokens: bytes) -> NDArray[np.uint64]:
@@ -44,12 +47,12 @@ def bands_of(tokens: bytes) -> NDArray[np.uint64]:
 
 def words_of(text: str, scheme: Scheme) -> bytes:
     """Return the words of a text as its signature has them, without the rest of it."""
-    return _signed(Texts.of([without_markup(text)]), scheme, with_words=True, with_rows=False)[-1]
+    return _signed(Texts.of([simplified(without_markup(text))]), scheme, with_words=True, with_rows=False)[-1]
 
 
 def sign(text: str, scheme: Scheme) -> Signature:
     """Make the signature of a text; see `dedup.signature.signing.make_signature`."""
-    rows, words = _sign_unmarked(Texts.of([without_markup(text)]), scheme, with_words=True)
+    rows, words = _sign_unmarked(Texts.of([simplified(without_markup(text))]), scheme, with_words=True)
     return signature_of(rows[0], words[0])
 
 
@@ -68,7 +71,7 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
         scheme: the way to make them.
         with_words: whether their words are wanted.
     """
-    return _sign_unmarked(_without_markup(texts), scheme, with_words=with_words)
+    return _sign_unmarked(_simplified(_without_markup(texts)), scheme, with_words=with_words)
 
 
 def _sign_unmarked(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTexts:
@@ -145,3 +148,18 @@ def _without_markup(texts: Texts) -> Texts:
     for place in marked:
         parts[place] = encoded(without_markup(parts[place].decode()))
     return Texts.joined(parts) if marked else texts
+
+
+def _simplified(texts: Texts) -> Texts:
+    data = texts.data.tobytes()
+    if _HAN.search(data) is None:
+        return texts
+    parts = [data[start:end] for start, end in pairwise(texts.offsets.tolist())]
+    changed = False
+    for place, part in enumerate(parts):
+        if _HAN.search(part):
+            text = part.decode()
+            same = simplified(text)
+            if same is not text:
+                parts[place], changed = encoded(same), True
+    return Texts.joined(parts) if changed else texts

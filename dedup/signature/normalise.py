@@ -10,6 +10,7 @@ from pathlib import Path
 import regex
 
 from dedup.signature.markup import without_markup
+from dedup.signature.tokens import is_chinese
 
 # C0 and C1 controls except tab, line feed and carriage return, plus the bidirectional overrides
 # and the byte order mark: none of them is text, and some of them break databases and terminals.
@@ -33,7 +34,9 @@ _OPTIONAL_MARKS = regex.compile(
     r"|(?<=\p{Cyrillic})[\u0300\u0301]+",
     regex.V1,
 )
-_CJK = re.compile("[\u3400-\u9fff]")
+_CJK = re.compile("[\u2e80-\u2fdf\u3190-\u9fff\uf900-\ufaff\U0001f200-\U0001f2ff\U00020000-\U0002fa1f]")
+_RARE = (*range(0x1F200, 0x1F300), *range(0x2F800, 0x2FA20))
+_KANA = re.compile("[\u3041-\u30fa\u30fc\uff66-\uff9d]")
 # Keyboards for Persian and Urdu have letters of their own for what looks alike within a word, and kashida and its like
 # (Joining_Type=Join_Causing) make words longer. Russian writes yo mostly as ye.
 _SAME = tuple(zip("یکہۀ\u0640\u07fa\u180aё", [*"يكهه", "", "", "", "е"], strict=True))
@@ -43,11 +46,26 @@ _WIDE = tuple(zip("，：；！？（）\u3000", ",:;!?() ", strict=True))
 
 
 @cache
-def _simplified() -> tuple[re.Pattern[str], dict[str, str]]:
+def _traditional() -> tuple[re.Pattern[str], dict[str, str]]:
     """Return what finds traditional characters, and the simplified one in the place of each."""
     lines = Path(__file__).with_name("simplified.txt").read_text(encoding="utf-8").splitlines()
     simplified = {each: line[0] for line in lines if not line.startswith("#") for each in line[1:]}
+    # What becomes one of them: radicals, characters in circles and squares, and those of older codes.
+    for each in map(chr, (*range(0x2E80, 0x2FE0), *range(0x3190, 0x3400), *range(0xF900, 0xFB00), *_RARE)):
+        becomes = unicodedata.normalize("NFKC", each)
+        if not simplified.keys().isdisjoint(becomes):
+            simplified[each] = "".join(simplified.get(part, part) for part in becomes)
     return re.compile(f"[{''.join(simplified)}]"), simplified
+
+
+def simplified(text: str) -> str:
+    """Return a text with Chinese in simplified characters; Japanese, which has many of the others, stays as it is."""
+    if _CJK.search(text) is None:
+        return text
+    traditional, same = _traditional()
+    if traditional.search(text) is None or not is_chinese(len(_CJK.findall(text)), len(_KANA.findall(text))):
+        return text
+    return traditional.sub(lambda found: same[found[0]], text)
 
 
 def clean(text: str) -> str:
@@ -82,11 +100,11 @@ def normalise(text: str) -> str:
         The cleaned text in Unicode form NFKC, case-folded, without markup, invisible characters and marks that are
         mostly left out, Chinese in simplified characters, every run of white space one space, none at either end.
     """
-    return fold(without_markup(text))
+    return fold(simplified(without_markup(text)))
 
 
 def fold(text: str) -> str:
-    """Return a text without markup normalised."""
+    """Return a text without markup, and with simplified characters, normalised."""
     text = clean(text)
     if text.isascii():
         return " ".join(text.casefold().split())
@@ -97,9 +115,6 @@ def fold(text: str) -> str:
     # Folding case can undo the form: D. Whistler, "Unicode Normalization Forms", UAX 15, and the
     # Unicode Standard, section 3.13, definition 145.
     folded = unicodedata.normalize("NFKC", text).casefold()
-    if _CJK.search(folded):
-        traditional, simplified = _simplified()
-        folded = traditional.sub(lambda found: simplified[found[0]], folded)
     for letter, same in _SAME:
         folded = folded.replace(letter, same)
     if _ANY_MARK.search(folded):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dedup.signature.extraction import MainText, find_text, parse_html, sign_page
-from dedup.signature.pdf import is_pdf, read_pdf
+from dedup.signature.pdf import PdfError, is_pdf, read_pdf
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
 
@@ -13,11 +13,13 @@ def read_page(page: bytes | str) -> tuple[MainText, str]:
 
     Raises:
         MarkupError: it has more tags and attributes than are read.
-        PdfError: it is a PDF that gives no text.
+        PdfError: it is a PDF that gives no text, or none that speaks for all that it holds.
         SettingsError: it is a PDF, and the library that reads them is not installed.
     """
     if isinstance(page, bytes) and is_pdf(page):
         pdf = read_pdf(page)
+        if pdf.problem:
+            raise PdfError("", pdf.problem)
         return pdf.main, pdf.title
     tree = parse_html(page)
     # Finding the text takes what is no text out of the tree.

@@ -18,7 +18,7 @@ from dedup.signature.extraction import MainText, PageError
 from dedup.signature.normalise import clean
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument
+    from pypdfium2 import PdfDocument, PdfPage
 
 MOST_PAGES = 5_000
 """So many pages a PDF may have: some hundred are read a second."""
@@ -35,7 +35,7 @@ COSTLY = "costly_pdf"
 # Readers look for it there, too.
 _MARK, _MARK_WITHIN = b"%PDF-", 1024
 _OUTSIDE = 2
-_FEWEST_PAGES = 3
+_FEWEST_PAGES, _NEARLY_ALL = 3, 0.8
 # Programs that write the name of a file, or their own, where the title belongs.
 _NO_TITLE = re.compile(
     r"\(?anonymous\)?|no title|untitled.*|document ?[0-9]*|enscript output|microsoft .* - .*"
@@ -48,8 +48,10 @@ _UNSPACED = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _HYPHEN = "\x02"
 _DIVIDING = f"{_HYPHEN}\u00ad\u2010"
 _LINE = re.compile(f"[^\r\n{_HYPHEN}]+{_HYPHEN}?")
-# Characters: of a page that was scanned, or is all drawn; of stamps on it; of the cover of attached files.
-_LITTLE, _MAY_BE_STAMPS, _COVER = 40, 1_000, 1_000
+# Characters: of a page that was scanned, or is all drawn; of stamps on a picture; where objects are looked at.
+_LITTLE, _STAMPED, _MAY_BE_STAMPS = 40, 400, 1_000
+# Of glyphs that no table names PDFium gives the numbers.
+_NAMELESS = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f]")
 # Of the longest lines of a page: what is shorter is the last line of a paragraph, or a title.
 _FULL_LINE = 0.75
 
@@ -58,7 +60,7 @@ class PdfError(PageError):
     """A PDF gives no text, or none that speaks for all that it holds.
 
     Attributes:
-        reason: why, in one word as for a page that is skipped; "" where a page is to be kept without being compared.
+        reason: why, in one word as for a page that is skipped; "" of one that is to be kept without being compared.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -76,16 +78,22 @@ class Pdf(NamedTuple):
         main: its text, a line for each paragraph.
         title: its title; "" if it has none, or the name of a file.
         author: who wrote it, or "".
+        problem: why its text does not speak for all that it holds, so that it is not to be compared; "" if it does.
     """
 
     main: MainText
     title: str
     author: str
+    problem: str = ""
 
 
 def is_pdf(data: bytes | str) -> bool:
     """Return whether bytes are a PDF."""
-    return isinstance(data, bytes) and _MARK in data[:_MARK_WITHIN] and not data.lstrip().startswith(b"<")
+    if not isinstance(data, bytes):
+        return False
+    before, mark, _ = data[: _MARK_WITHIN + len(_MARK)].partition(_MARK)
+    # A page may speak of it.
+    return bool(mark) and b"<" not in before
 
 
 def require_pdfium(what: str) -> None:
@@ -117,12 +125,13 @@ def read_pdf(data: bytes, *, with_text: bool = True) -> Pdf:
     try:
         with _bounded(), PdfDocument(data) as document:
             title, author = (_about(document, name) for name in ("Title", "Author"))
-            main = _main_of(document) if with_text else MainText()
+            main, problem = _main_of(document) if with_text else (MainText(), "")
     except PdfiumError as error:
         is_locked = "password" in str(error).lower()
         reason, message = ("encrypted_pdf", "it takes a password") if is_locked else ("damaged_pdf", str(error))
         raise PdfError(reason, message) from None
-    return Pdf(main, *("" if _NO_TITLE.fullmatch(each) else each for each in (title, author)))
+    title, author = ("" if _NO_TITLE.fullmatch(each) else each for each in (title, author))
+    return Pdf(main, title, author, problem)
 
 
 @contextmanager
@@ -142,66 +151,106 @@ def _about(document: PdfDocument, name: str) -> str:
         return ""
 
 
-def _main_of(document: PdfDocument) -> MainText:
+def _main_of(document: PdfDocument) -> tuple[MainText, str]:
+    """Return the text of a PDF, and why that does not speak for all that it holds, or ""."""
     from pypdfium2 import raw  # noqa: PLC0415
 
-    if document.get_formtype() == raw.FORMTYPE_XFA_FULL:
-        raise PdfError("", "an XFA form: its text is made by the program that shows it")
-    # What was filled in counts.
+    problems = ["an XFA form"] if document.get_formtype() == raw.FORMTYPE_XFA_FULL else []
+    problems += ["attached files"] if document.count_attachments() else []
+    # What was filled in stands in the text then, as far as it is text.
     document.init_forms()
     if (count := len(document)) > MOST_PAGES:
         raise PdfError("long_pdf", f"{count:,} pages, {MOST_PAGES:,} are read at most")
     pages: list[list[str]] = []
-    drawn: list[bool] = []
+    read: list[_PageRead] = []
     size = 0
     for number in range(count):
-        text, is_drawn = _read_page(document, number)
-        size += len(text)
+        page = _read_page(document, number)
+        size += len(page.text)
         if size > MOST_CHARACTERS:
             raise PdfError("long_pdf", f"more than {MOST_CHARACTERS:,} characters")
-        pages.append([" ".join(line.split()) for line in _LINE.findall(text) if line.strip()])
-        drawn.append(is_drawn)
-    pages = list(without_running_lines(pages))
-    main = clean("\n".join(paragraph for page in pages for paragraph in paragraphs(page)))
+        pages.append([" ".join(line.split()) for line in _LINE.findall(page.text) if line.strip()])
+        read.append(page._replace(text="", is_nameless=_NAMELESS.search(page.text) is not None))
+    left = without_running_lines(pages)
     # Stamps such as that of the program that has scanned them are the same in very many.
-    bare = sum(is_drawn and sum(map(len, page)) < _LITTLE for page, is_drawn in zip(pages, drawn, strict=True))
+    lengths = [sum(map(len, page)) for page in left]
+    if any(page and not rest for page, rest in zip(pages, left, strict=True)):
+        # Of vouchers with numbers it says something how many there are.
+        left = pages
+    main = clean("\n".join(paragraph for page in left for paragraph in paragraphs(page)))
+    bare = sum(each.is_drawn and length < _LITTLE for each, length in zip(read, lengths, strict=True))
     if not main or 2 * bare > count:
         raise PdfError("scanned_pdf", "hardly any text, or none, beside pictures of its pages")
-    if len(main) < _COVER and document.count_attachments():
-        raise PdfError("", "a few words and files that are attached to it, which are not read")
-    return MainText(main, "pdf", len(main))
+    is_scan = any(each.is_picture and length < _STAMPED for each, length in zip(read, lengths, strict=True))
+    problems += ["pages that are pictures"] if is_scan else []
+    problems += ["fields of a form, or notes on its pages"] if any(each.is_annotated for each in read) else []
+    problems += ["letters that its fonts do not name"] if any(each.is_nameless for each in read) else []
+    problem = f"it has {' and '.join(problems)}, for which its text does not speak" if problems else ""
+    return MainText(main, "pdf", len(main)), problem
 
 
-def _read_page(document: PdfDocument, number: int) -> tuple[str, bool]:
-    """Return the text of a page, and whether it holds anything else, where that is little."""
+class _PageRead(NamedTuple):
+    """What a page holds: its text; whether it is drawn on, or a picture; notes, and letters without names."""
+
+    text: str
+    is_drawn: bool
+    is_picture: bool
+    is_annotated: bool
+    is_nameless: bool = False
+
+
+def _read_page(document: PdfDocument, number: int) -> _PageRead:
     from pypdfium2 import raw  # noqa: PLC0415
 
     page = document[number]
-    if document.formenv is not None:
+    is_annotated = _is_annotated(document, page)
+    if is_annotated and document.formenv is not None:
         page.flatten()
         page.close()
         page = document[number]
     text_page = page.get_textpage()
     text = text_page.get_text_bounded()
     text_page.close()
-    is_drawn = len(text) < _MAY_BE_STAMPS and any(each.type != raw.FPDF_PAGEOBJ_TEXT for each in page.get_objects())
+    objects = list(page.get_objects()) if len(text) < _MAY_BE_STAMPS else []
+    area = page.get_width() * page.get_height()
+    pictures = (each.get_bounds() for each in objects if each.type == raw.FPDF_PAGEOBJ_IMAGE)
+    is_picture = any((right - left) * (top - bottom) > area / 2 for left, bottom, right, top in pictures)
+    is_drawn = any(each.type != raw.FPDF_PAGEOBJ_TEXT for each in objects)
     page.close()
-    return text, is_drawn
+    return _PageRead(text, is_drawn, is_picture, is_annotated)
 
 
-def without_running_lines(pages: Sequence[Sequence[str]]) -> Iterator[list[str]]:
-    """Yield the lines of pages without headers and footers, of which the first one of its kind stays.
+def _is_annotated(document: PdfDocument, page: PdfPage) -> bool:
+    """Return whether a page holds more than links and signatures beside what is printed on it."""
+    from pypdfium2 import raw  # noqa: PLC0415
 
-    These stand among the first or the last two lines of at least half of all pages, the same but for one number that
-    grows with the pages. What differs otherwise says something, and stays.
+    for number in range(raw.FPDFPage_GetAnnotCount(page)):
+        annotation = raw.FPDFPage_GetAnnot(page, number)
+        kind = raw.FPDFAnnot_GetSubtype(annotation)
+        is_quiet = kind in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP)
+        if kind == raw.FPDF_ANNOT_WIDGET and document.formenv is not None:
+            is_quiet = raw.FPDFAnnot_GetFormFieldType(document.formenv, annotation) == raw.FPDF_FORMFIELD_SIGNATURE
+        raw.FPDFPage_CloseAnnot(annotation)
+        if not is_quiet:
+            return True
+    return False
+
+
+def without_running_lines(pages: list[list[str]]) -> list[list[str]]:
+    """Return the lines of pages without headers and footers, of which the first one of its kind stays.
+
+    These stand among the first or the last two lines of nearly all pages, the same but for one number that grows with
+    the pages. What differs otherwise says something, and stays.
     """
     found = Counter(kind for number, page in enumerate(pages) for kind in set().union(*_outer(page, number).values()))
-    running = {kind for kind, times in found.items() if times >= max(_FEWEST_PAGES, len(pages) / 2)}
+    running = {kind for kind, times in found.items() if times >= max(_FEWEST_PAGES, _NEARLY_ALL * len(pages))}
     seen: set[str] = set()
+    left: list[list[str]] = []
     for number, page in enumerate(pages):
         mine = {place: kinds & running for place, kinds in _outer(page, number).items()}
-        yield [line for place, line in enumerate(page) if not mine.get(place, set()) & seen]
+        left.append([line for place, line in enumerate(page) if not mine.get(place, set()) & seen])
         seen.update(*mine.values())
+    return left
 
 
 def _outer(page: Sequence[str], number: int) -> dict[int, set[str]]:
@@ -232,7 +281,8 @@ def paragraphs(lines: Sequence[str]) -> Iterator[str]:
 
 def _joined(first: str, line: str) -> str:
     if first[-1] in _DIVIDING:
-        return first[:-1] + line
+        # No number is divided: 1-5 is another one than 15.
+        return first[:-1] + ("" if first[-2:-1].isalpha() and line[0].isalpha() else "-") + line
     if first[-1] == "-" and first[-2:-1].isalpha() and line[0].islower():
         return first + line
     is_unspaced = _UNSPACED.match(first[-1]) and _UNSPACED.match(line[0])

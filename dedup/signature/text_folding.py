@@ -40,7 +40,6 @@ _REMOVED = slice(0xE0000, 0xE1000)
 _BLOCK = 256
 _SURROGATES = range(0xD800, 0xE000, _BLOCK)
 _MARK = regex.compile(r"\p{M}+")
-_IDEOGRAPHS = regex.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 # Neither a digit nor a character of private use joins a neighbour.
 _DIGIT, _PRIVATE = "0", "\ue000"
 
@@ -75,9 +74,7 @@ def folding() -> Folding:
     for block in blocks:
         if block == fold(block) and " " not in block:
             continue
-        # Of Han characters each becomes one other, whatever stands beside it.
-        folded_block = fold(block) if _IDEOGRAPHS.fullmatch(block) else _folded(block)
-        for character, folded in zip(block, folded_block, strict=True):
+        for character, folded in zip(block, _folded(block), strict=True):
             if character == folded != " " or character in combining:
                 continue
             data = folded.encode()

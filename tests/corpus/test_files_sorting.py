@@ -125,7 +125,7 @@ def test_preferred_sources_come_first_and_within_them_what_is_kept_of_others(tmp
         assert [row["id"] for row in rows_of(tmp_path / "out/kept.jsonl")] == [kept]
 
 
-NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False)
+NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(st.lists(NUMBERS, min_size=2, max_size=2))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from dedup.signature.pages import read_page
-from dedup.signature.pdf import MOST_PAGES, PdfError, paragraphs, read_pdf
+from dedup.signature.pdf import MOST_PAGES, PdfError, is_pdf, paragraphs, read_pdf
 from tests.pdfs import ENCRYPTED, in_lines, pdf
 from tests.texts import ENGLISH, document
 
@@ -71,9 +71,35 @@ def test_a_title_is_none_if_it_is_the_name_of_a_file(written: str, title: str) -
     assert (found, main.how, main.page_characters) == (title, "pdf", len(main.text))
 
 
-def test_what_a_form_was_filled_with_is_text() -> None:
-    one, other = (text_of(in_lines(STORY), filled=name) for name in ("Ada Wong", "Bo Larsen"))
-    assert one.replace("Ada Wong", "Bo Larsen") == other != one
+def test_what_was_filled_in_is_text_that_is_not_compared() -> None:
+    one, other = (read_pdf(pdf(in_lines(STORY), filled=name)) for name in ("Ada Wong", "Bo Larsen"))
+    assert one.main.text.replace("Ada Wong", "Bo Larsen") == other.main.text != one.main.text
+    assert one.problem == "it has fields of a form, or notes on its pages, for which its text does not speak"
+    with pytest.raises(PdfError):
+        read_page(pdf(in_lines(STORY), filled="Ada Wong"))
+
+
+def test_how_many_pages_there_are_of_a_kind_is_no_running_line() -> None:
+    few, many = (text_of(*(["Voucher", f"no {n + 1_001}"] for n in range(count))) for count in (3, 30))
+    assert len(many) > 9 * len(few)
+
+
+def test_what_stands_on_some_of_the_pages_stays_on_each() -> None:
+    pages = [[*in_lines(document(30, n)), "failed" if n in (2, 5) else "passed"] for n in range(8)]
+    assert text_of(*pages).count("failed") == 2
+
+
+def test_no_number_is_divided() -> None:
+    assert list(paragraphs(["the jetties that are numbered 1\u2010", "5 in these lists"])) == [
+        "the jetties that are numbered 1-5 in these lists"
+    ]
+
+
+@pytest.mark.parametrize(
+    "page", [b"\xef\xbb\xbf<title>%PDF-1.4</title>", b" <!-- %PDF-1.4 -->", b"The mark is <b>%PDF-1.4</b>"]
+)
+def test_a_page_about_pdf_is_none(page: bytes) -> None:
+    assert not is_pdf(page)
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_word_with_marks_is_one_token(word: str) -> None:
         ),
         pytest.param("北。京", ["北", "京"], id="Chinese words do not reach across punctuation"),
         pytest.param("𠮷", ["𠮷"], id="Han of the supplementary planes"),
-        pytest.param("日本語のテキスト", ["日本", "本语", "语の", "のテ", "テキ", "キス", "スト"], id="Japanese"),
+        pytest.param("日本語のテキスト", ["日本", "本語", "語の", "のテ", "テキ", "キス", "スト"], id="Japanese"),
         pytest.param("私はPythonが好き。", ["私は", "python", "が好", "好き"], id="Japanese with a Latin word"),
         pytest.param("ﾃｷｽﾄ", ["テキ", "キス", "スト"], id="halfwidth katakana"),
         pytest.param("え?", ["え"], id="a single kana"),
