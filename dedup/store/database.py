@@ -327,11 +327,12 @@ def has_tables(database: Database, connection: Connection, tables: TableSet) -> 
     Raises:
         IncompatibleDatabaseError: another version of this program has made them.
     """
+    # First: another process may make both meanwhile, in one transaction.
+    has_any = any(connection.dialect.has_table(connection, each) for each in tables.metadata.tables)
     found = read_properties(connection).get(_TABLES + tables.name)
     if found == _made_with(tables):
         return True
-    has_table = connection.dialect.has_table
-    if found is not None or any(has_table(connection, each) for each in tables.metadata.tables):
+    if found is not None or has_any:
         told = f"the tables of the {tables.name} in database {database.name} were {_OTHER_VERSION}"
         raise IncompatibleDatabaseError(told)
     return False
