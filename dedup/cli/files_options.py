@@ -16,7 +16,8 @@ from dedup.corpus.outputs import FORMATS
 from dedup.errors import InputError
 from dedup.readers.documents import DATE_FIELD, MOST_PREFERRED, Keep, Order, ReadOptions
 from dedup.readers.files import KNOWN, FoundFiles
-from dedup.readers.streams import is_url, load_optional
+from dedup.readers.pdf import check
+from dedup.readers.streams import is_url
 
 if TYPE_CHECKING:
     # Takes a quarter of a second to load.
@@ -86,7 +87,7 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
 def read_options(options: argparse.Namespace) -> ReadOptions:
     """Return how documents are found in files, of the arguments that `add_field_arguments` adds."""
     if options.pdf:
-        load_optional("pypdfium2", "pypdfium2", "--pdf", extra="pdf")
+        check("", "--pdf")
     return ReadOptions(
         tuple(options.text_field), options.html_field, options.key_field, options.max_bytes, pdf=options.pdf
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -71,7 +72,8 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
         scheme: the way to make them.
         with_words: whether their words are wanted.
     """
-    return _sign_unmarked(_simplified(_without_markup(texts)), scheme, with_words=with_words)
+    unmarked = _changed(texts, has_markup, without_markup)
+    return _sign_unmarked(_changed(unmarked, _has_han, simplified), scheme, with_words=with_words)
 
 
 def _sign_unmarked(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTexts:
@@ -139,27 +141,18 @@ def _combined(texts: Texts, tables: Folding) -> Texts:
     return Texts.joined(parts)
 
 
-def _without_markup(texts: Texts) -> Texts:
+def _changed(texts: Texts, may_change: Callable[[bytes], bool], change: Callable[[str], str]) -> Texts:
+    """Return texts as a function makes them, which is asked only of those that it may change."""
     data = texts.data.tobytes()
-    if not has_markup(data):
+    if not may_change(data):
         return texts
     parts = [data[start:end] for start, end in pairwise(texts.offsets.tolist())]
-    marked = [place for place, part in enumerate(parts) if has_markup(part)]
-    for place in marked:
-        parts[place] = encoded(without_markup(parts[place].decode()))
-    return Texts.joined(parts) if marked else texts
-
-
-def _simplified(texts: Texts) -> Texts:
-    data = texts.data.tobytes()
-    if _HAN.search(data) is None:
-        return texts
-    parts = [data[start:end] for start, end in pairwise(texts.offsets.tolist())]
-    changed = False
+    is_changed = False
     for place, part in enumerate(parts):
-        if _HAN.search(part):
-            text = part.decode()
-            same = simplified(text)
-            if same is not text:
-                parts[place], changed = encoded(same), True
-    return Texts.joined(parts) if changed else texts
+        if may_change(part) and (changed := change(text := part.decode())) is not text:
+            parts[place], is_changed = encoded(changed), True
+    return Texts.joined(parts) if is_changed else texts
+
+
+def _has_han(data: bytes) -> bool:
+    return _HAN.search(data) is not None

@@ -84,7 +84,7 @@ class Pdf(NamedTuple):
     main: MainText
     title: str
     author: str
-    problem: str = ""
+    problem: str
 
 
 def is_pdf(data: bytes | str) -> bool:
@@ -170,7 +170,7 @@ def _main_of(document: PdfDocument) -> tuple[MainText, str]:
         if size > MOST_CHARACTERS:
             raise PdfError("long_pdf", f"more than {MOST_CHARACTERS:,} characters")
         pages.append([" ".join(line.split()) for line in _LINE.findall(page.text) if line.strip()])
-        read.append(page._replace(text="", is_nameless=_NAMELESS.search(page.text) is not None))
+        read.append(page._replace(text=""))
     left = without_running_lines(pages)
     # Stamps such as that of the program that has scanned them are the same in very many.
     lengths = [sum(map(len, page)) for page in left]
@@ -196,7 +196,7 @@ class _PageRead(NamedTuple):
     is_drawn: bool
     is_picture: bool
     is_annotated: bool
-    is_nameless: bool = False
+    is_nameless: bool
 
 
 def _read_page(document: PdfDocument, number: int) -> _PageRead:
@@ -217,7 +217,7 @@ def _read_page(document: PdfDocument, number: int) -> _PageRead:
     is_picture = any((right - left) * (top - bottom) > area / 2 for left, bottom, right, top in pictures)
     is_drawn = any(each.type != raw.FPDF_PAGEOBJ_TEXT for each in objects)
     page.close()
-    return _PageRead(text, is_drawn, is_picture, is_annotated)
+    return _PageRead(text, is_drawn, is_picture, is_annotated, _NAMELESS.search(text) is not None)
 
 
 def _is_annotated(document: PdfDocument, page: PdfPage) -> bool:
