@@ -23,27 +23,18 @@ def run(*, pages: int = 200, days: int = 60, visit_every: str = "12h-30d", round
         rounds: how many such sites are simulated.
 
     Returns:
-        Of each way the changes seen, as a share of all, the fetches, and for how many hours a change was not seen.
+        Of each way the changes seen, as a share of all, and the fetches.
     """
     intervals = Intervals.parse(visit_every)
     sites = [_changes(Random(f"visits {number}"), pages, days) for number in range(rounds)]
+    total = sum(len(of_page) for changes in sites for of_page in changes)
     ways = {f"visit_every={visit_every}": intervals}
-    ways |= {
-        f"max_age={hours / 24:g}d": Intervals(hours * 3_600, hours * 3_600) for hours in (12, 24, 48, 96, 168, 336)
-    }
+    ways |= {f"max_age={age:g}d": Intervals(age * _DAY, age * _DAY) for age in (0.5, 1, 2, 4, 7, 14)}
     figures: dict[str, Any] = {}
     for name, way in ways.items():
-        fetches = seen = hours = total = 0.0
-        for changes in sites:
-            for of_page in changes:
-                found = _visit(of_page, days, way)
-                fetches, seen, hours, total = (
-                    fetches + found[0],
-                    seen + found[1],
-                    hours + found[2],
-                    total + len(of_page),
-                )
-        figures[name] = {"seen": seen / total, "fetches": fetches / rounds, "hours": hours / max(1, seen)}
+        found = [_visit(of_page, days, way) for changes in sites for of_page in changes]
+        fetches, seen = map(sum, zip(*found, strict=True))
+        figures[name] = {"seen": seen / total, "fetches": fetches / rounds}
         print(f"{name:24} {seen / total:6.1%} of changes seen   {fetches / rounds:8,.0f} fetches")
     return figures
 
@@ -61,18 +52,17 @@ def _changes(random: Random, pages: int, days: int) -> list[list[float]]:
     return found
 
 
-def _visit(changes: list[float], days: int, intervals: Intervals) -> tuple[int, int, float]:
-    """Return how often a page is fetched, how many of its states are seen, and for how many hours they were not."""
+def _visit(changes: list[float], days: int, intervals: Intervals) -> tuple[int, int]:
+    """Return how often a page is fetched, and how many of its states are seen."""
     fetches = seen = 0
-    hours, last, due, interval = 0.0, 0.0, 0.0, intervals.first
+    last, due, interval = 0.0, 0.0, intervals.first
     for crawl in range(2 * days + 1):
         now = crawl * _DAY / 2
         if now < due:
             continue
-        since = [moment for moment in changes if last < moment <= now]
-        fetches, seen = fetches + 1, seen + bool(since)
-        hours += (now - since[-1]) / 3_600 if since else 0.0
+        has_changed = any(last < moment <= now for moment in changes)
+        fetches, seen = fetches + 1, seen + has_changed
         if crawl:
-            interval = intervals.next(interval, has_changed=bool(since))
+            interval = intervals.next(interval, has_changed=has_changed)
         last, due = now, now + interval
-    return fetches, seen, hours
+    return fetches, seen
