@@ -288,6 +288,8 @@ class Deduplicator:
             self._look_at = now + _LOOK_SECONDS
             if left := find_left_behind(connection, process_name()):
                 self._take_back(connection, left)
+                # Should it not come again, nobody has kept it.
+                writing.delete_last_verdicts(connection, left)
                 logger.info("given up: %s that a process had under way when it ended", counted(len(left), "document"))
 
     def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:

@@ -320,5 +320,12 @@ def delete_drops(session: Session, run_id: int, document_ids: Collection[int]) -
     session.execute(delete(verdicts).where(_is_dropped(run_id), verdicts.c.document_id.in_(undecided)))
 
 
+def delete_last_verdicts(session: Session, document_ids: Collection[int]) -> None:
+    """Delete the verdicts on some documents in the run that has seen them last."""
+    own = select(documents.c.id).where(documents.c.id == verdicts.c.document_id, documents.c.id.in_(document_ids))
+    last = own.where(documents.c.last_run_id == verdicts.c.run_id)
+    session.execute(delete(verdicts).where(verdicts.c.document_id.in_(document_ids), last.exists()))
+
+
 def _is_dropped(run_id: int) -> ColumnElement[bool]:
     return and_(verdicts.c.run_id == run_id, verdicts.c.verdict.in_(DUPLICATES))

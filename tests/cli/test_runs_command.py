@@ -44,10 +44,12 @@ def test_the_runs_of_a_database(database_url: str, tmp_path: Path, capsys: pytes
     # What no run has is left out.
     assert heading == ["run", "started", "took", "state", "documents", "new", "unchanged", "exact", "near"]
     assert [row[0] for row in rows] == ["monday", "tuesday", "going"]
-    assert [row[-7:] for row in rows] == [
-        ["0:00:00", "finished", "2", "1", "0", "1", "0"],
-        ["0:00:00", "finished", "7", "2", "1", "1", "3"],
-        ["-", "unfinished", "0", "0", "0", "0", "0"],
+    # How long they took is the machine's affair.
+    assert [len(row[-7]) for row in rows] == [len("0:00:00")] * 2 + [len("-")]
+    assert [row[-6:] for row in rows] == [
+        ["finished", "2", "1", "0", "1", "0"],
+        ["finished", "7", "2", "1", "1", "3"],
+        ["unfinished", "0", "0", "0", "0", "0"],
     ]
     assert main(["runs", "--json", "--database", database_url]) == 0
     found = json.loads(capsys.readouterr().out)["runs"]
