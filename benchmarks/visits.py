@@ -55,7 +55,7 @@ def _changes(random: Random, pages: int, days: int) -> list[list[float]]:
 def _visit(changes: list[float], days: int, intervals: Intervals) -> tuple[int, int]:
     """Return how often a page is fetched, and how many of its states are seen."""
     fetches = seen = 0
-    last, due, interval = 0.0, 0.0, intervals.first
+    last, due, interval = 0.0, 0.0, intervals.least
     for crawl in range(2 * days + 1):
         now = crawl * _DAY / 2
         if now < due:

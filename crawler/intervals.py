@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from math import sqrt
 from typing import NamedTuple
 
 from dedup.rules.scope import SECONDS
@@ -15,7 +14,7 @@ _SHORTER, _LONGER = 0.5, 1.5
 class Intervals(NamedTuple):
     """The shortest and the longest time between two visits to a page, in seconds.
 
-    A page begins between both, at their geometric mean. Its time halves with each visit that finds another text, and
+    A page begins with the shortest. Its time halves with each visit that finds another text, and
     grows by half with each that does not, as in the AdaptiveFetchSchedule of Nutch, which has other factors.
     """
 
@@ -36,10 +35,9 @@ class Intervals(NamedTuple):
                 return cls(least, most)
         raise ValueError("the shortest and the longest time between two visits, such as 6h-30d (s, m, h, d, w)")
 
-    @property
-    def first(self) -> float:
-        """That of a page that was not visited again yet."""
-        return sqrt(self.least * self.most)
+    def of(self, stored: float | None) -> float:
+        """Return for how long a page is left alone of which a crawl, perhaps with other bounds, has noted so much."""
+        return min(self.most, max(self.least, stored or 0))
 
     def next(self, before: float | None, *, has_changed: bool) -> float:
         """Return the time until the next visit.
@@ -48,5 +46,4 @@ class Intervals(NamedTuple):
             before: that before this visit; None where it is not known.
             has_changed: whether the visit has found another text.
         """
-        factor = _SHORTER if has_changed else _LONGER
-        return min(self.most, max(self.least, (self.first if before is None else before) * factor))
+        return self.of(self.of(before) * (_SHORTER if has_changed else _LONGER))

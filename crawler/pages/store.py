@@ -16,6 +16,7 @@ from sqlalchemy import (
     Insert,
     and_,
     bindparam,
+    case,
     delete,
     func,
     insert,
@@ -43,6 +44,7 @@ _OF_PAGE = pages.c.url_digest == bindparam("digest")
 _RESTORED = select(*(pages.c[name] for name in (*FOUND, "run"))).where(_OF_PAGE)
 _AMONG_PAGES = select(pages.c.url_digest).where(pages.c.url_digest.in_(bindparam("digests", expanding=True)))
 _HTML = select(pages.c.html).where(_OF_PAGE)
+_EXTRACTION = select(pages.c.extraction).where(_OF_PAGE)
 _REFRESH = (
     update(pages)
     .where(_OF_PAGE)
@@ -76,10 +78,15 @@ _VISIT = _VISIT.where(visits.c.gone.is_(None))
 _BY_URL = _VISIT.where(_OF_VISITS)
 _INTERVALS = select(visits.c.url_digest, visits.c.interval).where(_OF_VISITS)
 _VISITED = select(visits.c.url_digest).where(_OF_VISITS)
+_OWN_INTERVAL = case(
+    (visits.c.interval < bindparam("least"), bindparam("least")),
+    (visits.c.interval > bindparam("longest"), bindparam("longest")),
+    else_=visits.c.interval,
+)
 _KNOWN = (
     _VISIT.where(
         visits.c.id > bindparam("after"),
-        visits.c.seen + func.coalesce(bindparam("interval"), visits.c.interval, bindparam("first")) <= bindparam("now"),
+        visits.c.seen + func.coalesce(bindparam("interval"), _OWN_INTERVAL, bindparam("least")) <= bindparam("now"),
     )
     .order_by(visits.c.id)
     .limit(bindparam("most"))
@@ -297,7 +304,7 @@ class PageStore:
         return {
             digest: self._intervals.next(before[digest], has_changed=each.page is not None)
             if digest in before
-            else self._intervals.first
+            else self._intervals.least
             for digest, each in latest.items()
         }
 
@@ -315,6 +322,12 @@ class PageStore:
         with self.database.read() as connection:
             html = connection.execute(_HTML, {"digest": key_digest(url)}).scalar()
         return None if html is None else zlib.decompress(html)
+
+    @_whole
+    def read_extraction(self, url: str) -> str | None:
+        """Return how the text of the stored page with this URL was found."""
+        with self.database.read() as connection:
+            return connection.execute(_EXTRACTION, {"digest": key_digest(url)}).scalar()
 
     @_whole
     def read_kept(self, run: str) -> list[str]:
@@ -353,10 +366,10 @@ class PageStore:
             max_age: only those that were not seen for so many seconds; None: those whose interval is over.
             stored: whether stored pages are wanted, or duplicates.
         """
-        first = 0 if self._intervals is None else self._intervals.first
-        asked = {"after": after, "most": most, "interval": max_age, "first": first, "now": time.time()}
+        least, longest = self._intervals or (0, 0)
+        times = {"interval": max_age, "least": least, "longest": longest, "now": time.time()}
         with self.database.read() as connection:
-            return list(map(_visit, connection.execute(_KNOWN.where(_STORED if stored else ~_STORED), asked)))
+            return list(map(_visit, connection.execute(_KNOWN.where(_STORED if stored else ~_STORED), times | {"after": after, "most": most})))
 
     @_whole
     def note_moving(self, urls: Sequence[str], target: str, run: str, seen_since: float) -> Target:

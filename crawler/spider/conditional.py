@@ -7,7 +7,7 @@ import time
 from hashlib import blake2b
 from http import HTTPStatus
 from typing import Self
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -21,6 +21,7 @@ from crawler.arguments import SiteArguments
 from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.revisits import Revisits
 from crawler.pages.store import Visit
+from crawler.page import is_named_pdf
 from crawler.request_meta import KIND, LAST_VISIT, NOT_MODIFIED, PAGE, PASSED_OVER, is_page
 from crawler.settings import CrawlerSettings
 from crawler.spider.redirects import count_returns
@@ -103,7 +104,7 @@ class ConditionalMiddleware:
 
     def _is_left_alone(self, visit: Visit) -> bool:
         intervals = self._intervals
-        return intervals is not None and visit.seen + (visit.interval or intervals.first) > time.time()
+        return intervals is not None and visit.seen + intervals.of(visit.interval) > time.time()
 
     async def _holds(self, visit: Visit, request: Request) -> bool:
         """Return whether what was seen at the last visit can stand for what the page holds if it is the same."""
@@ -176,8 +177,8 @@ class BreakingOffMiddleware:
         kind = media_type([content_type.decode("latin-1")])
         may_be_feed |= kind in _FEEDS
         # Some servers know no better name for what people are to download.
-        is_named_pdf = kind == _ANYTHING and urlsplit(request.url).path.lower().endswith(".pdf")
-        may_be_pdf = self._reads_pdf and (kind in _PDF or is_named_pdf)
+        is_nameless = kind == _ANYTHING and is_named_pdf(request.url)
+        may_be_pdf = self._reads_pdf and (kind in _PDF or is_nameless)
         if b"html" not in content_type and not (is_small or may_be_feed or may_be_pdf):
             raise StopDownload(fail=True)
 
