@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from scrapy.exceptions import DropItem
 
@@ -22,6 +23,11 @@ FOUND = (*DESCRIBED, *EXTRACTED, "markdown")
 # No stat that the processes of a run add up: whoever goes on with it stores the page.
 NOT_STORED = "pages/not_stored"
 """The stat that counts what passed and could not be stored."""
+
+
+def is_named_pdf(url: str) -> bool:
+    """Return whether an address ends as those of PDFs do."""
+    return urlsplit(url).path.lower().endswith(".pdf")
 
 
 @dataclass

@@ -73,6 +73,8 @@ CONCURRENT_ITEMS = 2
 # itself, bounds the length of links, and passes no meta on.
 METAREFRESH_ENABLED = False
 SPIDER_MIDDLEWARES = {
+    # Closest to the engine, as what it is made of.
+    "crawler.spider.links.PageLinksMiddleware": 10,
     # Closest to the spider.
     "crawler.warc.replaying.ArchiveOrderMiddleware": 990,
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from scrapy import Request
 
 from crawler.frontier.schema import Entry, TakenUrl
+from crawler.page import is_named_pdf
 from crawler.politeness.hosts import FAILED, host_of
 from crawler.request_meta import ARCHIVED, GIVEN, KIND, RECORD, ROW
 from dedup.signature.normalise import clean
@@ -18,7 +19,7 @@ from dedup.stage.addresses import LAST, drawn, referrer_of
 NAMED = 0
 """The rank of an address that a page names as its own."""
 
-_WITH_QUERY = 10_000
+_WITH_QUERY, _OF_PDF = 10_000, 20_000
 _LAST_PLACES = 10_000
 
 _HOPS = "depth"
@@ -82,14 +83,15 @@ def priority_of(request: Request) -> int:
 def rank_of(request: Request) -> int:
     """Return the place of a page among those at its depth: of copies the one at the likely better address comes first.
 
-    Those without a query come before those with one, then shorter ones before longer ones. The host does not count, so
-    that those of several take turns.
+    Those without a query come before those with one, then shorter ones before longer ones, and pages before PDFs, which
+    lead nowhere. The host does not count, so that those of several take turns.
     """
     if request.meta[KIND] == ARCHIVED:
         return NAMED  # in the order of their files
     address = urlsplit(request.url)
     length = len(address.path) + len(address.query)
-    return NAMED + 1 + min(length, _WITH_QUERY - 1) + (_WITH_QUERY if address.query else 0)
+    behind = (_WITH_QUERY if address.query else 0) + (_OF_PDF if is_named_pdf(request.url) else 0)
+    return NAMED + 1 + min(length, _WITH_QUERY - 1) + behind
 
 
 def _as_asked_for(url: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
+from crawler.page import is_named_pdf
 from crawler.pages.store import PageStore, Reason, Target, Visit
 from crawler.reasons import NOTHING_NEW
 from crawler.request_meta import NOT_MODIFIED
@@ -80,6 +81,13 @@ class Revisits:
         with stopping(self._stopper):
             return await asyncio.to_thread(self._store.read_kept, run)
         return []
+
+    async def is_pdf(self, url: str) -> bool:
+        """Return whether a page is a PDF; of one that is not stored yet its address has to tell."""
+        with stopping(self._stopper):
+            extraction = await asyncio.to_thread(self._store.read_extraction, clean(url))
+            return is_named_pdf(url) if extraction is None else extraction == "pdf"
+        return False
 
     async def read_html(self, url: str) -> bytes | None:
         """Return the bytes of a stored page as they were seen last."""

@@ -221,6 +221,7 @@ class ItemPage:
         undecided: the items without a verdict so far, by id, which is unique as long as they are here.
         is_kept: whether one of its items was kept, so that the page is no duplicate.
         has_copy: whether an item that represents the page was dropped as a duplicate.
+        original: the key of what that is a duplicate of.
         last_news: when something was last decided on it, by `time.monotonic`.
         last_left: set once the last item that has come to the stage leaves it; None: none has come.
     """
@@ -229,6 +230,7 @@ class ItemPage:
         self.undecided: dict[int, Any] = {}
         self.is_kept = False
         self.has_copy = False
+        self.original = ""
         self.last_news = time.monotonic()
         self._under_way = 0
         self.last_left: asyncio.Event | None = None
@@ -249,6 +251,12 @@ class ItemPage:
     def is_settled(self) -> bool:
         """Whether no verdict that may still come changes anything."""
         return self.is_kept or not self.undecided
+
+    def note_copy(self, dropped: DroppedByDedup) -> None:
+        """Note that an item that represents the page was dropped as a duplicate."""
+        self.has_copy = True
+        if dropped.decision is not None:
+            self.original = dropped.decision.original or ""
 
     def note(self, item: Any) -> None:
         """Note an item that begins its way."""
@@ -345,7 +353,8 @@ class Origins:
         """
         page = self.page_of_item(pending.item)
         if page is not None:
-            page.has_copy |= pending.is_page_copy
+            if pending.is_page_copy and pending.dropped is not None:
+                page.note_copy(pending.dropped)
             page.is_kept |= pending.dropped is None
             page.settle(pending.item)
 
@@ -366,7 +375,8 @@ class Origins:
         page.is_kept |= is_stored
         if id(item) in page.undecided and isinstance(exception, (ExactDuplicate, NearDuplicate)):
             # Its verdict was on another object, which a pipeline has put in its place.
-            page.has_copy |= exception.key == clean(response.url) and exception.speaks_for_links
+            if exception.key == clean(response.url) and exception.speaks_for_links:
+                page.note_copy(exception)
         page.end(item)
 
 

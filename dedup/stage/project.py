@@ -279,7 +279,8 @@ class StageComponents:
 
 
 def _name(settings: BaseSettings, setting: str, path: str, order: float) -> None:
-    """Name a component in a setting, if it is not there under whatever name."""
+    """Name a component in a setting, if it is not there under whatever name, nor a class that is made of it."""
     given, component = settings.getdict(setting), load_object(path)
-    if not any(load_object(each) is component for each in given):
+    named = map(load_object, given)
+    if not any(isinstance(each, type) and issubclass(each, component) for each in named):
         settings.set(setting, {**given, path: order}, settings.getpriority(setting) or 0)

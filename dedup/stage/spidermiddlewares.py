@@ -98,7 +98,7 @@ class DuplicateLinksMiddleware:
         except Exception as error:  # raised again once what came before it has been passed on
             failure = error
         page = self._origins.page_of(response)
-        if requests and page is not None and await self._is_duplicate(page):
+        if requests and page is not None and await self.is_duplicate(page):
             self._crawler.stats.inc_value("dedup/links_not_followed", len(requests))
             requests.clear()
         for request in requests:
@@ -106,7 +106,8 @@ class DuplicateLinksMiddleware:
         if failure is not None:
             raise failure
 
-    async def _is_duplicate(self, page: ItemPage) -> bool:
+    async def is_duplicate(self, page: ItemPage) -> bool:
+        """Return whether the links of a page are those of another that was seen, once its items are decided."""
         while not page.is_settled:
             await page.wait(CHECK_SECONDS)
             if not page.is_settled and self._is_in_vain(page):

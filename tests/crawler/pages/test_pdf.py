@@ -73,6 +73,25 @@ def test_a_pdf_is_a_page(tmp_path: Path) -> None:
     assert {item.url: item.text for item in archived.items} == texts
 
 
+def test_a_pdf_comes_behind_its_page_and_what_a_page_links_is_fetched_though_its_pdf_was_first(tmp_path: Path) -> None:
+    far = {f"/{name}": article(name) for name in "abc"}
+    pages: dict[str, Page] = {
+        "/": article("front", ["/x.pdf", "/a-long-address/of-a-page.html", "/get", "/get.html"]),
+        "/x.pdf": typed(pdf(in_lines(STORY))),
+        "/a-long-address/of-a-page.html": article("story", text=STORY),
+        # No address tells of it, and it is the first: the only page that leads on is its copy.
+        "/get": typed(pdf(in_lines(OTHER))),
+        "/get.html": article("more", ["/a-long-address/of-another.html"]),
+        "/a-long-address/of-another.html": article("other", list(far), text=OTHER),
+    }
+    with LocalSite(pages | far) as site:
+        settings = {**WITH_PDF, "CONCURRENT_REQUESTS": 1}
+        crawled = crawl_site_here(tmp_path / "a.db", settings, url=f"{site.url}/")
+        kept = {item.url.removeprefix(site.url) for item in crawled.items}
+    assert kept == {"/", "/a-long-address/of-a-page.html", "/get", "/get.html", *far}
+    assert crawled.kinds_of_drops.total() == 2
+
+
 def test_no_pdf_is_fetched_unless_it_is_wanted(tmp_path: Path) -> None:
     with LocalSite(PAGES) as site:
         crawled = crawl_site_here(tmp_path / "a.db", url=f"{site.url}/")

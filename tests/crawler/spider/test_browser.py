@@ -16,6 +16,7 @@ from crawler.settings import CrawlerSettings, JavaScript, JavaScriptByHost
 from dedup.errors import SettingsError
 from tests.crawling import Crawl, crawl, crawl_site_here
 from tests.localsite import LocalSite, Reply, article
+from tests.pdfs import in_lines, pdf
 from tests.texts import document
 
 needs_browser = pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium")
@@ -46,14 +47,16 @@ def asked_for(value: Any, kind: str) -> Reply:
 
 @pytest.fixture
 def app() -> Iterator[LocalSite]:
-    """A site of some pages, two of them equal, whose server sends one shell for all of them."""
+    """A site of some pages, two of them equal, whose server sends one shell for all, and the PDF of one."""
     pages: dict[str, Any] = {"/app.js": asked_for(SCRIPT, "text/javascript"), "/": SHELL}
     for number in range(PAGES):
         seed = "one" if number in (7, 8) else number
-        links = [f"/{n}" for n in range(1, PAGES)] if number == 0 else ["/"]
+        links = [*(f"/{n}" for n in range(1, PAGES)), "/6.pdf"] if number == 0 else ["/"]
         page = {"title": f"page {number}", "text": document(200, f"text of {seed}"), "links": links}
         pages |= {f"/{number}": SHELL, f"/api/{number}.json": asked_for(page, "application/json")}
     with LocalSite(pages) as site:
+        data = pdf(in_lines(document(200, "text of 6")))
+        site.pages["/6.pdf"] = Reply(data, headers={"Content-Type": "application/pdf"})
         yield site
 
 
@@ -117,17 +120,20 @@ def test_browser_that_is_not_there_ends_the_crawl_before_it_begins(tmp_path: Pat
 
 
 def rendered(site: LocalSite, tmp_path: Path, mode: str = "when-empty", **options: Any) -> Crawl:
-    settings = {"CRAWLER_JAVASCRIPT": mode}
+    settings = {"CRAWLER_JAVASCRIPT": mode, "CRAWLER_PDF": True}
     return crawl(tmp_path / "crawl.db", settings, url=site.url + "/", accidents=True, **options)
 
 
 @needs_browser
-def test_pages_are_rendered_decided_and_stored(app: LocalSite, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["when-empty", pytest.param("always", marks=pytest.mark.thorough)])
+def test_pages_are_rendered_decided_and_stored(mode: str, app: LocalSite, tmp_path: Path) -> None:
     app.pages["/robots.txt"] = "User-agent: *\nDisallow: /api/5.json\n"
-    result = rendered(app, tmp_path)
+    result = rendered(app, tmp_path, mode)
     assert result.skipped == {"needs_javascript": 1}  # what robots.txt forbids is not asked for
     assert result.stats["crawler/rendered"] == PAGES
-    assert len(result.pages) == result.summed_up("kept") == PAGES - 2  # that one, and a copy
+    # Without that one, and two copies of others: a page, and a PDF, that only a page which was rendered links.
+    assert len(result.pages) == result.summed_up("kept") == PAGES - 2
+    assert result.summary["dropped"].startswith("2 ")
     assert document(200, "text of 9")[:40] in result.pages[f"{app.url}/9"]["text"]
     assert result.pages[f"{app.url}/9"]["title"] == "page 9"
     assert app.hits["/app.js"] == 1
