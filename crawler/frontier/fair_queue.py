@@ -74,13 +74,16 @@ class FairQueue:
             self._with_more = {host for host in self._with_more if host in self.filled(limit)}
         self._with_more |= {host for host, count in counts.items() if count >= limit}
 
-    def next(self, downloader: Downloader) -> tuple[TakenUrl | None, float]:
-        """Remove the URL whose turn it is and return it; else None, and after how many seconds one may be due."""
+    def next(self, downloader: Downloader, filled: Collection[str] = ()) -> tuple[TakenUrl | None, float]:
+        """Remove the URL whose turn it is and return it; else None, and after how many seconds one may be due.
+
+        Of some hosts no more may be taken now.
+        """
         under_way = Counter(map(host_of, downloader.active))
         hosts = self._taken.keys() | under_way.keys()
         share = math.ceil((downloader.total_concurrency or _UNLIMITED) / max(1, len(hosts)))
         soonest = math.inf
-        for host in sorted(self._taken, key=self._start):
+        for host in sorted((each for each in self._taken if each not in filled), key=self._start):
             seconds = self._seconds_until(host, downloader, under_way[host], share)
             if seconds <= 0:
                 return self._take(host), 0.0

@@ -10,6 +10,7 @@ from scrapy.http import Response
 
 from crawler.frontier.schema import SUSPECT, Changes, TakenUrl
 from crawler.page import NotStored, OverLimit
+from crawler.politeness.hosts import host_of
 from crawler.request_meta import BY_RULE, ROW
 from dedup.stage.outages import mark_failed
 from dedup.stage.pending import Undecided
@@ -47,6 +48,11 @@ class InFlight:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    @property
+    def hosts(self) -> list[str]:
+        """The host of each."""
+        return [host_of(held.request) for held in self._rows.values()]
 
     @property
     def has_suspect(self) -> bool:

@@ -205,6 +205,8 @@ class FrontierScheduler(BaseScheduler):
         stats.set_value("frontier/done_before", opened.done)
         stats.set_value("frontier/kept_before", opened.kept)
         await self._name_given_up(opened.given_up)
+        if self._limits is not None and opened.done:
+            await self._limits.recall()
         self._is_left = not opened.is_over
         if opened.queued or opened.done:
             logger.info("run %s goes on: %d done, %d queued", run, opened.done, opened.queued)
@@ -270,11 +272,15 @@ class FrontierScheduler(BaseScheduler):
         concurrency = self._crawler.engine.downloader.total_concurrency
         if concurrency and len(self._in_flight) >= IN_FLIGHT_EACH * concurrency:
             return False
-        limit = self._crawler.get_item_pipeline(PageLimitPipeline)
-        return limit is None or len(self._in_flight) < limit.remaining + MOST_IN_VAIN
+        return self._limits is None or len(self._in_flight) < self._limits.remaining + MOST_IN_VAIN
+
+    @property
+    def _limits(self) -> PageLimitPipeline | None:
+        return self._crawler.get_item_pipeline(PageLimitPipeline)
 
     def _take(self) -> Request | None:
-        taken, seconds = self._ready.next(self._crawler.engine.downloader)
+        filled = set() if self._limits is None else self._limits.filled(self._in_flight.hosts)
+        taken, seconds = self._ready.next(self._crawler.engine.downloader, filled)
         if taken is None:
             self._wake_in(seconds)
             return None

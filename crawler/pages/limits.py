@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 from urllib.parse import parse_qsl, urlsplit
@@ -15,6 +16,7 @@ from scrapy.exceptions import NotConfigured
 
 from crawler.page import OverHostLimit, OverLimit, Page
 from crawler.pages.pipeline import StoragePipeline
+from crawler.politeness.hosts import host_at
 from crawler.reasons import OVER_HOST_LIMIT
 from crawler.runs import name_of_run
 from crawler.skipping import skip
@@ -37,8 +39,12 @@ class _Budget:
     under_way: int = 0
 
     @property
+    def remaining(self) -> float:
+        return max(0, self.limit - self.kept)
+
+    @property
     def is_spent(self) -> bool:
-        return self.kept >= self.limit
+        return not self.remaining
 
     @property
     def may_be_spent(self) -> bool:
@@ -64,7 +70,6 @@ class PageLimitPipeline:
         self._hosts: dict[str, _Budget] = {}
         self._asked: Counter[str] = Counter()
         self._changed = asyncio.Condition()
-        self._is_recalled = False
         self._counted: set[int] = set()
         self._held_back: set[str] = set()
         self._closing: asyncio.Task[None] | None = None
@@ -81,9 +86,6 @@ class PageLimitPipeline:
 
     async def process_item(self, item: Page) -> Page:
         async with self._changed:
-            if not self._is_recalled:
-                self._is_recalled = True
-                await self._recall()
             budgets = self._budgets(item.url)
             while any(each.may_be_spent for each in budgets) and not any(each.is_spent for each in budgets):
                 await self._changed.wait()
@@ -99,13 +101,14 @@ class PageLimitPipeline:
         await skip(self._crawler, item.url, OVER_HOST_LIMIT, detail)
         raise OverHostLimit(detail, log_level="DEBUG")
 
-    async def _recall(self) -> None:
-        """Count what the run has kept of each host before it went on."""
+    async def recall(self) -> None:
+        """Count what the run has kept of each host, and of addresses that are alike, before it went on."""
         revisits = StoragePipeline.revisits_of(self._crawler)
-        if self._of_host is None or revisits is None or not self._crawler.stats.get_value("frontier/done_before"):
+        if revisits is None or (self._of_host is None and self._share is None):
             return
         for url in await revisits.read_kept(name_of_run(self._crawler)):
-            self._budget_of(url).kept += 1
+            self._asked[kind_of(url)] += 1
+            self._budget_of(host_at(url)).kept += 1
             self._counted.add(hash(url))
 
     async def item_scraped(self, item: Page) -> None:
@@ -126,18 +129,23 @@ class PageLimitPipeline:
     def remaining(self) -> float:
         """How many more pages may be kept."""
         self._take_elsewhere()
-        return max(0, self._all.limit - self._all.kept)
+        return self._all.remaining
 
-    def is_host_spent(self, url: str) -> bool:
-        """Return whether as many pages of the host of an address are kept as may be."""
-        return self._of_host is not None and self._budget_of(url).is_spent
+    def refuses(self, url: str) -> bool:
+        """Return whether as many pages of its host are kept as may be, and this is none of them."""
+        return any(each is not self._all and each.is_spent for each in self._budgets(url))
+
+    def filled(self, under_way: Iterable[str]) -> set[str]:
+        """Return of the hosts of what is under way those of which no more are to be asked for until some has ended."""
+        counts = Counter(under_way if self._of_host is not None else ())
+        return {host for host, count in counts.items() if 0 < self._budget_of(host).remaining <= count}
 
     def holds_back(self, url: str) -> bool:
         """Note that an address is to be asked for; return whether those like it have taken their share.
 
         Then others come first. What is under way counts: it may be kept.
         """
-        if self._share is None or self._limit is None:
+        if self._share is None or self._limit is None or hash(url) in self._counted:
             return False
         kind = kind_of(url)
         if self._asked[kind] >= max(1, self._share * self._limit):
@@ -153,10 +161,12 @@ class PageLimitPipeline:
 
     def _budgets(self, url: str) -> list[_Budget]:
         self._take_elsewhere()
-        return [self._all] if self._of_host is None else [self._all, self._budget_of(url)]
+        # A process that was killed may have kept it, and not have come to its end.
+        is_counted = self._of_host is None or hash(url) in self._counted
+        return [self._all] if is_counted else [self._all, self._budget_of(host_at(url))]
 
-    def _budget_of(self, url: str) -> _Budget:
-        return self._hosts.setdefault(urlsplit(url).netloc, _Budget(self._of_host or math.inf))
+    def _budget_of(self, host: str) -> _Budget:
+        return self._hosts.setdefault(host, _Budget(self._of_host or math.inf))
 
     def _take_elsewhere(self) -> None:
         # What another process has kept counts, where this one goes on with its run.
@@ -169,11 +179,11 @@ class PageLimitPipeline:
             self._closing = asyncio.create_task(self._crawler.engine.close_spider_async(reason="max_pages"))
 
     async def _settle(self, item: Page, kept: int) -> None:
-        # A process that was killed may have kept it, and not have come to its end.
-        was_counted = hash(item.url) in self._counted
-        self._counted.discard(hash(item.url))
         async with self._changed:
             for each in self._budgets(item.url):
                 each.under_way -= 1
-                each.kept += kept if each is self._all or not was_counted else kept - 1
+                each.kept += kept
+            if not kept and hash(item.url) in self._counted:
+                self._counted.remove(hash(item.url))
+                self._budget_of(host_at(item.url)).kept -= 1
             self._changed.notify_all()

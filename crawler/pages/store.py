@@ -369,7 +369,8 @@ class PageStore:
         least, longest = self._intervals or (0, 0)
         times = {"interval": max_age, "least": least, "longest": longest, "now": time.time()}
         with self.database.read() as connection:
-            return list(map(_visit, connection.execute(_KNOWN.where(_STORED if stored else ~_STORED), times | {"after": after, "most": most})))
+            known = _KNOWN.where(_STORED if stored else ~_STORED)
+            return list(map(_visit, connection.execute(known, times | {"after": after, "most": most})))
 
     @_whole
     def note_moving(self, urls: Sequence[str], target: str, run: str, seen_since: float) -> Target:

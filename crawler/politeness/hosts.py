@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import ParseResult, SplitResult, urlsplit
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
@@ -103,7 +103,15 @@ def is_this_machine(host: str) -> bool:
 
 def host_of(request: Request | Response) -> str:
     """Return the host that a request goes to, by which the crawl knows it: with its port, if that is not the usual."""
-    parts = urlparse_cached(request)
+    return _host(urlparse_cached(request))
+
+
+def host_at(url: str) -> str:
+    """Return the host of an address, as `host_of` names it."""
+    return _host(urlsplit(url))
+
+
+def _host(parts: ParseResult | SplitResult) -> str:
     host = parts.netloc.rpartition("@")[2].lower().removesuffix(_DEFAULT_PORTS.get(parts.scheme, ""))
     return host.removesuffix(":")[:_LONGEST_HOST]
 

@@ -266,7 +266,7 @@ class SiteAddressMiddleware(AddressMiddleware):
     async def process_request(self, request: Request) -> Request | None:  # type: ignore[override]
         limits = self._crawler.get_item_pipeline(PageLimitPipeline)
         if limits is not None and request.meta.get(KIND) == PAGE:
-            if limits.is_host_spent(request.url):
+            if limits.refuses(request.url):
                 raise Refused(HOST_LIMIT, "as many pages of the host are kept as may be")
             if request.priority > LAST and limits.holds_back(request.url):
                 return to_last(request)

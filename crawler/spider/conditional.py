@@ -18,10 +18,10 @@ from scrapy.utils.request import RequestFingerprinter
 from w3lib.url import safe_url_string
 
 from crawler.arguments import SiteArguments
+from crawler.page import is_named_pdf
 from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.revisits import Revisits
 from crawler.pages.store import Visit
-from crawler.page import is_named_pdf
 from crawler.request_meta import KIND, LAST_VISIT, NOT_MODIFIED, PAGE, PASSED_OVER, is_page
 from crawler.settings import CrawlerSettings
 from crawler.spider.redirects import count_returns

@@ -373,10 +373,14 @@ class Origins:
         if page is None or response is None:
             return
         page.is_kept |= is_stored
-        if id(item) in page.undecided and isinstance(exception, (ExactDuplicate, NearDuplicate)):
+        if (
+            id(item) in page.undecided
+            and isinstance(exception, (ExactDuplicate, NearDuplicate))
+            and exception.key == clean(response.url)
+            and exception.speaks_for_links
+        ):
             # Its verdict was on another object, which a pipeline has put in its place.
-            if exception.key == clean(response.url) and exception.speaks_for_links:
-                page.note_copy(exception)
+            page.note_copy(exception)
         page.end(item)
 
 
