@@ -102,6 +102,11 @@ class Page:
 class UnexaminedPage(Page):
     """A page that is not compared with others: it could not be analysed, is not whole, or has no content."""
 
+    @property
+    def not_compared(self) -> str:
+        """Why, for the stage."""
+        return self.problem or ""
+
 
 class OverLimit(DropItem):
     """As many pages as `max_pages` allows are kept already."""

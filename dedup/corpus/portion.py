@@ -130,7 +130,12 @@ def portion_of(items: Sequence[Item], signed: Signatures, wanted: Wanted) -> tup
     columns = Columns(
         [each.key.encode() for each in documents],
         [deflate(each) if each else each for each in words] if wanted.deflated else words,
-        [record_of(*each) + b"\n" for each in zip(documents, mains, strict=True)] if wanted.records else (),
+        [
+            record_of(document, main, unanalysed.get(place, "")) + b"\n"
+            for place, (document, main) in enumerate(zip(documents, mains, strict=True))
+        ]
+        if wanted.records
+        else (),
         [_text_of(*each).encode() for each in zip(documents, mains, strict=True)] if wanted.texts else (),
         [signed.titles.get(place, "").encode() for place in range(len(documents))] if signed.titles else (),
     )
@@ -151,22 +156,22 @@ def documents_in(items: Iterable[Item]) -> list[CorpusDocument]:
     return [item for item in items if isinstance(item, CorpusDocument)]
 
 
-def record_of(document: CorpusDocument, text: str | None) -> bytes:
+def record_of(document: CorpusDocument, text: str | None, problem: str = "") -> bytes:
     """Return a document as it is written to JSONL, without the end of the line.
 
     A line of JSONL is the same to the byte, rows and text files are objects, pages objects with their fields and the
-    main text.
+    main text, or what is known of them, and why.
 
     Args:
         document: as it was read.
-        text: the main text of its page, if it is one; None: the page itself is written.
+        text: the main text of its page, if it is one; None: the page itself is written, or of a PDF no text.
+        problem: why it is not compared, or "".
     """
     record = document.record
     if isinstance(record, Page):
-        # Of a PDF that could not be read there is nothing that can stand in a line of text.
-        page = "" if is_pdf(document.html or b"") else decode_html(document.html or b"").text
-        own = ({"html": page} if page else {}) if text is None else {"text": text}
-        record = {**record.fields, **own}
+        html = document.html or b""
+        own = {"html": decode_html(html).text} if text is None and not is_pdf(html) else {"text": text or ""}
+        record = {**record.fields, **own, **({"problem": problem} if problem else {})}
     return record if isinstance(record, bytes) else to_json(record)
 
 

@@ -134,8 +134,9 @@ async def sign_safely(pool: WorkerPool, contents: Sequence[str | bytes], scheme_
 
 def _sign(contents: Sequence[str | bytes], scheme: Scheme, *, with_words: bool) -> Signatures:
     read = {place: read_page(content) for place, content in enumerate(contents) if isinstance(content, bytes)}
-    mains = {place: main for place, (main, _) in read.items()}
-    titles = {place: title_in_line(title) for place, (_, title) in read.items()}
+    mains = {place: each.main for place, each in read.items()}
+    titles = {place: title_in_line(each.title) for place, each in read.items()}
+    problems = {place: each.problem for place, each in read.items() if each.problem}
     pages = {place: main.text for place, main in mains.items()}
     texts = Texts.of([each if isinstance(each, str) else pages[place] for place, each in enumerate(contents)])
     rows, words = sign_texts(texts, scheme, with_words=with_words or bool(pages))
@@ -147,4 +148,5 @@ def _sign(contents: Sequence[str | bytes], scheme: Scheme, *, with_words: bool) 
         content = contents[place]
         identity = page_identity(digest(content)) if isinstance(content, bytes) else bytes(16)
         rows["digest"][place] = np.frombuffer(identity, np.uint64)
-    return Signatures(rows, np.diff(texts.offsets), words or [b""] * len(rows), pages, titles, {})
+    rows[list(problems)] = np.zeros(1, SIGNATURE)
+    return Signatures(rows, np.diff(texts.offsets), words or [b""] * len(rows), pages, titles, problems)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,20 +10,12 @@ from pathlib import Path
 from dedup.console import plain
 from dedup.errors import InputError, SettingsError
 from dedup.report.stored_texts import Origin
-from dedup.signature.charsets import guess_charset
+from dedup.signature.charsets import guess_charset, is_binary, marked
 from dedup.signature.pdf import is_pdf
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
 from dedup.signature.signing import make_signature
 
-_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    # Before that of UTF-16, which it begins with.
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 TEXT_PREFIX = "text:"
 
 _HTML_SUFFIXES = {".html", ".htm", ".xhtml"}
@@ -107,7 +98,7 @@ def read_named(name: str, encoding: str = "") -> NamedText | None:
 
 def require_text(data: bytes, name: str, encoding: str = "") -> None:
     """Refuse a file that is no text, such as a picture; see `decode` for the arguments."""
-    if b"\0" in data and not encoding and _marked(data) is None:
+    if not encoding and is_binary(data):
         raise _binary(name)
 
 
@@ -126,7 +117,7 @@ def decode(data: bytes, name: str, encoding: str = "") -> tuple[str, str]:
         InputError: it is no text, not in its encoding, or in none that can be told.
     """
     require_text(data, name, encoding)
-    known = _marked(data)
+    known = marked(data)
     if known is None and b"\0" not in data:
         with suppress(UnicodeDecodeError):
             return data.decode(), ""
@@ -140,10 +131,6 @@ def decode(data: bytes, name: str, encoding: str = "") -> tuple[str, str]:
     if "\0" in text:
         raise _binary(name)
     return text, ""
-
-
-def _marked(data: bytes) -> str | None:
-    return next((encoding for mark, encoding in _MARKS.items() if data.startswith(mark)), None)
 
 
 def _binary(name: str) -> InputError:

@@ -17,6 +17,8 @@ from dedup.readers.documents import (
     storable,
 )
 from dedup.readers.streams import DAMAGE, Stream, file_name, why_damaged
+from dedup.signature.charsets import is_binary
+from dedup.signature.pdf import is_pdf
 
 
 def read(file: CorpusFile, number: int, options: ReadOptions) -> Iterator[Item]:
@@ -41,6 +43,8 @@ def _document(file: CorpusFile, position: Position, options: ReadOptions) -> Cor
     html: bytes | None
     name = file_name(file.path).lower()
     if ".htm" in name[-9:] or name.endswith(".pdf"):
+        if name.endswith(".pdf") and not is_pdf(data) and is_binary(data):
+            raise BadRecordError("no PDF, and no text")
         text, html, record = None, data, Page({"key": file.key})
     else:
         text, html = _decoded(data), None

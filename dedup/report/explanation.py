@@ -13,7 +13,14 @@ from dedup.errors import InputError
 from dedup.report.contents import Row
 from dedup.report.rejoining import rejoin
 from dedup.report.rows import read_rows
-from dedup.report.stored_texts import Origin, find_document, find_text, stored_scheme, stored_scopes
+from dedup.report.stored_texts import (
+    Origin,
+    find_document,
+    find_problem,
+    find_text,
+    stored_scheme,
+    stored_scopes,
+)
 from dedup.report.triage import names_in
 from dedup.report.words import WordDiff, are_too_long, diff_words, tokens_of
 from dedup.rules.documents import DUPLICATES, Match, StoredDocument, Verdict
@@ -150,9 +157,15 @@ def explain(a: Side, b: Side, settings: RuleSettings, leader: Side | None = None
 
 
 def find_page(database: Database, key: str) -> Side | None:
-    """Return a page of a database by its key, or as `dedup.console.readable` shows it; None: there is none."""
+    """Return a page of a database by its key, or as `dedup.console.readable` shows it; None: there is none.
+
+    Raises:
+        InputError: it is stored, and was not compared with others.
+    """
     with database.read() as connection:
         found = find_document(connection, key)
+        if found is None and find_problem(connection, key) is not None:
+            raise InputError(_why_unknown(connection, database.name, key))
         return found and _side_of(connection, database.name, found)
 
 
@@ -303,4 +316,6 @@ def _why_unknown(connection: Connection, database: str, key: str) -> str:
     known = select(skipped.c.reason, skipped.c.detail).where(skipped.c.key_digest == document_rows.key_digest(key))
     if (last := connection.execute(known.order_by(skipped.c.id.desc())).first()) is not None:
         return f"{plain(key)} was skipped: {plain(last.reason)}{f' ({plain(last.detail)})' if last.detail else ''}"
+    if (problem := find_problem(connection, key)) is not None:
+        return f"{plain(key)} was kept, and not compared: {plain(problem)}"
     return f"database {database} knows no page {plain(key)}; of two texts or files name both"

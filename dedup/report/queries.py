@@ -54,6 +54,7 @@ from dedup.rules.documents import Verdict, join_clusters
 from dedup.rules.scope import BEFORE_HOST, host_of
 from dedup.rules.settings import DedupSettings
 from dedup.store.database import Database
+from dedup.store.notes import EXEMPT
 from dedup.store.runs import no_run
 from dedup.store.schema import documents, runs, skipped, unexamined, verdicts
 
@@ -96,7 +97,11 @@ def read_not_examined(connection: Connection, run: str | None) -> list[NotExamin
         .group_by(unexamined.c.item_class, unexamined.c.reason)
         .order_by(items.desc(), unexamined.c.item_class, unexamined.c.reason)
     )
-    return [NotExamined(kind, int(count), *rest) for kind, count, *rest in connection.execute(statement)]
+    return [
+        # Of what has no fields to look into no setting would find more.
+        NotExamined(kind, int(count), reason, fields, "DEDUP_TEXT_FIELD" if fields or reason == EXEMPT else "")
+        for kind, count, reason, fields in connection.execute(statement)
+    ]
 
 
 def count_skipped(

@@ -25,7 +25,7 @@ from dedup.store.text_rows import find_words
 # The crawl's, of what is stored and of what was; this library stands without them,
 # and other projects keep no texts here.
 PAGES, VERSIONS = (
-    table(name, column("id"), column("url_digest"), column("text"), column("run"))
+    table(name, column("id"), column("url_digest"), column("text"), column("run"), column("problem"))
     for name in ("pages", "page_versions")
 )
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
@@ -139,6 +139,14 @@ def find_text(connection: Connection, stored: StoredDocument, scopes: Scopes) ->
             if scopes.mixed(stored.key, digest(normalise(text).encode()), stored.space) == stored.text_digest:
                 return str(text)
     return None
+
+
+def find_problem(connection: Connection, key: str) -> str | None:
+    """Return why a page that a crawl has stored was not compared; None where there is no such page, or it was."""
+    if not connection.dialect.has_table(connection, PAGES.name):
+        return None
+    own = select(PAGES.c.problem).where(PAGES.c.url_digest == document_rows.key_digest(key))
+    return connection.scalar(own)
 
 
 def find_text_as_of(connection: Connection, key: str, runs: Collection[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import NamedTuple
 
@@ -17,6 +18,14 @@ from dedup.signature.markup import without_tags
 
 UTF_8 = "utf-8"
 
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    # Before that of UTF-16, which it begins with.
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _WIDE = "utf-16"
 # Those whose bytes can all be ASCII's.
 _IN_ASCII = frozenset({UTF_8, "utf-16-le", "utf-16-be", "iso-2022-jp"})
@@ -54,6 +63,16 @@ class Decoded(NamedTuple):
     text: str
     charset: str = UTF_8
     broken: int = 0
+
+
+def marked(data: bytes) -> str | None:
+    """Return the encoding that a byte order mark says bytes are in."""
+    return next((encoding for mark, encoding in _MARKS.items() if data.startswith(mark)), None)
+
+
+def is_binary(data: bytes) -> bool:
+    """Return whether bytes are no text, as no mark says that zeros among them are characters."""
+    return b"\0" in data and marked(data) is None
 
 
 def decode_declared(html: bytes, content_type: str | None = None) -> Decoded | None:

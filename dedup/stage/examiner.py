@@ -96,7 +96,7 @@ class Examiner:
         if not pending.is_item:
             return NO_ITEM
         if self._reader.is_exempt(pending):
-            return EXEMPT
+            return getattr(pending.item, "not_compared", EXEMPT)
         try:
             pending.reading = self._reader.read(pending, pending.response)
         except Exception as error:  # of a function of the project, or of an item of its own; it is not lost

@@ -154,7 +154,7 @@ class ItemMonitor:
     def note_unexamined(self, pending: PendingItem, reason: str) -> Unexamined:
         """Count an item that is not examined, and return what is noted of it."""
         self._stats.inc_value("dedup/not_examined")
-        if reason in (NOT_ANALYSED, EXEMPT, SHORT):
+        if reason in (NOT_ANALYSED, EXEMPT, SHORT) or hasattr(pending.item, "not_compared"):
             return pending.class_name, (), reason, 1
         self.unexamined.note(pending, reason)
         return pending.class_name, tuple(map(str, islice(pending.fields, _FIELDS_NAMED))), reason, 1

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 STORY = document(160, "story")
 
 
-def keys(path: Path) -> set[str]:
-    return {json.loads(line)["key"] for line in path.read_text(encoding="utf-8").splitlines()}
+def records(path: Path) -> dict[str, dict[str, str]]:
+    return {each["key"]: each for each in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
 
 
 @pytest.mark.parametrize("options", [(), ("--pdf",)])
@@ -28,12 +28,22 @@ def test_a_pdf_and_the_text_in_it_are_copies(options: tuple[str, ...], tmp_path:
     (folder / "a.txt").write_text(STORY, encoding="utf-8")
     (folder / "b.pdf").write_bytes(pdf(["Printed for a reader", *in_lines(STORY)]))
     (folder / "c.pdf").write_bytes(ENCRYPTED)
+    for name in ("e.pdf", "f.pdf"):
+        (folder / name).write_bytes(pdf(in_lines(STORY), filled=f"Ada {name}"))
+    (folder / "g.pdf").write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF\x00" + bytes(range(256)))
     of_pdf = "Content-Type: application/pdf"
     (folder / "d.warc").write_bytes(warc_record("http://d/", pdf(in_lines(STORY)), of_pdf))
     done = run_dedup("files", "in", "-o", "out", "--processes", "2", *options, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert keys(tmp_path / "out" / "dropped.jsonl") == {"b.pdf", *(["http://d/"] if options else [])}
-    assert keys(tmp_path / "out" / "kept.jsonl") == {"a.txt", "c.pdf"}
-    assert "%PDF" not in (tmp_path / "out" / "kept.jsonl").read_text(encoding="utf-8")
+    assert done.returncode == 3, done.stderr
+    assert records(tmp_path / "out" / "dropped.jsonl").keys() == {"b.pdf", *(["http://d/"] if options else [])}
+    kept = records(tmp_path / "out" / "kept.jsonl")
+    assert {key: each.get("problem", "")[:24] for key, each in kept.items()} == {
+        "a.txt": "",
+        "c.pdf": "PdfError: it takes a password"[:24],
+        "e.pdf": "it has fields of a form, or notes"[:24],
+        "f.pdf": "it has fields of a form, or notes"[:24],
+    }
+    assert {key for key, each in kept.items() if STORY[:40] in each["text"]} == {"a.txt", "e.pdf", "f.pdf"}
     assert "c.pdf: PdfError: it takes a password" in done.stdout
+    assert "no PDF, and no text" in (tmp_path / "out" / "rejected.jsonl").read_text(encoding="utf-8")
     assert ("1 application/pdf" in done.stdout) == (not options)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dedup.signature.pages import read_page
+from dedup.signature.pages import analyse_page, read_page
 from dedup.signature.pdf import MOST_PAGES, PdfError, is_pdf, paragraphs, read_pdf
 from tests.pdfs import ENCRYPTED, in_lines, pdf
 from tests.texts import ENGLISH, document
@@ -67,7 +67,7 @@ def test_what_differs_from_page_to_page_stays(line: str) -> None:
     ],
 )
 def test_a_title_is_none_if_it_is_the_name_of_a_file(written: str, title: str) -> None:
-    main, found = read_page(pdf(in_lines(STORY), title=written))
+    main, found, _ = read_page(pdf(in_lines(STORY), title=written))
     assert (found, main.how, main.page_characters) == (title, "pdf", len(main.text))
 
 
@@ -75,8 +75,8 @@ def test_what_was_filled_in_is_text_that_is_not_compared() -> None:
     one, other = (read_pdf(pdf(in_lines(STORY), filled=name)) for name in ("Ada Wong", "Bo Larsen"))
     assert one.main.text.replace("Ada Wong", "Bo Larsen") == other.main.text != one.main.text
     assert one.problem == "it has fields of a form, or notes on its pages, for which its text does not speak"
-    with pytest.raises(PdfError):
-        read_page(pdf(in_lines(STORY), filled="Ada Wong"))
+    with pytest.raises(PdfError, match="kept, and not compared: it has fields of a form"):
+        analyse_page(pdf(in_lines(STORY), filled="Ada Wong"))
 
 
 def test_how_many_pages_there_are_of_a_kind_is_no_running_line() -> None:

@@ -9,6 +9,7 @@ import pytest
 from dedup.readers.documents import CorpusDocument, ReadOptions
 from dedup.readers.portions import read_documents
 from dedup.signature.pages import text_of
+from tests.commands import run_dedup
 from tests.crawling import crawl_site_here
 from tests.localsite import LocalSite, Page, Reply, article
 from tests.pdfs import ENCRYPTED, in_lines, pdf
@@ -31,6 +32,7 @@ PAGES: dict[str, Page] = {
     "/other.pdf": typed(pdf(in_lines(OTHER), title="Other")),
     "/copy.PDF": typed(pdf(["Printed for a reader", *in_lines(OTHER, 60)]), "application/octet-stream"),
     "/as-html": typed(pdf(in_lines(document(160, "as html"))), "text/html"),
+    "/form.pdf": typed(pdf(in_lines(OTHER), filled="Ada Wong")),
     "/long.pdf": typed(pdf(*(in_lines(LONG)[start : start + 60] for start in range(0, 3_000, 60)))),
     "/encrypted.pdf": typed(ENCRYPTED),
     "/scanned.pdf": typed(pdf([], is_drawn=True)),
@@ -56,16 +58,21 @@ def test_a_pdf_is_a_page(tmp_path: Path) -> None:
     kept = {item.url.removeprefix(site.url): item for item in first.items}
     # Of a page and its PDF whichever came first.
     assert len(kept.keys() & {"/story.html", "/story.pdf"}) == len(kept.keys() & {"/other.pdf", "/copy.PDF"}) == 1
-    assert kept.keys() - {"/story.html", "/story.pdf", "/other.pdf", "/copy.PDF"} == {"/", "/as-html", "/long.pdf"}
+    others = {"/", "/as-html", "/long.pdf", "/form.pdf"}
+    assert kept.keys() - {"/story.html", "/story.pdf", "/other.pdf", "/copy.PDF"} == others
     assert first.kinds_of_drops.total() == 2
     assert {name: first.count(f"crawler/skipped/{name}") for name in REASONS} == REASONS
     assert (kept["/long.pdf"].extraction, kept["/long.pdf"].text.split()[-1]) == ("pdf", LONG.split()[-1])
     assert kept["/as-html"].html.startswith(b"%PDF-")
     assert first.tracebacks == again.tracebacks == []
     # Nobody sends them again, and they are known.
-    assert {item.url: item.verdict for item in again.items} == dict.fromkeys(
-        (each.url for each in first.items), "unchanged"
-    )
+    expected = {each.url: "unchanged" if each.problem is None else None for each in first.items}
+    assert {item.url: item.verdict for item in again.items} == expected
+    database = ("--database", f"sqlite:///{tmp_path / 'a.db'}")
+    for command in (("duplicates", "--all"), ("explain", f"{site.url}/form.pdf")):
+        done = run_dedup(*command, *database, folder=tmp_path)
+        assert "it has fields of a form, or notes on its pages" in done.stdout + done.stderr
+        assert "DEDUP_TEXT_FIELD" not in done.stdout
     documents = read_documents([tmp_path / "0.warc.gz"], ReadOptions(pdf=True))
     texts = {each.key: text_of(each.html or b"") for each in documents if isinstance(each, CorpusDocument)}
     assert texts == {item.url: item.text for item in first.items}
