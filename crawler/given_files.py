@@ -78,7 +78,8 @@ class GivenCookies:
     expired: int = 0
 
     def __str__(self) -> str:
-        return f"{len(self.cookies):,} sent, left out: {self.others:,} of other hosts, {self.expired:,} expired"
+        over = f" ({self.of_https:,} over https alone)" if self.of_https else ""
+        return f"{len(self.cookies):,} sent{over}, left out: {self.others:,} of other hosts, {self.expired:,} expired"
 
     def make_jar(self) -> CookieJar:
         """Return a jar that has them: those that a site sets replace them there."""
@@ -87,10 +88,10 @@ class GivenCookies:
             jar.set_cookie(cookie)
         return jar
 
-    def has_name(self, cookie: bytes) -> bool:
-        """Return whether one of them has the name of a cookie as a server sends it, so that this is as secret."""
-        sent = cookie.partition(b";")[0].partition(b"=")[0].strip()
-        return any(given.name.encode() == sent for given in self.cookies)
+    @property
+    def of_https(self) -> int:
+        """How many are sent over https alone."""
+        return sum(cookie.secure for cookie in self.cookies)
 
 
 def read_cookies(name: str, hosts: Sequence[str]) -> GivenCookies:

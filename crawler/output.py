@@ -17,8 +17,8 @@ from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import create_looping_call
 
+from crawler.limits import PageLimitPipeline
 from crawler.page import NOT_STORED
-from crawler.pages.limits import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
 from crawler.reasons import UNANSWERED
 from crawler.runs import command_to_continue, name_of_run, option_of_database

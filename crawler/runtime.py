@@ -22,7 +22,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.python.failure import Failure
 
-from crawler.given_files import GivenCookies
+from crawler.arguments import SiteArguments
 from crawler.scrapy_private import (
     Connection,
     ConnectionFactory,
@@ -72,19 +72,24 @@ class OfflineCookiesMiddleware(CookiesMiddleware):
       asked for, and without a network a dozen tracebacks.
     - Of what is too much the largest cookies go first: a session is a small one. Of domains the earliest goes.
     - Each jar begins with the cookies that the spider's arguments give. Their values are never logged, and what a
-      server sets under one of their names goes no further.
+      server sets goes no further, where these or headers are given: it may be as secret.
     """
 
-    given = GivenCookies()
+    is_secret = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         use_public_suffixes(public_suffixes())
         middleware = super().from_crawler(crawler)
-        given = getattr(getattr(crawler.spider, "arguments", None), "cookies", None)
-        if isinstance(given, GivenCookies) and given.cookies:
-            logger.info("cookies of the file: %s", given)
-            middleware.given, middleware.jars, middleware.debug = given, defaultdict(given.make_jar), False
+        arguments = getattr(crawler.spider, "arguments", None)
+        if isinstance(arguments, SiteArguments):
+            given = arguments.cookies
+            middleware.is_secret = bool(given.cookies or arguments.headers)
+            if given.cookies:
+                is_in_vain = len(given.cookies) == given.of_https and not any(map(_is_https, arguments.urls))
+                more = "; over http none is: start at https://" if is_in_vain else ""
+                logger.log(logging.WARNING if is_in_vain else logging.INFO, "cookies of the file: %s%s", given, more)
+                middleware.jars, middleware.debug = defaultdict(given.make_jar), False
         return middleware
 
     def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:
@@ -103,9 +108,13 @@ class OfflineCookiesMiddleware(CookiesMiddleware):
             bounded = _with_cookies(response, [_NUMBER_WITHOUT_END.sub(b"", cookie) for cookie in sent])
             super().process_response(request, bounded)
             _bound(self.jars[request.meta.get("cookiejar")], urlparse_cached(request).hostname or "")
-            if any(map(self.given.has_name, sent)):
-                return _with_cookies(response, [cookie for cookie in sent if not self.given.has_name(cookie)])
+            if self.is_secret:
+                return _with_cookies(response, [])
         return response
+
+
+def _is_https(url: str) -> bool:
+    return url.lower().startswith("https:")
 
 
 def _with_cookies(response: Response, cookies: list[bytes]) -> Response:

@@ -26,9 +26,9 @@ DEDUP_FOLLOW_DUPLICATES = False
 # Its pages are in the same database: without it there is nothing to crawl for.
 DEDUP_ON_ERROR = "stop"
 
-DEDUP_AFTER = ["crawler.pages.limits.PageLimitPipeline"]
+DEDUP_AFTER = ["crawler.limits.PageLimitPipeline"]
 ITEM_PIPELINES = {
-    "crawler.pages.limits.PageLimitPipeline": 100,
+    "crawler.limits.PageLimitPipeline": 100,
     "crawler.pages.pipeline.StoragePipeline": 800,
 }
 DOWNLOADER_MIDDLEWARES = {

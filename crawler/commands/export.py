@@ -82,7 +82,7 @@ class Command(ScrapyCommand):
         from scrapy.exceptions import NotConfigured
         from scrapy.statscollectors import StatsCollector
 
-        from crawler.feeds.kept_pages import choose_run
+        from crawler.feeds.kept_pages import choose_run, has_markdown
         from crawler.feeds.writing import Feeds
         from crawler.frontier.known_runs import find_run
         from crawler.spider.site import SiteSpider
@@ -102,6 +102,10 @@ class Command(ScrapyCommand):
             require_file(database)
             run = choose_run(database, name)
             begun = find_run(database, worker_name(), run)
+            names = crawler.settings.getlist("FEED_EXPORT_FIELDS")
+            if "markdown" not in names and has_markdown(database):
+                # As in the crawl that has stored it; a project's own list stays as it is.
+                crawler.settings.set("FEED_EXPORT_FIELDS", [*names, "markdown"], priority="addon")
         try:
             feeds = Feeds(crawler)
         except NotConfigured:

@@ -75,6 +75,13 @@ def choose_run(database: Database, name: str) -> str:
     return str(found)
 
 
+def has_markdown(database: Database) -> bool:
+    """Return whether the page that was stored last has its text as Markdown, too."""
+    last = select(pages.c.markdown.is_not(None)).order_by(pages.c.id.desc()).limit(1)
+    with database.read() as connection:
+        return bool(connection.scalar(last))
+
+
 class KeptPages(NamedTuple):
     """The pages that a run has kept and that are still stored, each once, as they are stored now.
 

@@ -30,7 +30,7 @@ from crawler.frontier.store import (
     FrontierSettings,
     FrontierStore,
 )
-from crawler.pages.limits import PageLimitPipeline
+from crawler.limits import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
 from crawler.request_meta import KIND
 from crawler.runs import Asked, CrawlRun, command_to_continue, name_of_run, name_unfinished

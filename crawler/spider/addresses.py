@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Self
 from scrapy import Request
 from scrapy.crawler import Crawler
 
+from crawler.limits import PageLimitPipeline
 from crawler.page import Page
-from crawler.pages.limits import PageLimitPipeline
 from crawler.pages.pipeline import StoragePipeline
 from crawler.reasons import HOST_LIMIT, NOTHING_NEW, ONLY_COPIES, Refused
 from crawler.request_meta import BY_RULE, GIVEN, KIND, PAGE

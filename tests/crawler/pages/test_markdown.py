@@ -166,9 +166,9 @@ def test_unchanged_pages_get_markdown_from_their_bytes_and_changed_ones_anew(tmp
 
 
 @pytest.mark.slow
-def test_export_writes_markdown_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_export_writes_markdown_where_it_is_stored(tmp_path: Path) -> None:
     with LocalSite({"/": story(STORY)}) as site:
-        crawl(tmp_path / "crawl.db", site, {**WITH_MARKDOWN, "DEDUP_RUN": "sunday"})
-    for options, is_there in ((["-s", "CRAWLER_TEXT=markdown"], True), ([], False)):
-        written = scrapy(tmp_path / "crawl.db", "export", "-o", "-:jsonl", *options).stdout
-        assert ('"markdown": "## Bridges' in written) == is_there
+        for name, settings in (("with", WITH_MARKDOWN), ("without", PLAIN)):
+            crawl(tmp_path / f"{name}.db", site, {**settings, "DEDUP_RUN": "sunday"})
+            written = scrapy(tmp_path / f"{name}.db", "export", "-o", "-:jsonl").stdout
+            assert ('"markdown": "## Bridges' in written, '"markdown"' in written) == (2 * (name == "with",))

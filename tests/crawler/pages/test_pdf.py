@@ -80,7 +80,7 @@ def test_a_pdf_is_a_page(tmp_path: Path) -> None:
     assert {item.url: item.text for item in archived.items} == texts
 
 
-def test_a_pdf_comes_behind_its_page_and_what_a_page_links_is_fetched_though_its_pdf_was_first(tmp_path: Path) -> None:
+def test_a_pdf_comes_behind_its_page_and_hides_none_of_its_links(tmp_path: Path) -> None:
     far = {f"/{name}": article(name) for name in "abc"}
     pages: dict[str, Page] = {
         "/": article("front", ["/x.pdf", "/a-long-address/of-a-page.html", "/get", "/get.html"]),
