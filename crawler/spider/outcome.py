@@ -95,8 +95,9 @@ class Outcomes:
         if is_feed and with_links:
             return await self._of_feed(response)
         is_other = not isinstance(response, HtmlResponse) or response.body.startswith(NOT_HTML)
-        if is_feed or (is_other and not (self._reads_pdf and is_pdf(response.body))):
-            return Outcome(reason="not_html")
+        is_other_pdf = is_other and is_pdf(response.body)
+        if is_feed or (is_other and not (self._reads_pdf and is_other_pdf)):
+            return Outcome(reason="not_html", detail="CRAWLER_PDF = True reads it" if is_other_pdf else "")
         read = await self._reader.read(response, with_links=with_links)
         extraction = read.extraction
         if extraction.is_move:

@@ -16,7 +16,7 @@ from crawler.spider.browser import Browser, RenderingError
 from crawler.warc.replaying import FLAG
 from dedup.readers.responses import ONLY_BEGINNING
 from dedup.signature.normalise import clean
-from dedup.signature.pdf import COSTLY, is_pdf
+from dedup.signature.pdf import COSTLY, MOST_BYTES, MOST_SECONDS, is_pdf
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import digest
 from dedup.stage.pipelines import NearDuplicatePipeline
@@ -87,6 +87,8 @@ class PageReader:
             problem = f"no text could be extracted: {type(error).__name__}: {error}"
             is_costly = isinstance(error, (WorkerDiedError, MemoryError))
         if is_pdf(response.body):
+            if is_costly:
+                problem = f"more than {MOST_SECONDS:.0f} s or {MOST_BYTES >> 20} MB"
             # What else fails, such as workers that end with the crawl, says nothing of it.
             return Extraction(problem=problem, refused=COSTLY if is_costly else None)
         try:

@@ -7,7 +7,7 @@ import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from dedup.cli.settings_options import rule_settings
@@ -118,7 +118,8 @@ def _order(options: argparse.Namespace) -> Order:
         raise InputError("--keep: give first, longest, newest, or the name of a field with numbers")
     if options.date_field is not None and keep is not Keep.NEWEST:
         raise InputError("--date-field goes with --keep newest")
-    prefer = tuple(name.strip().strip("/") for name in (options.prefer or "").split(",") if name.strip())
+    names = [name.strip() for name in (options.prefer or "").split(",")]
+    prefer = tuple(PurePath(name).as_posix().lstrip("/") for name in names if name)
     if len(prefer) > MOST_PREFERRED:
         raise InputError(f"--prefer: {len(prefer)} names, {MOST_PREFERRED} at most; leave the last ones out")
     return Order(keep, field, prefer)

@@ -169,7 +169,8 @@ class Order:
     Attributes:
         keep: which of them comes first.
         field: the field with its date, for `Keep.NEWEST`, or its number, for `Keep.HIGHEST`.
-        prefer: folders, and names of files, whose documents come before all others, those of the first one at first.
+        prefer: folders and files, by their names or paths, whose documents come before all others, those of the first
+            one at first.
     """
 
     keep: Keep = Keep.FIRST
@@ -183,9 +184,10 @@ class Order:
 
     def place(self, file: str) -> int:
         """Return which of the preferred names a file has, or lies in, counted from 0; how many there are: none."""
-        parts = PurePath(file).parts
-        names = {*parts, *(parts[-1].partition(".")[:1] if parts else ())}
-        return next((place for place, name in enumerate(self.prefer) if name in names), len(self.prefer))
+        path = PurePath(file)
+        names = path.as_posix(), (path.parent / path.name.partition(".")[0]).as_posix()
+        found = (place for place, name in enumerate(self.prefer) if any(f"/{name}/" in f"/{each}/" for each in names))
+        return next(found, len(self.prefer))
 
 
 AS_READ = Order()

@@ -319,6 +319,7 @@ class Report:
         skipped: every skipped page, those of the same reason one after the other, read like the duplicates, once.
         moments: when each document was decided, in seconds since 1970, and its verdict, likewise.
         explaining: the command that explains a dropped page, whose key is its last word; empty: there is none.
+        reviewing: the command that shows the report with all texts; likewise.
         address_rules: by which addresses lead to copies, as all runs have taught them; only a page has them.
         left_out: what is missing among the duplicates and the similar ones, where they are more than can be held.
         started: when the first and the last of the runs started, in seconds since 1970; 0: of no runs.
@@ -345,6 +346,7 @@ class Report:
     skipped: Iterator[SkippedPage] = field(default_factory=lambda: iter(()))
     moments: Iterator[tuple[float, Verdict]] = field(default_factory=lambda: iter(()))
     explaining: Sequence[str] = ()
+    reviewing: Sequence[str] = ()
     address_rules: Sequence[LearntRule] = ()
     left_out: LeftOut = LeftOut()
     started: tuple[float, float] = (0.0, 0.0)

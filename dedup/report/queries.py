@@ -188,6 +188,7 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 skipped=skipped,
                 moments=read_moments(connection, where),
                 explaining=[program("dedup"), "explain", *database.option],
+                reviewing=["dedup", "review", *database.option],
                 compare=partial(stored_differences, connection, database.name),
             )
 

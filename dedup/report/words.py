@@ -11,6 +11,8 @@ from dedup.report.rejoining import Written
 from dedup.report.triage import Kind, is_price, kinds_of
 from dedup.rules.numbers import is_number
 from dedup.rules.word_comparison import TokenChange, find_changes
+from dedup.signature.markup import without_markup
+from dedup.signature.normalise import fold, simplified
 from dedup.signature.schemes import Scheme
 from dedup.signature.signing import tokenise
 from dedup.signature.tokens import Tokens
@@ -113,8 +115,13 @@ def place_line(place: Place) -> Text:
 
 
 def tokens_of(text: str, scheme: Scheme) -> Tokens:
-    """Split a text into tokens as a scheme does."""
-    return tokenise(text, scheme)
+    """Split a text into tokens as a scheme does; Chinese is shown in the characters in which it was written."""
+    tokens, unmarked = tokenise(text, scheme), without_markup(text)
+    if simplified(unmarked) == unmarked:
+        return tokens
+    written = fold(unmarked)
+    # Few characters become several, or none, where others stand for them.
+    return replace(tokens, written=written) if len(written) == len(tokens.text) else tokens
 
 
 def are_too_long(a: int, b: int) -> bool:
@@ -138,6 +145,7 @@ def diff_words(
     by_kind = sorted(
         range(len(changes)), key=lambda number: (kinds[number].rank, changes[number].b_start - changes[number].b_end)
     )
+    a, b = a.as_written(), b.as_written()
     written = _punctuated_like(b, a, changes)
     return WordDiff(
         len(changes),

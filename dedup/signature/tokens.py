@@ -54,10 +54,17 @@ class Tokens:
     Attributes:
         text: the text, normalised.
         spans: where each token starts and ends in it, in characters; tokens may overlap.
+        written: the same text in the characters in which it was written, each where it stands in the other; "": in
+            those.
     """
 
     text: str
     spans: list[tuple[int, int]]
+    written: str = ""
+
+    def as_written(self) -> Tokens:
+        """Return the tokens for people, as they were written."""
+        return Tokens(self.written or self.text, self.spans)
 
     def words(self) -> list[str]:
         """Return the tokens."""

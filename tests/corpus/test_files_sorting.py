@@ -118,6 +118,7 @@ def test_preferred_sources_come_first_and_within_them_what_is_kept_of_others(tmp
         (["--prefer", "wiki,news"], "wiki/x/1.jsonl"),
         (["--prefer", "news,wiki/"], "news.v2.jsonl"),
         (["--prefer", "wiki", "--keep", "longest"], "wiki/x/2.jsonl"),
+        (["--prefer", "./wiki/x/2.jsonl,news"], "wiki/x/2.jsonl"),
         ([], "a/old.jsonl"),
     ):
         done = dedup("in", "-o", "out", "--force", *options, folder=tmp_path)

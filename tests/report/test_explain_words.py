@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.report.rejoining import rejoin
-from dedup.report.words import diff_words
+from dedup.report.words import diff_words, tokens_of
 from dedup.rules.settings import RuleSettings
 from dedup.rules.table import Rule
 from dedup.signature.schemes import SCHEMES
@@ -48,6 +48,16 @@ def test_words_are_joined_as_their_script_is_written(text: str, expected: str) -
 
 def test_pairs_of_characters_are_laid_over_each_other() -> None:
     assert rejoined("我们在北京大学，看书", segmenter=False) == "我们在北京大学 看书"
+
+
+def test_chinese_is_shown_in_the_characters_in_which_it_was_written() -> None:
+    written = "這座圖書館有三萬本舊書和地圖。"
+    other = "这座图书馆有五万本旧书和地图。"
+    scheme = SCHEMES["words"]
+    [place] = diff_words(tokens_of(written, scheme), tokens_of(other, scheme)).places
+    assert (place.removed[0], place.added[0]) == ("三", "五")
+    assert place.before in written
+    assert place.removed + place.after in written
 
 
 @given(st.text("ab 7é我们的京天かなสวั.,", min_size=1, max_size=60), st.booleans())

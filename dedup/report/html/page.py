@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import shlex
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, TextIO
@@ -61,7 +62,7 @@ def write_page(report: Report, stream: TextIO, about: str = "", *, is_served: bo
     data = page_of(report)
     data["is_served"] = is_served
     # What is about files says so, and has no database that `dedup review` could ask.
-    data["has_database"] = not about
+    data["review"] = "" if about else shlex.join(report.reviewing)
     scripts = [_Inline.of("chartist.umd.js"), _Inline.of(*_SCRIPTS)]
     saved, total = (data["counts"][name] for name in ("saved_bytes", "text_bytes"))
     shown = {

@@ -44,6 +44,7 @@ def report_of(*rows: Row, new: int = 10, **values: Any) -> Report:
         "host_count": len(hosts),
         "duplicates": iter(duplicates),
         "similar": iter([each for each in rows if not each.verdict.is_duplicate]),
+        "reviewing": ["dedup", "review", "--database", "my.db"],
         "moments": iter([(each.decided, each.verdict) for each in rows]),
     }
     return Report(**{**given, **values})

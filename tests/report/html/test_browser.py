@@ -118,7 +118,7 @@ def test_each_view_shows_its_own_and_asks_for_nothing_but_the_page(open_page: Op
     assert len(seen.keys()) == 5
     seen.view("look")
     seen.open_row(0)
-    assert "Both texts in full: dedup review --run monday" in seen.page.inner_text("dialog")
+    assert "Both texts in full: dedup review --database my.db --run monday" in seen.page.inner_text("dialog")
     seen.page.keyboard.press("t")
     assert seen.messages == []
     assert len(seen.requests) == 1

@@ -55,7 +55,7 @@ class FullTexts {
 /** Return what shows both texts of a pair in full once its button is pressed; in a file, how to see them. */
 function fullTextsOf(pairs, pair, names) {
   if (!pairs.data.is_served) {
-    return pairs.data.has_database ? make("p.muted.whole", {}, "Both texts in full: ", make("code", {}, reviewOf(pair.run))) : null;
+    return pairs.data.review ? make("p.muted.whole", {}, "Both texts in full: ", make("code", {}, reviewOf(pairs.data.review, pair.run))) : null;
   }
   const button = make("button.quiet", { type: "button", id: "full" }, "Both texts in full");
   const box = make("div", {}, button);
@@ -80,8 +80,8 @@ function fullTextsOf(pairs, pair, names) {
 }
 
 /** Return the command that shows a run, with its name where a shell takes that as it is. */
-function reviewOf(run) {
-  return /^[\w.:-]+$/.test(run) ? `dedup review --run ${run}` : "dedup review";
+function reviewOf(command, run) {
+  return /^[\w.:-]+$/.test(run) ? `${command} --run ${run}` : command;
 }
 
 /** Return what `dedup review` has answered; what it refuses is an error. */
