@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="URL or A B",
         help="the URL of a page that was dropped, or kept as similar to another one; or two documents, each a file "
-        f"(text, HTML or PDF), the URL of a stored page, or a text; {TEXT_PREFIX}... is always a text. B is decided as if "
-        "it came after A",
+        f"(text, HTML or PDF), the URL of a stored page, or a text; {TEXT_PREFIX}... is always a text. B is decided as "
+        "if it came after A",
     )
     add_database_argument(parser, "; its pages are explained by the scheme and the table design that it was made with")
     add_encoding_argument(parser)

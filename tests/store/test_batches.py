@@ -19,7 +19,7 @@ from dedup.rules.documents import Document, Verdict
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.signature.signature import digest
 from tests.databases import sizes
-from tests.deciding import Crawl, FailingDocument, empty, signature_of
+from tests.deciding import Crawl, FailingDocument, empty, few_examples, signature_of
 from tests.texts import all_pairs, document, edited, extended, filled_in, form
 
 NEAR = Verdict.NEAR_DUPLICATE
@@ -81,7 +81,7 @@ def test_batches_decide_and_write_what_single_documents_do(
     # So a few documents make a key crowded.
     monkeypatch.setattr(dedup.keys, "MOST_READ", most_read)
     crawl = start(**values)
-    examples = 25 if crawl.database.is_sqlite else 5
+    examples = few_examples(crawl.database)
 
     @settings(max_examples=examples, phases=(Phase.explicit, Phase.generate, Phase.shrink))
     @given(st.lists(documents(), min_size=4, max_size=40), st.lists(st.integers(1, 30), min_size=40, max_size=40))

@@ -85,7 +85,7 @@ def assert_whole(crawl: Crawl) -> None:
         assert duplicates == sum(row.verdict.is_duplicate for row in crawl.told(run=run.name))
 
 
-law = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+law = settings(max_examples=settings().max_examples // 3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 # The second page of the run lets its first one join a cluster of before: the verdict on the first names the second.

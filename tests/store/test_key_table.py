@@ -18,7 +18,7 @@ from dedup.rules.decisions import Decision
 from dedup.rules.documents import Document, Verdict
 from dedup.rules.settings import Mode
 from dedup.signature.signature import BANDS, Signature
-from tests.deciding import Crawl, empty, signature_of
+from tests.deciding import Crawl, empty, few_examples, signature_of
 from tests.texts import document, edited
 
 ALL = 2**64 - 1
@@ -181,7 +181,7 @@ def test_in_the_papers_mode_whatever_is_within_3_bits_is_found(open_crawl: Calla
 
 
 def law(crawl: Crawl) -> settings:
-    return settings(max_examples=30 if crawl.database.is_sqlite else 10)
+    return settings(max_examples=few_examples(crawl.database))
 
 
 def decided(found: Sequence[Decision | None]) -> Iterator[Decision]:

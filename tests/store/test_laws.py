@@ -17,7 +17,7 @@ from dedup.rules.settings import Mode
 from dedup.signature.signature import digest
 from dedup.store.cancelling import cancel_run
 from tests.databases import left_in
-from tests.deciding import Crawl, empty, signature_of
+from tests.deciding import Crawl, empty, few_examples, signature_of
 from tests.store.model import Expected, Model
 from tests.texts import all_pairs, document, edited, extended, filled_in, form
 
@@ -110,10 +110,10 @@ def assert_decided_as_by_the_model(crawl: Crawl, seen: list[Step]) -> None:
 
 
 def law(crawl: Crawl, families: list[list[str]]) -> None:
-    # To explain a failure, hypothesis would take longer than to find it; the other database does the same, slower.
-    few = {} if crawl.database.is_sqlite else {"max_examples": 8}
+    # To explain a failure, hypothesis would take longer than to find it.
+    phases = Phase.explicit, Phase.generate, Phase.shrink
 
-    @settings(phases=(Phase.explicit, Phase.generate, Phase.shrink), **few)
+    @settings(phases=phases, max_examples=few_examples(crawl.database))
     @given(st.integers(0, 2**32), st.integers(20, 60))
     def holds(seed: int, length: int) -> None:
         empty(crawl)

@@ -118,7 +118,7 @@ def test_a_cluster_goes_with_its_leader_and_an_old_member_alone(start: Callable[
         crawl.assert_consistent()
 
 
-law = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+law = settings(max_examples=settings().max_examples // 3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 seen = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([TEXT, COPY, OTHER, document(5, 1)])), max_size=6)
 
 

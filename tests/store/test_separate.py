@@ -195,7 +195,7 @@ def make_crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[]
 
 
 @given(processes=segments)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.slow
 def test_in_any_order_no_text_is_lost_and_none_is_passed_on_twice(
     make_crawl: Callable[[], Crawl], processes: list[tuple[bool, list[tuple[str, int, bool]], int]]
