@@ -32,8 +32,11 @@ class DatabaseError(DedupError):
 
 
 def reason_of(error: Exception) -> str:
-    """Return what an error is and says, for a document that it keeps from being analysed."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    """Return what an error says, and of which class it is if it is a stranger, for a document that was not analysed."""
+    told = str(error)
+    if isinstance(error, DedupError) and told:
+        return told
+    return f"{type(error).__name__}: {told}" if told else type(error).__name__
 
 
 class OutageError(DatabaseError):

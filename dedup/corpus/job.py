@@ -212,8 +212,12 @@ def _skipped(counts: dict[str, int]) -> Iterator[str]:
 
 def _notes(tally: Tally) -> str:
     notes = []
+    if tally.similar or tally.unanalysed:
+        notes.append(f"{tally.kept - tally.similar - tally.unanalysed:,} new")
     if tally.similar:
-        notes += [f"{tally.kept - tally.similar:,} new", f"{tally.similar:,} similar"]
+        notes.append(f"{tally.similar:,} similar")
+    if tally.unanalysed:
+        notes.append(f"{tally.unanalysed:,} unanalysed")
     if tally.wordless:
         notes.append(f"{counted(tally.wordless, 'document')} without words")
     return f"   {', '.join(notes)}" if notes else ""

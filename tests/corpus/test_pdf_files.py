@@ -39,11 +39,11 @@ def test_a_pdf_and_the_text_in_it_are_copies(options: tuple[str, ...], tmp_path:
     kept = records(tmp_path / "out" / "kept.jsonl")
     assert {key: each.get("problem", "")[:24] for key, each in kept.items()} == {
         "a.txt": "",
-        "c.pdf": "PdfError: it takes a password"[:24],
+        "c.pdf": "it takes a password"[:24],
         "e.pdf": "it has fields of a form, or notes"[:24],
         "f.pdf": "it has fields of a form, or notes"[:24],
     }
     assert {key for key, each in kept.items() if STORY[:40] in each["text"]} == {"a.txt", "e.pdf", "f.pdf"}
-    assert "c.pdf: PdfError: it takes a password" in done.stdout
+    assert "c.pdf: it takes a password" in done.stdout
     assert "no PDF, and no text" in (tmp_path / "out" / "rejected.jsonl").read_text(encoding="utf-8")
     assert ("1 application/pdf" in done.stdout) == (not options)
