@@ -91,7 +91,7 @@ def test_log_and_report_name_each_skipped_page(skipping: tuple[str, Crawl]) -> N
     assert len(skipped) == 10
     reported = {row["key"]: (row["reason"], row["detail"], row["referrer"]) for row in skipped}
     assert reported == {
-        f"{url}/%E6%A1%A5": ("not html", "", f"{url}/"),
+        f"{url}/%E6%A1%A5": ("not html", "CRAWLER_PDF = True reads it", f"{url}/"),
         f"{url}/forbidden": ("robots txt", "", f"{url}/"),
         f"{url}/gone": ("http 404", "", f"{url}/"),
         f"{url}/nothing": ("empty", f"redirected from {url}/moved", f"{url}/moved"),
