@@ -102,14 +102,16 @@ class PageLimitPipeline:
         raise OverHostLimit(detail, log_level="DEBUG")
 
     async def recall(self) -> None:
-        """Count what the run has kept of each host, and of addresses that are alike, before it went on."""
+        """Count what the run has kept before it went on: in all, of each host, and of addresses that are alike."""
         revisits = StoragePipeline.revisits_of(self._crawler)
-        if revisits is None or (self._of_host is None and self._share is None):
-            return
-        for url in await revisits.read_kept(name_of_run(self._crawler)):
+        kept = [] if revisits is None else await revisits.read_kept(name_of_run(self._crawler))
+        for url in kept:
             self._asked[kind_of(url)] += 1
             self._budget_of(host_at(url)).kept += 1
             self._counted.add(hash(url))
+        # A process that was killed may have kept more than it had noted; of other parts what is kept is heard of later.
+        if not self._crawler.stats.get_value("frontier/is_shared"):
+            self._all.kept = max(0, len(kept) - int(self._crawler.stats.get_value("frontier/kept_before", 0)))
 
     async def item_scraped(self, item: Page) -> None:
         await self._settle(item, kept=1)
@@ -160,10 +162,11 @@ class PageLimitPipeline:
         return {kind: count for kind, count in self._asked.most_common() if kind in self._held_back}
 
     def _budgets(self, url: str) -> list[_Budget]:
+        """Return what a page counts for, if it is kept: nothing, where the run had kept it before it went on."""
         self._take_elsewhere()
-        # A process that was killed may have kept it, and not have come to its end.
-        is_counted = self._of_host is None or hash(url) in self._counted
-        return [self._all] if is_counted else [self._all, self._budget_of(host_at(url))]
+        if hash(url) in self._counted:
+            return []
+        return [self._all] if self._of_host is None else [self._all, self._budget_of(host_at(url))]
 
     def _budget_of(self, host: str) -> _Budget:
         return self._hosts.setdefault(host, _Budget(self._of_host or math.inf))
@@ -185,5 +188,6 @@ class PageLimitPipeline:
                 each.kept += kept
             if not kept and hash(item.url) in self._counted:
                 self._counted.remove(hash(item.url))
-                self._budget_of(host_at(item.url)).kept -= 1
+                for each in self._budgets(item.url):
+                    each.kept -= 1
             self._changed.notify_all()

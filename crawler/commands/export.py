@@ -103,7 +103,7 @@ class Command(ScrapyCommand):
             run = choose_run(database, name)
             begun = find_run(database, worker_name(), run)
             names = crawler.settings.getlist("FEED_EXPORT_FIELDS")
-            if "markdown" not in names and has_markdown(database):
+            if "markdown" not in names and has_markdown(database, run):
                 # As in the crawl that has stored it; a project's own list stays as it is.
                 crawler.settings.set("FEED_EXPORT_FIELDS", [*names, "markdown"], priority="addon")
         try:

@@ -75,11 +75,12 @@ def choose_run(database: Database, name: str) -> str:
     return str(found)
 
 
-def has_markdown(database: Database) -> bool:
-    """Return whether the page that was stored last has its text as Markdown, too."""
-    last = select(pages.c.markdown.is_not(None)).order_by(pages.c.id.desc()).limit(1)
+def has_markdown(database: Database, run: str) -> bool:
+    """Return whether any of the pages that a run has kept has its text as Markdown, too."""
+    kept = pages.join(visits, visits.c.url_digest == pages.c.url_digest)
+    marked = select(pages.c.id).select_from(kept).where(visits.c.run == run, pages.c.markdown.is_not(None)).limit(1)
     with database.read() as connection:
-        return bool(connection.scalar(last))
+        return connection.scalar(marked) is not None
 
 
 class KeptPages(NamedTuple):

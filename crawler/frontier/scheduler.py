@@ -205,7 +205,7 @@ class FrontierScheduler(BaseScheduler):
         stats.set_value("frontier/done_before", opened.done)
         stats.set_value("frontier/kept_before", opened.kept)
         await self._name_given_up(opened.given_up)
-        if self._limits is not None and opened.done:
+        if self._limits is not None and (opened.queued or opened.done):
             await self._limits.recall()
         self._is_left = not opened.is_over
         if opened.queued or opened.done:

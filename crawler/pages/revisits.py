@@ -22,6 +22,7 @@ from dedup.signature.normalise import clean
 from dedup.stage.batching import MicroBatcher
 from dedup.stage.outages import CrawlStopper
 from dedup.stage.pipelines import NearDuplicatePipeline
+from dedup.stage.project import read_item_settings
 from dedup.store.notes import read_skipped_keys
 from dedup.store.runs import read_last_verdicts
 
@@ -79,7 +80,8 @@ class Revisits:
     async def read_kept(self, run: str) -> list[str]:
         """Return the addresses of the pages that a run has kept so far."""
         with stopping(self._stopper):
-            return await asyncio.to_thread(self._store.read_kept, run)
+            also_unchanged = not read_item_settings(self._crawler).drop_unchanged
+            return await asyncio.to_thread(self._store.read_kept, run, also_unchanged=also_unchanged)
         return []
 
     async def is_pdf(self, url: str) -> bool:

@@ -330,10 +330,12 @@ class PageStore:
             return connection.execute(_EXTRACTION, {"digest": key_digest(url)}).scalar()
 
     @_whole
-    def read_kept(self, run: str) -> list[str]:
-        """Return the addresses of the stored pages that a run has seen."""
+    def read_kept(self, run: str, *, also_unchanged: bool) -> list[str]:
+        """Return the addresses of the pages that a run has stored, or also of those that it has found unchanged."""
         with self.database.read() as connection:
-            return list(connection.scalars(select(visits.c.url).where(visits.c.run == run, _STORED)))
+            stored = select(pages.c.url).where(pages.c.run == run)
+            seen = select(visits.c.url).where(visits.c.run == run, _STORED)
+            return list(connection.scalars(seen if also_unchanged else stored))
 
     @_whole
     def find_visits(self, urls: Sequence[str]) -> dict[str, Visit]:

@@ -119,7 +119,7 @@ def _order(options: argparse.Namespace) -> Order:
     if options.date_field is not None and keep is not Keep.NEWEST:
         raise InputError("--date-field goes with --keep newest")
     names = [name.strip() for name in (options.prefer or "").split(",")]
-    prefer = tuple(PurePath(name).as_posix().lstrip("/") for name in names if name)
+    prefer = tuple(PurePath(name).as_posix() for name in names if name)
     if len(prefer) > MOST_PREFERRED:
         raise InputError(f"--prefer: {len(prefer)} names, {MOST_PREFERRED} at most; leave the last ones out")
     return Order(keep, field, prefer)

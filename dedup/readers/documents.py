@@ -186,7 +186,8 @@ class Order:
         """Return which of the preferred names a file has, or lies in, counted from 0; how many there are: none."""
         path = PurePath(file)
         names = path.as_posix(), (path.parent / path.name.partition(".")[0]).as_posix()
-        found = (place for place, name in enumerate(self.prefer) if any(f"/{name}/" in f"/{each}/" for each in names))
+        wanted = (f"/{name.strip('/')}/" for name in self.prefer)
+        found = (place for place, name in enumerate(wanted) if any(name in f"/{each}/" for each in names))
         return next(found, len(self.prefer))
 
 

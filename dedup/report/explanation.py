@@ -298,7 +298,12 @@ def _telling_verdict(connection: Connection, page: StoredDocument) -> Any:
         .order_by(verdicts.c.id.desc())
         .limit(1)
     )
-    row = connection.execute(last).one()
+    row = connection.execute(last).first()
+    if row is None:
+        raise InputError(
+            f"{plain(page.key)} was not stored: the process that had decided to keep it ended before; it is decided "
+            "anew when it is seen again"
+        )
     found: Any = row
     if row.verdict == Verdict.UNCHANGED:
         before = last.where(verdicts.c.verdict != Verdict.UNCHANGED.value)

@@ -207,7 +207,8 @@ def _place(a: Tokens, b: Tokens, changes: Sequence[TokenChange], number: int, ki
         tokens_added=changes[number].b_end - changes[number].b_start + before + after,
         kind=kind,
     )
-    if kind is Kind.NUMBER and is_price(place.before, place.removed, place.added, place.after):
+    texts = map(simplified, (place.before, place.removed, place.added, place.after))
+    if kind is Kind.NUMBER and is_price(*texts):
         return replace(place, kind=Kind.PRICE)
     return place
 

@@ -188,14 +188,15 @@ def test_a_crawl_of_the_web(seed: int, tmp_path: Path) -> None:
         assert urls_of(crawl.folder / f"pages.{kind}") == sorted(result.pages)
 
 
+@pytest.mark.parametrize("limit", ["max_pages", "max_pages_per_host"])
 @SEEDS
-def test_a_crawl_that_keeps_so_many_pages_of_a_host(seed: int, tmp_path: Path) -> None:
+def test_a_crawl_that_keeps_so_many_pages(limit: str, seed: int, tmp_path: Path) -> None:
     chance = Random(seed)
     settings = {"CONCURRENT_REQUESTS": CONCURRENT, "DEDUP_WORKERS": 1}
     with LocalSite(whole_site()) as site:
-        arguments = {"url": f"{site.url}/", "max_pages_per_host": 20}
+        arguments = {"url": f"{site.url}/", limit: 20}
         crawl = Killed(tmp_path / "killed", arguments, settings, "-o", "pages.jsonl")
-        hold, let_go = holding(site, [chance.randrange(4, 14) for _ in range(KILLS)])
+        hold, let_go = holding(site, [chance.randrange(4, 8) for _ in range(KILLS)])
         result = crawl.killed(hold, let_go, chance)
     assert len(result.pages) == result.summed_up("kept") == 20
     assert urls_of(crawl.folder / "pages.jsonl") == sorted(result.pages)

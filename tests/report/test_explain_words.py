@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.report.rejoining import rejoin
+from dedup.report.triage import Kind
 from dedup.report.words import diff_words, tokens_of
 from dedup.rules.settings import RuleSettings
 from dedup.rules.table import Rule
@@ -56,6 +57,9 @@ def test_chinese_is_shown_in_the_characters_in_which_it_was_written() -> None:
     scheme = SCHEMES["words"]
     [place] = diff_words(tokens_of(written, scheme), tokens_of(other, scheme)).places
     assert (place.removed[0], place.added[0]) == ("三", "五")
+    prices = (f"這電腦是 {price} 塊錢。" for price in (2500, 2600))
+    [priced] = diff_words(*(tokens_of(each, scheme) for each in prices)).places
+    assert priced.kind is Kind.PRICE
     assert place.before in written
     assert place.removed + place.after in written
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.commands import run_dedup
 from tests.crawling import Outcome, run
 from tests.passing import NEAR_A, A, B, url, urls
 from tests.texts import document
@@ -96,6 +97,9 @@ def test_a_copy_of_what_a_killed_crawl_had_under_way_is_kept(pass_on: PassOn, tm
     assert urls(elsewhere) == [copy["url"]]
     assert elsewhere.kinds_of_drops == {"NearDuplicate": 1}
     assert any("1 document that a process had under way" in line for line in elsewhere.messages)
+    # Nobody has kept it, and the database does not say so.
+    told = run_dedup("explain", url(2), "--database", f"sqlite:///{tmp_path / 'dedup.db'}", folder=tmp_path)
+    assert "was not stored: the process that had decided to keep it ended before" in told.stderr
     # What comes again behind its copy is one itself.
     assert urls(pass_on([item(1, A), item(2, B)])) == [url(1)]
 

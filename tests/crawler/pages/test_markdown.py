@@ -167,8 +167,9 @@ def test_unchanged_pages_get_markdown_from_their_bytes_and_changed_ones_anew(tmp
 
 @pytest.mark.slow
 def test_export_writes_markdown_where_it_is_stored(tmp_path: Path) -> None:
-    with LocalSite({"/": story(STORY)}) as site:
-        for name, settings in (("with", WITH_MARKDOWN), ("without", PLAIN)):
-            crawl(tmp_path / f"{name}.db", site, {**settings, "DEDUP_RUN": "sunday"})
-            written = scrapy(tmp_path / f"{name}.db", "export", "-o", "-:jsonl").stdout
-            assert ('"markdown": "## Bridges' in written, '"markdown"' in written) == (2 * (name == "with",))
+    with LocalSite({"/": story(STORY)}) as site, LocalSite({"/": story(document(200, "other"))}) as other:
+        crawl(tmp_path / "crawl.db", site, {**WITH_MARKDOWN, "DEDUP_RUN": "with"})
+        crawl(tmp_path / "crawl.db", other, {**PLAIN, "DEDUP_RUN": "without"})
+    for name in ("with", "without"):
+        written = scrapy(tmp_path / "crawl.db", "export", name, "-o", "-:jsonl").stdout
+        assert ('"markdown": "## Bridges' in written, '"markdown"' in written) == (name == "with", name == "with")
