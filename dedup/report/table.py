@@ -222,7 +222,7 @@ def _not_examined(report: Report, *, is_whole: bool) -> Iterator[Line]:
     rows = [
         (f"{each.count:,}", plain(each.item_class) or "dict", plain(each.reason), plain(each.fields), each.setting)
         for each in report.not_examined
-        if is_whole or each.reason != EXEMPT
+        if is_whole or (each.setting and each.reason != EXEMPT)
     ]
     if rows:
         yield ""
