@@ -14,8 +14,8 @@ _SHORTER, _LONGER = 0.5, 1.5
 class Intervals(NamedTuple):
     """The shortest and the longest time between two visits to a page, in seconds.
 
-    A page begins with the shortest. Its time halves with each visit that finds another text, and
-    grows by half with each that does not, as in the AdaptiveFetchSchedule of Nutch, which has other factors.
+    A page begins with the shortest. Its time halves with each visit that finds another text, and grows by half with
+    each that does not, as in the AdaptiveFetchSchedule of Nutch, which has other factors.
     """
 
     least: float

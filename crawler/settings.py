@@ -10,6 +10,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from scrapy.settings import BaseSettings
+
 from dedup.rules.declared import Settings, setting
 from dedup.rules.setting_values import from_json, parsed, to_bool, word
 
@@ -155,3 +157,10 @@ class CrawlerSettings(Settings):
     address_rules: str = setting("", str, "a file of `duplicate-url-discarder` rules, which need fewer pairs.")
     metrics: str = setting("", _metrics, "a file, `*.prom`, for Scrapy's stats: [Monitoring](operating.md#monitoring).")
     gone: Gone = setting(Gone.MARK, word(Gone), "stored pages that now answer 404 or 410: `keep`, `mark` or `delete`.")
+
+
+def add_markdown(settings: BaseSettings) -> None:
+    """Have feeds with Markdown; a project's own list of fields stays as it is."""
+    names = settings.getlist("FEED_EXPORT_FIELDS")
+    if "markdown" not in names:
+        settings.set("FEED_EXPORT_FIELDS", [*names, "markdown"], priority="addon")

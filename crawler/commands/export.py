@@ -85,6 +85,7 @@ class Command(ScrapyCommand):
         from crawler.feeds.kept_pages import choose_run, has_markdown
         from crawler.feeds.writing import Feeds
         from crawler.frontier.known_runs import find_run
+        from crawler.settings import add_markdown
         from crawler.spider.site import SiteSpider
         from dedup.console import counted, plain
         from dedup.errors import SettingsError
@@ -102,10 +103,9 @@ class Command(ScrapyCommand):
             require_file(database)
             run = choose_run(database, name)
             begun = find_run(database, worker_name(), run)
-            names = crawler.settings.getlist("FEED_EXPORT_FIELDS")
-            if "markdown" not in names and has_markdown(database, run):
-                # As in the crawl that has stored it; a project's own list stays as it is.
-                crawler.settings.set("FEED_EXPORT_FIELDS", [*names, "markdown"], priority="addon")
+            if has_markdown(database, run):
+                # As in the crawl that has stored it.
+                add_markdown(crawler.settings)
         try:
             feeds = Feeds(crawler)
         except NotConfigured:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from scrapy import Request, signals
@@ -49,10 +50,9 @@ class InFlight:
     def __len__(self) -> int:
         return len(self._rows)
 
-    @property
-    def hosts(self) -> list[str]:
-        """The host of each."""
-        return [host_of(held.request) for held in self._rows.values()]
+    def hosts(self) -> Iterator[str]:
+        """Yield the host of each."""
+        return (host_of(held.request) for held in self._rows.values())
 
     @property
     def has_suspect(self) -> bool:

@@ -279,7 +279,7 @@ class FrontierScheduler(BaseScheduler):
         return self._crawler.get_item_pipeline(PageLimitPipeline)
 
     def _take(self) -> Request | None:
-        filled = set() if self._limits is None else self._limits.filled(self._in_flight.hosts)
+        filled = set() if self._limits is None else self._limits.filled(self._in_flight.hosts())
         taken, seconds = self._ready.next(self._crawler.engine.downloader, filled)
         if taken is None:
             self._wake_in(seconds)

@@ -45,7 +45,7 @@ from crawler.request_meta import (
     is_page,
 )
 from crawler.runtime import BoundedDownloadHandler
-from crawler.settings import CrawlerSettings, StoredText
+from crawler.settings import CrawlerSettings, StoredText, add_markdown
 from crawler.skipping import SKIPPED, skip
 from crawler.spider.addresses import AddressPatterns, read_address_rules
 from crawler.spider.browser import Browser
@@ -132,8 +132,7 @@ class SiteSpider(Spider):
         super().update_settings(settings)
         add_defaults(settings, "settings.site")
         if settings.get(CrawlerSettings.full_name("text")) == StoredText.MARKDOWN:
-            names = settings.getlist("FEED_EXPORT_FIELDS")
-            settings.set("FEED_EXPORT_FIELDS", [*names, "markdown"], priority="addon")
+            add_markdown(settings)
         if settings.getbool("TWISTED_REACTOR_ENABLED"):  # else another handler does it, which has bounds
             handlers = dict.fromkeys(("http", "https"), BoundedDownloadHandler)
             settings.set("DOWNLOAD_HANDLERS", {**handlers, **settings.getdict("DOWNLOAD_HANDLERS")}, priority="spider")

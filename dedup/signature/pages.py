@@ -10,7 +10,7 @@ from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature
 
 
-class ReadPage(NamedTuple):
+class PageText(NamedTuple):
     """What a page says.
 
     Attributes:
@@ -24,7 +24,7 @@ class ReadPage(NamedTuple):
     problem: str = ""
 
 
-def read_page(page: bytes | str) -> ReadPage:
+def read_page(page: bytes | str) -> PageText:
     """Read a page.
 
     Raises:
@@ -34,11 +34,11 @@ def read_page(page: bytes | str) -> ReadPage:
     """
     if isinstance(page, bytes) and is_pdf(page):
         pdf = read_pdf(page)
-        return ReadPage(pdf.main, pdf.title, pdf.problem)
+        return PageText(pdf.main, pdf.title, pdf.problem)
     tree = parse_html(page)
     # Finding the text takes what is no text out of the tree.
     title = "" if tree is None else tree.findtext(".//title") or ""
-    return ReadPage(find_text(tree), title)
+    return PageText(find_text(tree), title)
 
 
 def text_of(page: bytes | str) -> str:

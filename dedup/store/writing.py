@@ -322,9 +322,8 @@ def delete_drops(session: Session, run_id: int, document_ids: Collection[int]) -
 
 def delete_last_verdicts(session: Session, document_ids: Collection[int]) -> None:
     """Delete the verdicts on some documents in the run that has seen them last."""
-    own = select(documents.c.id).where(documents.c.id == verdicts.c.document_id, documents.c.id.in_(document_ids))
-    last = own.where(documents.c.last_run_id == verdicts.c.run_id)
-    session.execute(delete(verdicts).where(verdicts.c.document_id.in_(document_ids), last.exists()))
+    is_last = exists().where(documents.c.id == verdicts.c.document_id, documents.c.last_run_id == verdicts.c.run_id)
+    session.execute(delete(verdicts).where(verdicts.c.document_id.in_(document_ids), is_last))
 
 
 def _is_dropped(run_id: int) -> ColumnElement[bool]:
